@@ -1,0 +1,38 @@
+// One verb of the command, in one file: its help, its options and what it does.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/registry.hpp"
+#include "machine/machine.hpp"
+
+namespace weft::app {
+
+struct Verb {
+  std::string name, about;
+  int order = 0;  // position in `weft help`
+  /// Declares the options and returns what runs once they are read; the result is the exit code.
+  std::function<std::function<int()>(CLI::App&)> declare;
+};
+
+using Verbs = config::Registry<Verb>;
+
+/// MACHINE and --set, the same for every verb that takes a machine.
+struct MachineOptions {
+  std::string machine;
+  std::vector<std::string> settings;
+  void declare(CLI::App& verb);
+  machine::Description describe() const { return machine::describe(machine, settings); }
+};
+
+/// Help for the words after `weft help`; throws UserError for words it does not know.
+std::string help_text(const std::vector<std::string>& words);
+/// The reference page: every section, kind, key and verb.
+std::string reference_page();
+/// The options of one verb as its own --help prints them.
+std::string verb_help(const Verb& verb);
+
+}  // namespace weft::app

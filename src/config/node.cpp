@@ -1,0 +1,162 @@
+#include "config/node.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <toml++/toml.h>
+
+#include "base/text.hpp"
+
+namespace weft::config {
+
+const Node* Table::find(std::string_view key) const {
+  auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });
+  return at == entries.end() ? nullptr : &at->second;
+}
+
+Node* Table::find(std::string_view key) { return const_cast<Node*>(std::as_const(*this).find(key)); }
+
+std::string_view Node::noun() const {
+  constexpr std::string_view nouns[] = {"a date or time", "true or false", "a whole number", "a number",
+                                        "a text",         "a list",        "a table"};
+  return nouns[value.index()];
+}
+
+std::string quote(std::string_view text) {
+  std::string out = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string Node::text() const {
+  struct Print {
+    std::string operator()(std::monostate) const { return "(a date or time)"; }
+    std::string operator()(bool b) const { return b ? "true" : "false"; }
+    std::string operator()(std::int64_t i) const { return std::to_string(i); }
+    std::string operator()(double d) const { return fmt::format("{}", d); }
+    std::string operator()(const std::string& s) const { return quote(s); }
+    std::string operator()(const std::vector<Node>& list) const {
+      std::vector<std::string> parts;
+      for (const Node& node : list) parts.push_back(node.text());
+      return "[" + join(parts, ", ") + "]";
+    }
+    std::string operator()(const Table&) const { return "(a table)"; }
+  };
+  return std::visit(Print{}, value);
+}
+
+namespace {
+
+Origin origin_of(const toml::node& node, const std::string& source) {
+  return {source, node.source().begin.line, node.source().begin.column};
+}
+
+Node convert(const toml::node& from, const std::string& source) {
+  Node to;
+  to.origin = origin_of(from, source);
+  if (auto* table = from.as_table()) {
+    Table out;
+    std::vector<std::pair<const toml::key*, const toml::node*>> ordered;
+    for (auto&& [key, value] : *table) ordered.emplace_back(&key, &value);
+    std::stable_sort(ordered.begin(), ordered.end(), [](auto& a, auto& b) {
+      auto p = a.first->source().begin, q = b.first->source().begin;
+      return std::pair(p.line, p.column) < std::pair(q.line, q.column);
+    });
+    for (auto [key, value] : ordered) {
+      Node child = convert(*value, source);
+      // Messages point at the key: that is where an unknown or misspelt name stands.
+      child.origin = {source, key->source().begin.line, key->source().begin.column};
+      out.entries.emplace_back(std::string(key->str()), std::move(child));
+    }
+    to.value = std::move(out);
+  } else if (auto* array = from.as_array()) {
+    std::vector<Node> out;
+    for (auto&& element : *array) out.push_back(convert(element, source));
+    to.value = std::move(out);
+  } else if (auto* text = from.as_string()) {
+    to.value = text->get();
+  } else if (auto* integer = from.as_integer()) {
+    to.value = integer->get();
+  } else if (auto* number = from.as_floating_point()) {
+    to.value = number->get();
+  } else if (auto* flag = from.as_boolean()) {
+    to.value = flag->get();
+  }
+  return to;
+}
+
+Node empty_table(const std::string& source) {
+  Node node;
+  node.value = Table{};
+  node.origin.source = source;
+  return node;
+}
+
+}  // namespace
+
+Node parse_toml(std::string_view text, const std::string& source, Diagnostics& problems) {
+  try {
+    return convert(toml::parse(text), source);
+  } catch (const toml::parse_error& error) {
+    auto where = error.source().begin;
+    problems.add({source, where.line, where.column}, "", fmt::format("not valid TOML: {}", error.description()));
+    return empty_table(source);
+  }
+}
+
+Node parse_override(std::string_view argument, Diagnostics& problems) {
+  std::string source = fmt::format("--set {}", argument);
+  std::size_t equals = argument.find('=');
+  std::string_view key = trim(argument.substr(0, equals));
+  bool plain_key = !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                         "0123456789_-.") == std::string_view::npos;
+  if (equals == std::string_view::npos || !plain_key || key.find('.') == std::string_view::npos) {
+    problems.add({source}, "", "expected section.key=value, such as --set 'topology.dims=[8,8,8]'");
+    return empty_table(source);
+  }
+  std::string value{trim(argument.substr(equals + 1))};
+  // Words such as torus or 14Gbps need no quotes on the command line.
+  for (const std::string& attempt : {value, quote(value)}) {
+    try {
+      toml::table parsed = toml::parse(fmt::format("{} = {}", key, attempt));
+      Node node = convert(parsed, source);
+      auto forget_lines = [](Node& n, auto& self) -> void {
+        n.origin.line = n.origin.column = 0;
+        if (Table* table = n.table())
+          for (auto& entry : table->entries) self(entry.second, self);
+        if (auto* list = std::get_if<std::vector<Node>>(&n.value))
+          for (Node& element : *list) self(element, self);
+      };
+      forget_lines(node, forget_lines);
+      return node;
+    } catch (const toml::parse_error&) {
+    }
+    bool meant_toml = value.starts_with('[') || value.starts_with('"') || value.starts_with('{');
+    if (meant_toml) break;
+  }
+  problems.add({source}, std::string(key), fmt::format("the value {} is not valid TOML", value));
+  return empty_table(source);
+}
+
+void merge(Table& lower, const Table& upper) {
+  for (const auto& [key, node] : upper.entries) {
+    Node* below = lower.find(key);
+    if (below && below->table() && node.table()) {
+      merge(*below->table(), *node.table());
+      below->origin = node.origin;
+    } else if (below) {
+      *below = node;
+    } else {
+      lower.entries.emplace_back(key, node);
+    }
+  }
+}
+
+}  // namespace weft::config

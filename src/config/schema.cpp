@@ -1,0 +1,106 @@
+#include "config/schema.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+namespace weft::config {
+
+namespace detail {
+
+std::optional<std::int64_t> whole_number(const Node& node, std::string& error) {
+  if (auto* v = std::get_if<std::int64_t>(&node.value)) return *v;
+  error = fmt::format("expected a whole number, got {}", node.text());
+  return std::nullopt;
+}
+
+std::optional<double> real_number(const Node& node, std::string& error) {
+  if (auto* v = std::get_if<double>(&node.value); v && std::isfinite(*v)) return *v;
+  if (auto* v = std::get_if<std::int64_t>(&node.value)) return static_cast<double>(*v);
+  error = fmt::format("expected a number, got {}", node.text());
+  return std::nullopt;
+}
+
+}  // namespace detail
+
+std::optional<CableName> Codec<CableName>::parse(const Node& node, Reader& reader, std::string& error) {
+  const std::vector<std::string>& known = reader.names["cable"];
+  const std::string* name = node.string();
+  if (name && std::find(known.begin(), known.end(), *name) != known.end()) return CableName{*name};
+  error = fmt::format("expected one of the cable types of this machine ({}), got {}{}", join(known, ", "), node.text(),
+                      name ? did_you_mean(*name, known) : "");
+  return std::nullopt;
+}
+
+std::optional<FilePath> Codec<FilePath>::parse(const Node& node, Reader&, std::string& error) {
+  namespace fs = std::filesystem;
+  const std::string* name = node.string();
+  if (!name) {
+    error = fmt::format("expected a file's path in quotes, got {}", node.text());
+    return std::nullopt;
+  }
+  fs::path path = *name;
+  bool in_file = node.origin.line != 0;
+  if (path.is_relative() && in_file) path = fs::path(node.origin.source).parent_path() / path;
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) {
+    error = fmt::format("there is no file {}", path.string());
+    return std::nullopt;
+  }
+  return FilePath{path.string()};
+}
+
+const Field* Section::find(std::string_view name) const {
+  auto at = std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
+  return at == fields.end() ? nullptr : &*at;
+}
+
+std::vector<std::string> Section::names() const {
+  std::vector<std::string> out;
+  for (const Field& field : fields) out.push_back(field.name);
+  return out;
+}
+
+void Section::read(void* object, const Node* table, const std::string& path, Reader& reader,
+                   const std::vector<std::string>& ignored) const {
+  std::size_t problems_before = reader.problems.size();
+  if (table && !table->table()) {
+    reader.problems.add(table->origin, path, fmt::format("expected a section, [{}], got {}", path, table->text()));
+    return;
+  }
+  std::map<std::string, const Node*> given;
+  if (table) {
+    for (const auto& [key, node] : table->table()->entries) {
+      if (std::find(ignored.begin(), ignored.end(), key) != ignored.end()) continue;
+      if (const Field* field = find(key)) {
+        given[key] = &node;
+        field->read(object, node, path + "." + key, reader);
+        continue;
+      }
+      auto known = names();
+      known.insert(known.end(), ignored.begin(), ignored.end());
+      std::string hint = did_you_mean(key, known);
+      if (hint.empty())
+        hint = known.empty() ? fmt::format("; [{}] takes no keys", path)
+                             : fmt::format("; [{}] takes {}", path, join(known, ", "));
+      reader.problems.add(node.origin, path + "." + key, "unknown key" + hint);
+    }
+  }
+  for (const Field& field : fields) {
+    auto at = given.find(field.name);
+    if (at == given.end() && field.required)
+      reader.problems.add(table ? table->origin : Origin{}, path + "." + field.name,
+                          fmt::format("is missing; expected {}: {}", field.expected, field.help));
+    reader.settings.push_back(
+        {path + "." + field.name, field.print(object), at == given.end() ? Origin{} : at->second->origin});
+  }
+  if (reader.problems.size() != problems_before) return;
+  for (const auto& check : checks)
+    check(object, [&](std::string_view key, std::string message) {
+      auto at = given.find(std::string(key));
+      Origin origin = at != given.end() ? at->second->origin : table ? table->origin : Origin{};
+      reader.problems.add(origin, fmt::format("{}.{}", path, key), std::move(message));
+    });
+}
+
+}  // namespace weft::config

@@ -1,0 +1,302 @@
+// One declaration per parameter: name, default, range, help and check. Reading a description, the messages
+// about mistakes in it, `weft help` and the reference page all come from these declarations.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "base/text.hpp"
+#include "config/node.hpp"
+
+namespace weft::config {
+
+/// The name of something declared elsewhere in the description, checked while reading: `cable` types.
+struct CableName {
+  std::string name = "default";
+  friend bool operator==(const CableName&, const CableName&) = default;
+};
+
+/// A file named in a description; relative paths start at the description's folder.
+struct FilePath {
+  std::string path;
+};
+
+/// One parameter as read: for `weft show` and for every result file.
+struct Setting {
+  std::string key;    // dotted path
+  std::string value;  // as it would be written
+  Origin origin;      // empty source: the default
+};
+
+/// What reading a section needs to know beyond the section itself.
+struct Reader {
+  Diagnostics& problems;
+  std::vector<Setting>& settings;
+  std::map<std::string, std::vector<std::string>> names = {};  // declared names, by kind ("cable")
+};
+
+/// How a C++ type is written in a description.
+template <class T>
+struct Codec;
+
+namespace detail {
+std::string range_text(const std::string& low, const std::string& high, bool unbounded);
+std::optional<std::int64_t> whole_number(const Node& node, std::string& error);
+std::optional<double> real_number(const Node& node, std::string& error);
+}  // namespace detail
+
+template <class T>
+struct Range {
+  T low, high;
+};
+
+template <>
+struct Codec<bool> {
+  static std::string noun() { return "true or false"; }
+  static std::string print(bool v) { return v ? "true" : "false"; }
+  static std::optional<bool> parse(const Node& node, Reader&, std::string& error) {
+    if (auto* v = std::get_if<bool>(&node.value)) return *v;
+    error = fmt::format("expected true or false, got {}", node.text());
+    return std::nullopt;
+  }
+};
+
+template <class T>
+  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
+struct Codec<T> {
+  static std::string noun() { return "a whole number"; }
+  static std::string print(T v) { return std::to_string(v); }
+  static std::optional<T> parse(const Node& node, Reader&, std::string& error) {
+    auto v = detail::whole_number(node, error);
+    if (!v) return std::nullopt;
+    if (!std::in_range<T>(*v)) {
+      error = fmt::format("{} is outside {}..{}", *v, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+      return std::nullopt;
+    }
+    return static_cast<T>(*v);
+  }
+};
+
+template <>
+struct Codec<double> {
+  static std::string noun() { return "a number"; }
+  static std::string print(double v) { return fmt::format("{}", v); }
+  static std::optional<double> parse(const Node& node, Reader&, std::string& error) {
+    return detail::real_number(node, error);
+  }
+};
+
+template <>
+struct Codec<std::string> {
+  static std::string noun() { return "a text"; }
+  static std::string print(const std::string& v) { return quote(v); }
+  static std::optional<std::string> parse(const Node& node, Reader&, std::string& error) {
+    if (auto* v = node.string()) return *v;
+    error = fmt::format("expected a text in quotes, got {}", node.text());
+    return std::nullopt;
+  }
+};
+
+template <>
+struct Codec<CableName> {
+  static std::string noun() { return "a cable type"; }
+  static std::string print(const CableName& v) { return quote(v.name); }
+  static std::optional<CableName> parse(const Node& node, Reader& reader, std::string& error);
+};
+
+template <>
+struct Codec<FilePath> {
+  static std::string noun() { return "a file"; }
+  static std::string print(const FilePath& v) { return quote(v.path); }
+  static std::optional<FilePath> parse(const Node& node, Reader& reader, std::string& error);
+};
+
+template <class Tag>
+struct Codec<Quantity<Tag>> {
+  using Q = Quantity<Tag>;
+  static std::string noun() { return std::string(quantity_kind<Q>().noun); }
+  static std::string print(Q v) { return quote(to_text(v)); }
+  static std::optional<Q> parse(const Node& node, Reader&, std::string& error) {
+    std::string text = node.string() ? *node.string() : node.text();
+    auto v = parse_quantity(quantity_kind<Q>(), text, error);
+    if (!v) {
+      error += fmt::format(", got {}", node.text());
+      return std::nullopt;
+    }
+    return Q{*v};
+  }
+};
+
+template <class T>
+struct Codec<std::vector<T>> {
+  static std::string noun() { return fmt::format("a list, each {}", Codec<T>::noun()); }
+  static std::string print(const std::vector<T>& v) {
+    std::vector<std::string> parts;
+    for (const T& element : v) parts.push_back(Codec<T>::print(element));
+    return "[" + join(parts, ", ") + "]";
+  }
+  static std::optional<std::vector<T>> parse(const Node& node, Reader& reader, std::string& error) {
+    auto* list = std::get_if<std::vector<Node>>(&node.value);
+    if (!list) {
+      error = fmt::format("expected {} in brackets, got {}", noun(), node.text());
+      return std::nullopt;
+    }
+    std::vector<T> out;
+    for (const Node& element : *list) {
+      auto v = Codec<T>::parse(element, reader, error);
+      if (!v) return std::nullopt;
+      out.push_back(*v);
+    }
+    return out;
+  }
+};
+
+/// A parameter of some struct, with the struct's type erased.
+struct Field {
+  std::string name, help;
+  std::string expected;      // "a whole number, 1 to 64"
+  std::string default_text;  // as it would be written; empty where the parameter is required
+  bool required = false;
+  std::function<void(void* object, const Node& node, const std::string& path, Reader& reader)> read;
+  std::function<std::string(const void* object)> print;
+};
+
+/// Problems a check over several parameters finds: each is reported at the key it names.
+using Complain = std::function<void(std::string_view key, std::string message)>;
+
+/// A section of a description: its parameters and the checks over them.
+struct Section {
+  std::vector<Field> fields;
+  std::vector<std::function<void(const void* object, const Complain&)>> checks;
+  std::function<std::shared_ptr<void>()> make;  // a struct holding the defaults
+
+  const Field* find(std::string_view name) const;
+  std::vector<std::string> names() const;
+  /// Fills `object` from `table` (null: all defaults), noting every mistake. `ignored` keys are read elsewhere.
+  void read(void* object, const Node* table, const std::string& path, Reader& reader,
+            const std::vector<std::string>& ignored = {}) const;
+};
+
+/// Builds a Section for the struct T.
+template <class T>
+class Schema {
+ public:
+  Schema() {
+    section_.make = [] { return std::make_shared<T>(); };
+  }
+
+  template <class V>
+  Schema&& field(V T::*member, std::string name, std::string help) && {
+    add<V>(member, std::move(name), std::move(help), Codec<V>::noun(), [](const V&, std::string&) { return true; });
+    return std::move(*this);
+  }
+
+  /// A value between two bounds, both included; for a list, each of its elements.
+  template <class V, class B>
+  Schema&& field(V T::*member, std::string name, std::string help, Range<B> range) && {
+    auto bounds = [range](const V& v, std::string& error) { return within(v, range, error); };
+    add<V>(member, std::move(name), std::move(help), Codec<V>::noun() + range_noun<V>(range), bounds);
+    return std::move(*this);
+  }
+
+  /// One of a few words; `V` is an enum whose values are positions in `words`.
+  template <class V>
+    requires std::is_enum_v<V>
+  Schema&& choice(V T::*member, std::string name, std::string help, std::vector<std::string> words) && {
+    Field field{name, std::move(help), "one of " + join(words, ", "), "", false, {}, {}};
+    field.print = [member, words](const void* object) {
+      return quote(words[static_cast<std::size_t>(static_cast<const T*>(object)->*member)]);
+    };
+    field.default_text = field.print(defaults());
+    field.read = [member, words](void* object, const Node& node, const std::string& path, Reader& reader) {
+      for (std::size_t i = 0; node.string() && i < words.size(); ++i)
+        if (words[i] == *node.string()) {
+          static_cast<T*>(object)->*member = static_cast<V>(i);
+          return;
+        }
+      reader.problems.add(node.origin, path,
+                          fmt::format("expected one of {}, got {}{}", join(words, ", "), node.text(),
+                                      node.string() ? did_you_mean(*node.string(), words) : ""));
+    };
+    section_.fields.push_back(std::move(field));
+    return std::move(*this);
+  }
+
+  /// Makes the field declared last one that every description must give.
+  Schema&& required() && {
+    section_.fields.back().required = true;
+    section_.fields.back().default_text.clear();
+    return std::move(*this);
+  }
+
+  /// A check over the whole struct, run when every parameter of it was read without a mistake.
+  Schema&& check(std::function<void(const T&, const Complain&)> rule) && {
+    section_.checks.push_back(
+        [rule](const void* object, const Complain& complain) { rule(*static_cast<const T*>(object), complain); });
+    return std::move(*this);
+  }
+
+  Section section() && { return std::move(section_); }
+
+ private:
+  static const T* defaults() {
+    static const T object{};
+    return &object;
+  }
+
+  template <class V, class B>
+  static bool within(const V& v, const Range<B>& range, std::string& error) {
+    if constexpr (requires { v.begin(); }) {
+      for (const auto& element : v)
+        if (!within(element, range, error)) return false;
+      return true;
+    } else {
+      V low = static_cast<V>(range.low), high = static_cast<V>(range.high);
+      if (v >= low && v <= high) return true;
+      error = fmt::format("{} is outside {} to {}", Codec<V>::print(v), Codec<V>::print(low), Codec<V>::print(high));
+      return false;
+    }
+  }
+
+  template <class V, class B>
+  static std::string range_noun(const Range<B>& range) {
+    if constexpr (requires(V v) { v.begin(); })
+      return fmt::format(", {} to {}", range.low, range.high);
+    else
+      return fmt::format(", {} to {}", Codec<V>::print(static_cast<V>(range.low)),
+                         Codec<V>::print(static_cast<V>(range.high)));
+  }
+
+  template <class V, class Check>
+  void add(V T::*member, std::string name, std::string help, std::string expected, Check bounds) {
+    Field field{std::move(name), std::move(help), std::move(expected), "", false, {}, {}};
+    field.print = [member](const void* object) { return Codec<V>::print(static_cast<const T*>(object)->*member); };
+    field.default_text = field.print(defaults());
+    field.read = [member, bounds, text = field.expected](void* object, const Node& node, const std::string& path,
+                                                         Reader& reader) {
+      std::string error;
+      auto v = Codec<V>::parse(node, reader, error);
+      if (v && bounds(*v, error)) {
+        static_cast<T*>(object)->*member = std::move(*v);
+      } else {
+        reader.problems.add(node.origin, path, error);
+      }
+    };
+    section_.fields.push_back(std::move(field));
+  }
+
+  Section section_;
+};
+
+}  // namespace weft::config

@@ -1,0 +1,306 @@
+#include "machine/description.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "machine/profiles.hpp"
+
+namespace weft::machine {
+
+using config::Node;
+using config::Range;
+using config::Reader;
+using config::Table;
+
+namespace {
+
+const config::Section& identity_section() {
+  static const config::Section section =
+      config::Schema<Identity>()
+          .field(&Identity::name, "name", "Name of the machine, for titles and result files")
+          .field(&Identity::about, "about", "One line on what it is")
+          .section();
+  return section;
+}
+
+const config::Section& router_section() {
+  static const config::Section section =
+      config::Schema<RouterParameters>()
+          .field(&RouterParameters::channels, "channels", "Virtual channels of each cable and direction",
+                 Range<unsigned>{1, 64})
+          .field(&RouterParameters::ports, "ports", "Ports the router chip has; 0: as many as the topology asks for",
+                 Range<unsigned>{0, 4096})
+          .field(&RouterParameters::latency, "latency", "Time a packet's head takes through one router without waiting",
+                 Range<Time>{{0}, {1'000'000'000}})
+          .section();
+  return section;
+}
+
+const config::Section& fault_section() {
+  static const config::Section section =
+      config::Schema<FaultParameters>()
+          .field(&FaultParameters::dead_cables, "dead_cables", "Cables out of order, each by a port at one end: \"r12.p3\"")
+          .field(&FaultParameters::dead_routers, "dead_routers", "Routers out of order, by number")
+          .section();
+  return section;
+}
+
+
+// The kinds a section may be of, whichever registry they are in.
+struct KindChoice {
+  std::string name;
+  const config::Section* section;
+};
+
+template <class Kind>
+std::vector<KindChoice> choices() {
+  std::vector<KindChoice> out;
+  for (const auto& [name, kind] : config::Registry<Kind>::all()) out.push_back({name, &kind.section});
+  return out;
+}
+
+std::vector<KindChoice> choices_of(std::string_view section) {
+  if (section == "topology") return choices<topology::TopologyKind>();
+  if (section == "routing") return choices<routing::RoutingKind>();
+  return {};
+}
+
+std::string kind_of(const Table& table) {
+  const Node* kind = table.find("kind");
+  return kind && kind->string() ? *kind->string() : "";
+}
+
+// Where the upper layer changes a section's kind, values below that the new kind does not know are dropped:
+// the buffer policy of a tree means nothing to a torus.
+void drop_foreign_keys(Table& lower, const Table& upper) {
+  for (auto& [name, node] : lower.entries) {
+    auto kinds = choices_of(name);
+    const Node* above = upper.find(name);
+    if (kinds.empty() || !above || !above->table() || !node.table()) continue;
+    std::string now = kind_of(*above->table());
+    if (now.empty() || now == kind_of(*node.table())) continue;
+    auto chosen = std::find_if(kinds.begin(), kinds.end(), [&](const KindChoice& c) { return c.name == now; });
+    if (chosen == kinds.end()) continue;
+    std::erase_if(node.table()->entries,
+                  [&](const auto& entry) { return entry.first != "kind" && !chosen->section->find(entry.first); });
+  }
+}
+
+void lay_over(Table& lower, const Table& upper) {
+  drop_foreign_keys(lower, upper);
+  config::merge(lower, upper);
+}
+
+class Loader {
+ public:
+  explicit Loader(Diagnostics& problems) : problems_(problems) {}
+
+  /// The file's tree with everything it builds on beneath it.
+  Node load_file(const std::string& path) {
+    if (!visited_.insert(std::filesystem::weakly_canonical(path).string()).second)
+      throw UserError({{{path}, "base", "this description builds on itself, through " + join(files, " and ")}});
+    files.push_back(path);
+    std::ifstream in(path, std::ios::binary);
+    std::error_code ignored;
+    if (!in || std::filesystem::is_directory(path, ignored)) throw UserError(fmt::format("{}: cannot be read", path));
+    std::stringstream text;
+    text << in.rdbuf();
+    return with_base(config::parse_toml(text.str(), path, problems_), path);
+  }
+
+  Node with_base(Node tree, const std::string& path) {
+    const Node* base = tree.table()->find("base");
+    if (!base) return tree;
+    if (!base->string()) {
+      problems_.add(base->origin, "base", fmt::format("expected a profile's name or a file's path, got {}", base->text()));
+      return tree;
+    }
+    std::filesystem::path beside = std::filesystem::path(path).parent_path() / *base->string();
+    std::error_code ignored;
+    bool is_file = std::filesystem::is_regular_file(beside, ignored);
+    std::string found = is_file ? beside.string() : profile_path(*base->string());
+    if (found.empty()) {
+      problems_.add(base->origin, "base",
+                    fmt::format("there is no profile or file '{}'{}", *base->string(),
+                                did_you_mean(*base->string(), profile_names())));
+      return tree;
+    }
+    Node lower = load_file(found);
+    std::erase_if(tree.table()->entries, [](const auto& entry) { return entry.first == "base"; });
+    lay_over(*lower.table(), *tree.table());
+    return lower;
+  }
+
+  std::vector<std::string> files;
+
+ private:
+  Diagnostics& problems_;
+  std::set<std::string> visited_;
+};
+
+// Reads a section whose keys depend on its `kind`.
+template <class Kind>
+const Kind* read_kind(const Table& root, const std::string& path, Reader& reader, std::shared_ptr<void>& parameters) {
+  const Node* node = root.find(path);
+  auto names = config::Registry<Kind>::names();
+  if (!node || !node->table()) {
+    reader.problems.add(node ? node->origin : Origin{}, path,
+                        fmt::format("expected a section [{}] with a kind: one of {}", path, join(names, ", ")));
+    return nullptr;
+  }
+  const Node* kind_node = node->table()->find("kind");
+  if (!kind_node) {
+    reader.problems.add(node->origin, path + ".kind", fmt::format("is missing; expected one of {}", join(names, ", ")));
+    return nullptr;
+  }
+  const Kind* kind = kind_node->string() ? config::Registry<Kind>::find(*kind_node->string()) : nullptr;
+  if (!kind) {
+    reader.problems.add(kind_node->origin, path + ".kind",
+                        fmt::format("expected one of {}, got {}{}", join(names, ", "), kind_node->text(),
+                                    kind_node->string() ? did_you_mean(*kind_node->string(), names) : ""));
+    return nullptr;
+  }
+  reader.settings.push_back({path + ".kind", config::quote(kind->name), kind_node->origin});
+  parameters = kind->section.make();
+  kind->section.read(parameters.get(), node, path, reader, {"kind"});
+  return kind;
+}
+
+void read_cables(const Table& root, Reader& reader, std::vector<topology::CableType>& cables) {
+  auto read_one = [&](const std::string& name, const Node* node) {
+    topology::CableType type;
+    type.name = name;
+    topology::cable_section().read(&type, node, "cable." + name, reader);
+    cables.push_back(type);
+    reader.names["cable"].push_back(name);
+  };
+  const Node* all = root.find("cable");
+  const Node* standard = all && all->table() ? all->table()->find("default") : nullptr;
+  read_one("default", standard);
+  if (!all) return;
+  if (!all->table()) {
+    reader.problems.add(all->origin, "cable", "expected sections such as [cable.default] or [cable.optical]");
+    return;
+  }
+  for (const auto& [name, node] : all->table()->entries) {
+    if (name == "default") continue;
+    if (!node.table()) {
+      reader.problems.add(node.origin, "cable." + name,
+                          fmt::format("expected a section, [cable.{}]; the common type is [cable.default]", name));
+      continue;
+    }
+    read_one(name, &node);
+  }
+  if (cables.size() > 200) reader.problems.add(all->origin, "cable", "more than 200 cable types");
+}
+
+void read_sources(const Table& root, Reader& reader, Description& out) {
+  const Node* sources = root.find("sources");
+  if (!sources) return;
+  if (!sources->table()) {
+    reader.problems.add(sources->origin, "sources", "expected a section, [sources]");
+    return;
+  }
+  std::vector<std::string> known;
+  for (const config::Setting& setting : reader.settings) known.push_back(setting.key);
+  for (const auto& [key, node] : sources->table()->entries) {
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      // A profile that builds on another may no longer have what the lower one explains.
+      bool other_kind = key.starts_with("topology.") || key.starts_with("routing.");
+      if (!other_kind || node.origin.source == out.files.front())
+        reader.problems.add(node.origin, "sources." + config::quote(key),
+                            "is no parameter of this machine" + did_you_mean(key, known));
+    } else if (!node.string()) {
+      reader.problems.add(node.origin, "sources." + config::quote(key), "expected a text in quotes");
+    } else {
+      out.sources.emplace_back(key, *node.string());
+    }
+  }
+}
+
+void check_top_level(const Table& root, Diagnostics& problems) {
+  std::vector<std::string> known{"base", "topology", "routing", "cable", "sources"};
+  for (const FixedSection& fixed : fixed_sections())
+    if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
+  for (const auto& [name, node] : root.entries)
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string hint = did_you_mean(name, known);
+      problems.add(node.origin, name,
+                   node.table() ? "unknown section" + hint
+                                : "unknown key" + (hint.empty() ? "; keys belong in a section such as [topology]" : hint));
+    }
+}
+
+Description read(Node tree, Loader& loader, const std::vector<std::string>& settings, Diagnostics& problems) {
+  for (const std::string& setting : settings) {
+    Node upper = config::parse_override(setting, problems);
+    lay_over(*tree.table(), *upper.table());
+  }
+  problems.throw_if_any();  // a tree that did not parse has nothing more to say
+
+  Description out;
+  out.files = loader.files;
+  Table& root = *tree.table();
+  check_top_level(root, problems);
+  Reader reader{problems, out.settings};
+  identity_section().read(&out.identity, root.find("machine"), "machine", reader);
+  read_cables(root, reader, out.cables);
+  out.topology = read_kind<topology::TopologyKind>(root, "topology", reader, out.topology_parameters);
+  out.routing = read_kind<routing::RoutingKind>(root, "routing", reader, out.routing_parameters);
+  router_section().read(&out.router, root.find("router"), "router", reader);
+  fault_section().read(&out.faults, root.find("faults"), "faults", reader);
+  if (problems.empty()) read_sources(root, reader, out);
+  problems.throw_if_any();
+  return out;
+}
+
+}  // namespace
+
+Origin Description::origin(std::string_view key) const {
+  for (const config::Setting& setting : settings)
+    if (setting.key == key && !setting.origin.source.empty()) return setting.origin;
+  return {files.empty() ? "" : files.front()};
+}
+
+const std::vector<FixedSection>& fixed_sections() {
+  static const std::vector<FixedSection> sections{
+      {"machine", "What the machine is called", &identity_section()},
+      {"cable.NAME", "A type of cable; [cable.default] is the one used where a topology names no other",
+       &topology::cable_section()},
+      {"router", "What every router has", &router_section()},
+      {"faults", "What is broken from the start", &fault_section()},
+  };
+  return sections;
+}
+
+Description describe(const std::string& name_or_path, const std::vector<std::string>& settings) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  bool looks_like_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
+  std::string path = looks_like_path ? name_or_path : profile_path(name_or_path);
+  if (path.empty()) {
+    bool file_here = fs::is_regular_file(name_or_path, ignored);
+    throw UserError(fmt::format("there is no machine '{}'{}{}", name_or_path,
+                                did_you_mean(name_or_path, profile_names()),
+                                file_here ? fmt::format("; for the file here, write ./{}", name_or_path)
+                                          : "; `weft list` shows the profiles there are"));
+  }
+  if (!fs::exists(path, ignored)) throw UserError(fmt::format("{}: there is no such file", path));
+  Diagnostics problems;
+  Loader loader(problems);
+  Node tree = loader.load_file(path);
+  return read(std::move(tree), loader, settings, problems);
+}
+
+Description describe_text(std::string_view text, const std::string& source, const std::vector<std::string>& settings) {
+  Diagnostics problems;
+  Loader loader(problems);
+  loader.files.push_back(source);
+  Node tree = loader.with_base(config::parse_toml(text, source, problems), source);
+  return read(std::move(tree), loader, settings, problems);
+}
+
+}  // namespace weft::machine

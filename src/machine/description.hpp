@@ -1,0 +1,69 @@
+// A machine as described: every section read and checked, nothing built yet.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/schema.hpp"
+#include "routing/kind.hpp"
+#include "topology/cable.hpp"
+#include "topology/kind.hpp"
+
+namespace weft::machine {
+
+struct Identity {
+  std::string name = "unnamed";
+  std::string about;
+};
+
+struct RouterParameters {
+  unsigned channels = 2;
+  unsigned ports = 0;
+  Time latency{60'000};
+};
+
+struct FaultParameters {
+  std::vector<std::string> dead_cables;
+  std::vector<std::uint32_t> dead_routers;
+};
+
+struct Description {
+  Identity identity;
+  std::vector<topology::CableType> cables;
+  const topology::TopologyKind* topology = nullptr;
+  std::shared_ptr<void> topology_parameters;
+  const routing::RoutingKind* routing = nullptr;
+  std::shared_ptr<void> routing_parameters;
+  RouterParameters router;
+  FaultParameters faults;
+
+  std::vector<config::Setting> settings;                       // every parameter, as it is in force
+  std::vector<std::pair<std::string, std::string>> sources;    // key -> where its value comes from
+  std::vector<std::string> files;                              // the profile and what it builds on
+
+  /// Where a key was written, for messages found after reading.
+  Origin origin(std::string_view key) const;
+};
+
+/// A section with a fixed set of keys, for help and the reference page.
+struct FixedSection {
+  std::string name, about;
+  const config::Section* section;
+};
+const std::vector<FixedSection>& fixed_sections();
+
+/// Reads a machine: a profile's name or a file's path, with `section.key=value` settings laid over it.
+/// Throws UserError with every mistake found.
+Description describe(const std::string& name_or_path, const std::vector<std::string>& settings);
+
+/// The same from text, for tests and tools; `source` names it in messages.
+Description describe_text(std::string_view text, const std::string& source, const std::vector<std::string>& settings);
+
+struct ProfileInfo {
+  std::string name, path, about;
+};
+/// The profiles there are, by name.
+std::vector<ProfileInfo> profiles();
+
+}  // namespace weft::machine

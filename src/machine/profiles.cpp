@@ -1,0 +1,57 @@
+#include "machine/profiles.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "machine/description.hpp"
+
+namespace weft::machine {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+std::vector<fs::path> folders() {
+  std::vector<fs::path> out;
+  if (const char* named = std::getenv("WEFT_PROFILES")) out.emplace_back(named);
+  std::error_code ignored;
+  fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  // The program stands in build/ of the source tree, in build/tests/, or in bin/ of an installation.
+  for (fs::path at = program.parent_path(); at.has_relative_path(); at = at.parent_path()) {
+    if (fs::is_directory(at / "profiles", ignored)) out.push_back(at / "profiles");
+    if (fs::is_directory(at / "share/weft/profiles", ignored)) out.push_back(at / "share/weft/profiles");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string profile_path(const std::string& name) {
+  std::error_code ignored;
+  for (const fs::path& folder : folders())
+    if (fs::path file = folder / (name + ".toml"); fs::is_regular_file(file, ignored)) return file.string();
+  return "";
+}
+
+std::vector<std::string> profile_names() {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const fs::path& folder : folders())
+    for (const auto& entry : fs::directory_iterator(folder, ignored))
+      if (entry.path().extension() == ".toml") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::vector<ProfileInfo> profiles() {
+  std::vector<ProfileInfo> out;
+  for (const std::string& name : profile_names()) {
+    Description description = describe(name, {});
+    out.push_back({name, profile_path(name), description.identity.about});
+  }
+  return out;
+}
+
+}  // namespace weft::machine

@@ -1,0 +1,54 @@
+// A kind of topology: its parameters, how large it gets, and how to build it. Each kind registers itself from
+// its own file; see CONTRIBUTING.md for the whole of one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "config/registry.hpp"
+#include "topology/graph.hpp"
+
+namespace weft::topology {
+
+/// Counts before anything is allocated, so that a description asking for the moon is refused at once.
+/// Doubles: they saturate instead of wrapping round.
+struct Size {
+  double routers = 0, endpoints = 0, ports = 0;
+};
+
+/// The largest graph that is built: ports have 32-bit numbers and the flat arrays must fit in memory.
+inline constexpr double kMaxPorts = 2.0e9;
+inline constexpr double kMaxRouters = 1.3e8;
+
+struct BuildContext {
+  std::vector<CableType> cable_types;
+  std::uint64_t seed = 1;  // for random topologies that do not give their own
+};
+
+struct TopologyKind {
+  std::string name, about;
+  config::Section section;
+  std::function<Size(const void* parameters)> size;
+  std::function<Graph(const void* parameters, const BuildContext&)> build;
+  /// Small instances, each as `key=value` settings: contract tests prove every routing on them.
+  std::vector<std::vector<std::string>> examples;
+};
+
+using Topologies = config::Registry<TopologyKind>;
+
+/// Gives a kind's functions the type of its parameters.
+template <class P>
+TopologyKind topology_kind(std::string name, std::string about, config::Section section, Size (*size)(const P&),
+                           Graph (*build)(const P&, const BuildContext&),
+                           std::vector<std::vector<std::string>> examples) {
+  return {std::move(name),
+          std::move(about),
+          std::move(section),
+          [size](const void* p) { return size(*static_cast<const P*>(p)); },
+          [build](const void* p, const BuildContext& context) { return build(*static_cast<const P*>(p), context); },
+          std::move(examples)};
+}
+
+}  // namespace weft::topology
