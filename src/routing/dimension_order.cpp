@@ -35,7 +35,8 @@ void DimensionOrder::toward(const Hop& hop, RouterId to, std::uint32_t flow, Cha
   const GridShape::Dimension& d = grid_.dimensions[static_cast<unsigned>(dimension)];
   std::uint32_t from = grid_.coordinate(hop.router, static_cast<unsigned>(dimension));
   std::uint32_t goal_at = grid_.coordinate(goal, static_cast<unsigned>(dimension));
-  bool plus = grid_.step(static_cast<unsigned>(dimension), from, goal_at).plus;
+  GridShape::Step step = grid_.step(static_cast<unsigned>(dimension), from, goal_at);
+  bool plus = step.tie ? grid_.tie_goes_plus(static_cast<unsigned>(dimension), hop.router, goal) : step.plus;
   PortIndex port = plus ? d.plus : d.minus;
 
   unsigned first_class = 0, last_class = 0;

@@ -36,20 +36,28 @@ class GridShape : public Shape {
   /// The grid router through which a router is reached: itself, or the one a device hangs on.
   RouterId grid_router(RouterId r) const { return r < grid_routers ? r : attached_to[r - grid_routers]; }
 
-  /// Hops and direction of the shorter way along one dimension; a tie goes the plus way from even coordinates and
-  /// the minus way from odd ones, so that both directions carry the same load.
+  /// Hops and direction of the shorter way along one dimension; `tie` where both ways are equally short (plus is
+  /// then the direction to take unless tie_goes_plus says otherwise).
   struct Step {
     std::uint32_t hops;
     bool plus;
+    bool tie = false;
   };
   Step step(unsigned dimension, std::uint32_t from, std::uint32_t to) const {
     const Dimension& d = dimensions[dimension];
-    std::uint32_t up = to >= from ? to - from : to + d.length - from;
     if (!d.wraps) return to >= from ? Step{to - from, true} : Step{from - to, false};
+    std::uint32_t up = to >= from ? to - from : to + d.length - from;
     std::uint32_t down = d.length - up;
     if (up == 0) return {0, true};
-    if (up == down) return {up, from % 2 == 0};
-    return up < down ? Step{up, true} : Step{down, false};
+    return up <= down ? Step{up, true, up == down} : Step{down, false};
+  }
+
+  /// Which way a packet goes halfway round a ring: fixed by where it is and goes, and half of them each way.
+  bool tie_goes_plus(unsigned dimension, RouterId at, RouterId goal) const {
+    std::uint32_t parity = coordinate(at, dimension);
+    for (unsigned d = 0; d < dimensions.size(); ++d)
+      if (d != dimension) parity += coordinate(goal, d);
+    return parity % 2 == 0;
   }
 
   std::uint32_t distance(RouterId a, RouterId b) const;

@@ -1,0 +1,68 @@
+// Up to a common ancestor, then down: deterministic (D-mod-k) or adaptive over a few ways up (F47, F48).
+#include "routing/fat_tree.hpp"
+
+#include "routing/kind.hpp"
+
+namespace weft::routing {
+
+using topology::TreeShape;
+
+FatTree::FatTree(const Graph& graph, const topology::Faults& faults, unsigned ways)
+    : Routing(graph, faults), tree_(*graph.shape_as<TreeShape>()), ways_(ways) {}
+
+void FatTree::candidates(const Hop& hop, Candidates& out) const {
+  out.clear();
+  const TreeShape::Node& node = tree_.nodes[hop.router];
+  EndpointId to = hop.target;
+  // Adaptive choices start from the destination's router, so that its endpoints share one proof.
+  EndpointId flow = ways_ == 1 ? to : tree_.nodes[graph_.endpoint_router(to)].below_begin;
+  PortIndex first = node.first_up;
+  std::uint32_t count = node.up_count;
+  std::uint64_t start = flow / tree_.spread[node.level];
+  if (tree_.covers(hop.router, to)) {
+    first = tree_.down_port(hop.router, to);
+    count = node.down_parallel;
+    start = flow;
+  }
+  std::uint32_t offered = std::min<std::uint32_t>(ways_ == 0 ? count : ways_, count);
+  for (std::uint32_t i = 0; i < offered; ++i) {
+    auto port = static_cast<PortIndex>(first + (start * offered + i) % count);
+    if (faults_.usable(graph_, graph_.port(hop.router, port))) out.add(port, 0);
+  }
+}
+
+std::uint32_t FatTree::destination_key(EndpointId e) const { return ways_ == 1 ? e : 0; }
+
+namespace {
+
+enum class Mode { Deterministic, Adaptive };
+
+struct Parameters {
+  Mode mode = Mode::Adaptive;
+  unsigned ways = 4;
+};
+
+std::string refusal(const Parameters&, const Graph& graph) {
+  return graph.shape_as<TreeShape>() ? "" : "fat-tree routing needs a tree: fat-tree or th-express";
+}
+
+std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const topology::Faults& faults) {
+  return std::make_unique<FatTree>(graph, faults, p.mode == Mode::Deterministic ? 1 : p.ways);
+}
+
+WEFT_REGISTER(RoutingKind,
+              routing_kind<Parameters>(
+                  "fat-tree", "up to a common ancestor and down again, computed from endpoint numbers, without tables",
+                  config::Schema<Parameters>()
+                      .choice(&Parameters::mode, "mode",
+                              "'deterministic' fixes the way by the destination and keeps packets in order; 'adaptive' "
+                              "lets a router choose the least loaded of a few ways",
+                              {"deterministic", "adaptive"})
+                      .field(&Parameters::ways, "ways", "Ways an adaptive router chooses among; 0: all there are",
+                             config::Range<unsigned>{0, 256})
+                      .section(),
+                  refusal, make, {{"mode=deterministic"}, {"ways=0"}}));
+
+}  // namespace
+
+}  // namespace weft::routing

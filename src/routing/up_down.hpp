@@ -1,0 +1,40 @@
+// Up*/down*: every cable has an end nearer the root of a spanning tree; routes climb first, then descend, and never
+// climb again. No circle of channels can form on any graph, whole or broken.
+#pragma once
+
+#include "routing/distances.hpp"
+
+namespace weft::routing {
+
+class UpDown final : public Routing {
+ public:
+  /// `root` kNone: the most central router. `all_paths` offers every shortest legal way instead of one.
+  UpDown(const Graph& graph, const topology::Faults& faults, RouterId root, bool all_paths);
+
+  void candidates(const Hop& hop, Candidates& out) const override;
+  unsigned classes() const override { return 1; }
+  bool uses_input() const override { return true; }
+  std::uint32_t max_hops() const override { return longest_; }
+  bool keeps_order() const override { return !all_paths_; }
+  std::uint64_t bytes() const override { return (down_.size() + any_.size()) * sizeof(std::uint16_t); }
+
+  /// The ways on from `router`; `descending` when the packet has already begun its descent.
+  void ways(RouterId router, bool descending, EndpointId to, ChannelClass cls, Candidates& out) const;
+  /// Did a packet that arrived on this port come down to get here?
+  bool came_down(RouterId router, PortIndex in_port) const;
+
+ private:
+  bool leads_up(PortId p) const;
+  RouterId most_central_router() const;
+  void fill_tables();
+
+  bool all_paths_;
+  RouterId root_;
+  std::uint32_t longest_ = 0;
+  std::vector<std::uint16_t> level_;  // distance from the root
+  DestinationRouters destinations_;
+  std::vector<std::uint16_t> down_;  // [destination][router]: hops by descending only
+  std::vector<std::uint16_t> any_;   // [destination][router]: hops by climbing first
+};
+
+}  // namespace weft::routing
