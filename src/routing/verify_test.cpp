@@ -1,0 +1,119 @@
+#include "routing/verify.hpp"
+
+#include <gtest/gtest.h>
+
+#include "routing/dependencies.hpp"
+#include "machines.hpp"
+
+namespace weft::routing {
+namespace {
+
+using test::make_machine;
+using test::Settings;
+
+Verdict check(const machine::Machine& m, unsigned threads = 1) {
+  VerifyOptions options;
+  options.channels = m.description.router.channels;
+  options.threads = threads;
+  return verify(*m.routing, options);
+}
+
+/// Every hop of a circle must start where the one before it ends.
+void expect_circle(const Graph& graph, const std::vector<CycleHop>& cycle) {
+  ASSERT_GE(cycle.size(), 2u);
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    PortId next = cycle[(i + 1) % cycle.size()].out_port;
+    EXPECT_EQ(graph.port_router(graph.peer(cycle[i].out_port)), graph.port_router(next));
+    EXPECT_NE(cycle[i].target, kNone) << "some packet makes this dependency";
+  }
+}
+
+TEST(Verify, FindsTheDeadlockOfATorusWithOneChannel) {
+  machine::Machine m = make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 1);
+  Verdict v = check(m);
+  EXPECT_FALSE(v.deadlock_free());
+  EXPECT_EQ(v.cycle.size(), 4u);
+  expect_circle(*m.graph, v.cycle);
+}
+
+TEST(Verify, FindsTheDeadlockOfAdaptiveRoutingWithoutEscape) {
+  machine::Machine m = make_machine("torus", {"dims=[8]"}, "minimal-adaptive", {"escape=false"}, 4);
+  Verdict v = check(m);
+  EXPECT_EQ(v.cycle.size(), 8u);
+  expect_circle(*m.graph, v.cycle);
+  EXPECT_TRUE(check(make_machine("torus", {"dims=[8]"}, "minimal-adaptive", {}, 3)).holds());
+}
+
+TEST(Verify, FindsTheDeadlockOfShortestPathsOnARing) {
+  machine::Machine m = make_machine("torus", {"dims=[6]"}, "shortest-path", {"channel_rule=one"}, 1);
+  Verdict v = check(m);
+  EXPECT_FALSE(v.deadlock_free());
+  expect_circle(*m.graph, v.cycle);
+}
+
+// Escape channels that share a buffer with adaptive ones are no escape.
+TEST(Verify, DoesNotTrustEscapeChannelsThatShareTheirChannel) {
+  Verdict v = check(make_machine("torus", {"dims=[8]"}, "minimal-adaptive", {}, 2));
+  EXPECT_FALSE(v.escape_proof);
+  EXPECT_FALSE(v.deadlock_free());
+}
+
+TEST(Verify, NamesPairsWithoutAWay) {
+  machine::Machine m = make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 2, {"faults.dead_cables=[\"r0.p0\"]"});
+  Verdict v = check(m);
+  EXPECT_FALSE(v.connected());
+  ASSERT_FALSE(v.broken.empty());
+  EXPECT_FALSE(v.broken.front().cut_off) << "another way exists; this routing does not take it";
+}
+
+TEST(Verify, NamesEndpointsThatAreCutOff) {
+  machine::Machine m = make_machine("mesh", {"dims=[3]"}, "up-down", {}, 1, {"faults.dead_routers=[1]"});
+  Verdict v = check(m);
+  EXPECT_EQ(v.broken_pairs, 2u);
+  for (const BrokenPair& pair : v.broken) EXPECT_TRUE(pair.cut_off);
+}
+
+TEST(Verify, TablesThatDoNotFitAreAFailure) {
+  machine::Machine m = make_machine("torus", {"dims=[4,4]"}, "shortest-path", {"table_items=15"}, 8);
+  Verdict v = check(m);
+  EXPECT_FALSE(v.tables_fit());
+  EXPECT_FALSE(v.holds());
+}
+
+TEST(Verify, ThreadsDoNotChangeTheVerdict) {
+  machine::Machine m = make_machine("torus", {"dims=[6,5]"}, "dimension-order", {"dateline=balanced"}, 1);
+  Verdict one = check(m, 1), three = check(m, 3);
+  EXPECT_EQ(one.dependencies, three.dependencies);
+  EXPECT_EQ(one.states, three.states);
+  ASSERT_EQ(one.cycle.size(), three.cycle.size());
+  for (std::size_t i = 0; i < one.cycle.size(); ++i) {
+    EXPECT_EQ(one.cycle[i].out_port, three.cycle[i].out_port);
+    EXPECT_EQ(one.cycle[i].target, three.cycle[i].target);
+  }
+}
+
+TEST(Verify, RefusesAProofThatWouldNotEnd) {
+  machine::Machine m = make_machine("torus", {"dims=[100,100,100]"}, "dimension-order", {}, 2);
+  VerifyOptions options;
+  options.channels = 2;
+  EXPECT_THROW(verify(*m.routing, options), UserError);
+  options.sample = 2;
+  Verdict v = verify(*m.routing, options);
+  EXPECT_FALSE(v.exact());
+  EXPECT_TRUE(v.holds());
+}
+
+TEST(FindCycle, FindsNoneInATreeAndTheShortestInALadder) {
+  std::vector<std::vector<std::uint64_t>> tree{{1, 2}, {3}, {3}, {}};
+  auto walk = [](auto& graph) {
+    return [&graph](std::uint64_t v, const std::function<void(std::uint64_t)>& call) {
+      for (std::uint64_t w : graph[v]) call(w);
+    };
+  };
+  EXPECT_TRUE(find_cycle(4, walk(tree)).empty());
+  std::vector<std::vector<std::uint64_t>> ladder{{1}, {2}, {3, 1}, {0}};
+  EXPECT_EQ(find_cycle(4, walk(ladder)), (std::vector<std::uint64_t>{1, 2}));
+}
+
+}  // namespace
+}  // namespace weft::routing
