@@ -11,9 +11,10 @@ namespace weft::topology {
 class DragonflyShape : public Shape {
  public:
   std::uint32_t groups = 0;
-  std::uint32_t group_routers = 0;     // routers in a group; router r is r % group_routers of group r / group_routers
+  std::uint32_t group_routers =
+      0;  // routers in a group; router r is r % group_routers of group r / group_routers
   std::uint32_t endpoints_per_router = 0;
-  PortIndex first_global = 0;          // ports of a router: to the others of its group, global, endpoints
+  PortIndex first_global = 0;  // ports of a router: to the others of its group, global, endpoints
 
   /// A router of the group (by its place in it) and its port that leads to another group.
   struct Gateway {
@@ -28,14 +29,18 @@ class DragonflyShape : public Shape {
     std::uint32_t a = place(from), b = place(to);
     return static_cast<PortIndex>(b < a ? b : b - 1);
   }
+  /// The ways from one group straight to another, by place and port. Way n there is, seen from the other
+  /// group, way n back.
   std::span<const Gateway> gateways(std::uint32_t from_group, std::uint32_t to_group) const {
-    std::uint64_t cell = std::uint64_t{from_group} * groups + to_group;
-    return {gateway_list.data() + gateway_begin[cell], gateway_begin[cell + 1] - gateway_begin[cell]};
+    std::uint32_t ahead = to_group >= from_group ? to_group - from_group : to_group + groups - from_group;
+    return {gateway_list.data() + gateway_begin[ahead], gateway_begin[ahead + 1] - gateway_begin[ahead]};
   }
   std::string router_label(RouterId r) const override;
 
+  // Every group is wired alike: which ports lead to another group depends only on how far ahead that group
+  // is.
   std::vector<Gateway> gateway_list;
-  std::vector<std::uint32_t> gateway_begin;  // groups * groups + 1
+  std::vector<std::uint32_t> gateway_begin;  // by groups ahead; groups + 1
 };
 
 }  // namespace weft::topology
