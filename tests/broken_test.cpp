@@ -41,8 +41,8 @@ TEST_P(Broken, IsExplained) {
   for (const std::string& words : expected) EXPECT_NE(result.err.find(words), std::string::npos) << words << "\n--- said:\n" << result.err;
 }
 
-INSTANTIATE_TEST_SUITE_P(Descriptions, Broken, testing::ValuesIn(broken_descriptions()), [](const auto& info) {
-  std::string name = info.param.stem().string();
+INSTANTIATE_TEST_SUITE_P(Descriptions, Broken, testing::ValuesIn(broken_descriptions()), [](const auto& each) {
+  std::string name = each.param.stem().string();
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });

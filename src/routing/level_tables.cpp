@@ -47,6 +47,8 @@ class LevelTables final : public Routing {
 
   unsigned classes() const override { return 1; }
   bool uses_input() const override { return false; }
+  // Oblivious items fix the way by the node, as its tree routing does.
+  std::uint32_t destination_key(EndpointId e) const override { return parameters_.ways == 1 ? e : 0; }
   bool keeps_order() const override { return parameters_.ways == 1; }
   std::uint64_t bytes() const override { return items_.size() * sizeof(Item); }
 
