@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""Every header compiles alone: whoever includes it needs nothing else first.
+
+A header that passed is not compiled again until it, something it includes, or the compiler changes.
+"""
+import hashlib
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+from sources import ROOT, files, includes, resolve
+
+COMPILER = os.environ.get("CXX", "g++")
+FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Isrc", "-Itests", '-DWEFT_VERSION="0"', '-DWEFT_ROOT="."',
+         '-DWEFT_PROGRAM="weft"']
+PASSED = ROOT / os.environ.get("WEFT_BUILD_DIR", "build") / "header-checks"
+
+
+def closure(header):
+    """The header and everything of the project that it includes, directly or not."""
+    seen, ahead = {header}, [header]
+    while ahead:
+        path = ahead.pop()
+        for _, written in includes(path):
+            found = resolve(path, written)
+            if found and found not in seen:
+                seen.add(found)
+                ahead.append(found)
+    return sorted(seen)
+
+
+def stamp(header, compiler):
+    text = hashlib.sha256(compiler + " ".join(FLAGS).encode() + str(header).encode())
+    for path in closure(header):
+        text.update(path.read_bytes())
+    return PASSED / text.hexdigest()
+
+
+def compile_alone(header):
+    """The compiler's complaints, empty where there are none."""
+    source = f'#include "{header.relative_to(ROOT)}"\n'
+    result = subprocess.run([COMPILER, *FLAGS, "-I.", "-x", "c++", "-"], input=source, cwd=ROOT, text=True,
+                            capture_output=True)
+    return "" if result.returncode == 0 else result.stderr
+
+
+def main():
+    compiler = subprocess.run([COMPILER, "--version"], capture_output=True, check=True).stdout
+    PASSED.mkdir(parents=True, exist_ok=True)
+    headers = files(".hpp")
+    stamps = {header: stamp(header, compiler) for header in headers}
+    changed = [header for header in headers if not stamps[header].exists()]
+    failures = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for header, complaints in zip(changed, pool.map(compile_alone, changed)):
+            if complaints:
+                failures += 1
+                print(f"{header.relative_to(ROOT)} does not compile alone:\n{complaints}", file=sys.stderr)
+            else:
+                stamps[header].touch()
+    for old in PASSED.iterdir():
+        if old not in stamps.values():
+            old.unlink(missing_ok=True)
+    if failures:
+        return 1
+    print(f"headers: {len(headers)} compile alone ({len(changed)} compiled now)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
