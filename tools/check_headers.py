@@ -31,7 +31,7 @@ def closure(header):
 
 
 def stamp(header, compiler):
-    text = hashlib.sha256(compiler + " ".join(FLAGS).encode() + str(header).encode())
+    text = hashlib.sha256(compiler + " ".join(FLAGS).encode() + str(header.relative_to(ROOT)).encode())
     for path in closure(header):
         text.update(path.read_bytes())
     return PASSED / text.hexdigest()

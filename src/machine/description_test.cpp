@@ -1,0 +1,117 @@
+#include "machine/description.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "machine/machine.hpp"
+#include "run_program.hpp"
+
+namespace weft::machine {
+namespace {
+
+using ::testing::ElementsAre;
+using testing::HasSubstr;
+using Lines = std::vector<std::string>;
+
+constexpr const char* kRing = R"([topology]
+kind = "torus"
+dims = [4]
+[routing]
+kind = "dimension-order"
+)";
+
+Lines mistakes(const std::string& text, const Lines& settings = {}) {
+  Lines lines;
+  try {
+    describe_text(text, "m.toml", settings);
+  } catch (const UserError& error) {
+    for (const Diagnostic& d : error.diagnostics()) lines.push_back(d.text());
+  }
+  return lines;
+}
+
+std::string setting(const Description& d, std::string_view key) {
+  for (const config::Setting& s : d.settings)
+    if (s.key == key) return s.value;
+  return "(none)";
+}
+
+TEST(Description, EveryParameterInForceIsListedWithItsOrigin) {
+  Description d = describe_text(kRing, "m.toml", {"router.channels=3"});
+  EXPECT_EQ(setting(d, "topology.dims"), "[4]");
+  EXPECT_EQ(setting(d, "router.channels"), "3");
+  EXPECT_EQ(setting(d, "cable.default.lanes"), "4") << "defaults are in force too";
+  EXPECT_EQ(d.origin("topology.dims").text(), "m.toml:3:1");
+  EXPECT_EQ(d.origin("router.channels").text(), "--set router.channels=3");
+}
+
+TEST(Description, MistakesOfAllSectionsAreReportedTogether) {
+  EXPECT_THAT(mistakes("colour = 1\n[topology]\nkind = \"tours\"\n[routing]\nkind = \"dimension-order\"\n"
+                       "[cable.default]\nlane_rate = \"14m\"\n[router]\nchannels = 0\n"),
+              ElementsAre(HasSubstr("m.toml:1:1: colour: unknown key"),
+                          HasSubstr("m.toml:7:1: cable.default.lane_rate: 'm' is not a unit of a data rate"),
+                          HasSubstr("m.toml:3:1: topology.kind: expected one of "),
+                          HasSubstr("m.toml:9:1: router.channels: 0 is outside 1 to 64")));
+}
+
+TEST(Description, SettingsAreCheckedLikeTheFile) {
+  EXPECT_THAT(mistakes(kRing, {"topology.dmis=[4]"}),
+              ElementsAre("--set topology.dmis=[4]: topology.dmis: unknown key (did you mean 'dims'?)"));
+  EXPECT_THAT(mistakes(kRing, {"router.channels=many"}),
+              ElementsAre(HasSubstr("--set router.channels=many: router.channels: expected")));
+}
+
+TEST(Description, CableTypesAreNamedAndTheirNamesChecked) {
+  std::string text = std::string(kRing) + "[cable.optical]\nlength = \"20m\"\n";
+  Description d = describe_text(text, "m.toml", {"topology.cable=optical"});
+  ASSERT_EQ(d.cables.size(), 2u);
+  EXPECT_EQ(d.cables[1].name, "optical");
+  EXPECT_EQ(d.cables[1].length.value, 20'000);
+  EXPECT_THAT(mistakes(text, {"topology.cable=optcal"}), ElementsAre(HasSubstr("did you mean 'optical'?")));
+}
+
+TEST(Description, AnotherKindDropsWhatItDoesNotKnow) {
+  Description d = describe_text(kRing, "m.toml", {"topology.kind=hypercube", "routing.kind=up-down"});
+  EXPECT_EQ(d.topology->name, "hypercube");
+  EXPECT_EQ(setting(d, "topology.dims"), "(none)");
+  EXPECT_EQ(setting(d, "topology.dimension"), "6");
+}
+
+TEST(Description, SourcesMustNameParameters) {
+  std::string text = std::string(kRing) + "[sources]\n\"topology.dims\" = \"assumed: small\"\n";
+  Description d = describe_text(text, "m.toml", {});
+  ASSERT_EQ(d.sources.size(), 1u);
+  EXPECT_EQ(d.sources[0].second, "assumed: small");
+  EXPECT_THAT(mistakes(std::string(kRing) + "[sources]\n\"topology.dim\" = \"assumed\"\n"),
+              ElementsAre(HasSubstr("is no parameter of this machine (did you mean 'topology.dims'?)")));
+}
+
+TEST(Description, BuildsOnAFileBesideIt) {
+  test::ScratchFolder folder;
+  std::ofstream(folder.file("lower.toml")) << kRing << "[router]\nchannels = 5\n";
+  std::ofstream(folder.file("upper.toml")) << "base = \"lower.toml\"\n[topology]\ndims = [6]\n";
+  Description d = describe(folder.file("upper.toml"), {});
+  EXPECT_EQ(setting(d, "topology.dims"), "[6]");
+  EXPECT_EQ(d.router.channels, 5u);
+  EXPECT_THAT(d.files, ElementsAre(folder.file("upper.toml"), folder.file("lower.toml")));
+}
+
+TEST(Machine, FaultsAreNamedByPort) {
+  Machine m =
+      build(describe_text(kRing, "m.toml", {"faults.dead_cables=[\"r0.p0\"]", "faults.dead_routers=[2]"}));
+  EXPECT_TRUE(m.faults->router_dead(2));
+  EXPECT_TRUE(m.faults->cable_dead(m.graph->port_cable(m.graph->port(0, 0))));
+  EXPECT_FALSE(m.faults->cable_dead(m.graph->port_cable(m.graph->port(0, 1))));
+}
+
+TEST(Machine, StagesAreNamedAndTimed) {
+  Machine m = build(describe_text(kRing, "m.toml", {}));
+  Lines names;
+  for (const Stage& stage : m.stages) names.push_back(stage.name);
+  EXPECT_THAT(names, ElementsAre("build graph", "build routes"));
+}
+
+}  // namespace
+}  // namespace weft::machine
