@@ -28,6 +28,8 @@ class DimensionOrder final : public Routing {
   std::uint32_t destination_key(EndpointId e) const override { return spread_ ? 0 : e % grid_.parallel; }
   bool keeps_order() const override { return (grid_.parallel == 1 || !spread_) && dateline_ == Dateline::Ahead; }
 
+  Dateline dateline() const { return dateline_; }
+
   /// The candidates toward a router rather than an endpoint; `flow` picks among parallel cables.
   void toward(const Hop& hop, RouterId to, std::uint32_t flow, ChannelClass base, Candidates& out) const;
 

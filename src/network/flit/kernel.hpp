@@ -1,0 +1,714 @@
+// One visit of one router: what arrives, who gets a channel, who gets the switch, what leaves.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+
+#include "base/random.hpp"
+#include "network/flit/grid_route.hpp"
+#include "network/flit/worker.hpp"
+
+namespace weft::network::flit {
+
+inline constexpr std::uint16_t kUndecided = 0xffff;  // output port of a head that chooses anew in every cycle
+
+/// The first set bit at or after `start`, going round; the mask must not be empty.
+template <int W>
+inline unsigned pick_after(const std::uint64_t* mask, unsigned start) {
+  if constexpr (W == 1) {
+    std::uint64_t later = mask[0] & (~std::uint64_t{0} << start);
+    return static_cast<unsigned>(std::countr_zero(later ? later : mask[0]));
+  } else {
+    unsigned w = start / 64;
+    std::uint64_t word = mask[w] & (~std::uint64_t{0} << (start % 64));
+    for (unsigned i = 0; i <= W; ++i) {
+      if (word) return w * 64 + static_cast<unsigned>(std::countr_zero(word));
+      w = w + 1 == W ? 0 : w + 1;
+      word = mask[w];
+    }
+    return 0;
+  }
+}
+
+inline unsigned pick_after(std::uint32_t mask, unsigned start) {
+  std::uint32_t later = start >= 32 ? 0 : mask & (~std::uint32_t{0} << start);
+  return static_cast<unsigned>(std::countr_zero(later ? later : mask));
+}
+
+/// Routing by the general relation: one call for each packet and hop.
+struct RelationRoute {};
+
+template <int W, class Route>
+class Kernel {
+ public:
+  Kernel(Engine& engine, Engine::Worker& worker, const Route& route, Traffic& traffic, Observer& observer)
+      : e_(engine),
+        w_(worker),
+        route_(route),
+        traffic_(traffic),
+        observer_(observer),
+        s_(engine.settings_),
+        stride_(engine.layout_.stride()),
+        stride_bits_(static_cast<unsigned>(std::countr_zero(stride_))),
+        ring_mask_(engine.layout_.ring() - 1),
+        ring_bits_(static_cast<unsigned>(std::countr_zero(engine.layout_.ring())))
+        {}
+
+  void cycle(Cycle now) {
+    now_ = now;
+    slot_ = static_cast<std::uint32_t>(now) & e_.links_.mask;
+    w_.timers.fire(now, [&](EndpointId endpoint) { create(endpoint); });
+    gather_visits();
+    const std::size_t count = w_.visits.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      if (i + 2 < count) prefetch(w_.visits[i + 2]);
+      visit(w_.visits[i]);
+    }
+    w_.counters.visits += count;
+  }
+
+ private:
+  using View = flit::View<W>;
+
+  void gather_visits() {
+    w_.visits.clear();
+    for (std::uint32_t word = 0; word < w_.words; ++word) {
+      std::uint64_t bits = 0;
+      for (auto& awake : w_.awake) {
+        std::uint64_t& from = awake[std::size_t{slot_} * w_.words + word];
+        bits |= from;
+        from = 0;
+      }
+      for (; bits; bits &= bits - 1)
+        w_.visits.push_back(w_.router_begin + word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
+    }
+  }
+
+  void prefetch(std::uint32_t router) const {
+    const std::uint8_t* block = e_.arena_.data() + e_.layout_.block(router);
+    for (unsigned line = 0; line < 8; ++line) __builtin_prefetch(block + 64 * line);
+  }
+
+  void wake(std::uint32_t router, std::uint32_t slot) {
+    Engine::Worker& owner = e_.settings_.threads == 1 ? w_ : owner_of(router);
+    std::uint32_t local = router - owner.router_begin;
+    owner.awake[w_.index][std::size_t{slot} * owner.words + local / 64] |= std::uint64_t{1} << (local % 64);
+  }
+
+  Engine::Worker& owner_of(std::uint32_t router) {
+    for (auto& worker : e_.workers_)
+      if (router < worker->router_end) return *worker;
+    return *e_.workers_.back();
+  }
+
+  std::uint32_t slot_after(unsigned cycles) const { return (slot_ + cycles) & e_.links_.mask; }
+
+  // --- endpoints ---------------------------------------------------------------------------------------------------
+
+  void create(EndpointId source) {
+    NewPacket made;
+    Cycle next = kNever;
+    if (traffic_.create(source, now_, made, next)) {
+      WEFT_CHECK(made.destination < e_.senders_.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
+                 "traffic makes packets for endpoints there are");
+      PacketId id = w_.take_packet(e_);
+      Sender& sender = e_.senders_[source];
+      e_.packets_[id] = {now_, 0, source, made.destination, topology::kNone, kNoPacket, made.flits, 0, made.message_class};
+      (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
+      sender.last = id;
+      ++sender.created;
+      ++w_.counters.packets_created;
+      std::uint32_t router = e_.endpoint_router_[source];
+      if (sender.current == kNoPacket && sender.first == id) ++e_.view<W>(router).header->senders;
+      wake(router, slot_after(1));
+    }
+    if (next != kNever) w_.timers.set(source, std::max(next, now_ + 1));
+  }
+
+  bool has_room(std::uint16_t used, std::uint16_t shared_used, unsigned flits) const {
+    unsigned own = used < s_.buffer_flits ? s_.buffer_flits - used : 0;
+    return own + s_.shared_flits - shared_used >= flits;
+  }
+
+  void take_room(std::uint16_t& used, std::uint16_t& shared_used, unsigned flits) const {
+    unsigned before = used > s_.buffer_flits ? used - s_.buffer_flits : 0;
+    used = static_cast<std::uint16_t>(used + flits);
+    unsigned after = used > s_.buffer_flits ? used - s_.buffer_flits : 0;
+    shared_used = static_cast<std::uint16_t>(shared_used + after - before);
+  }
+
+  void give_room(std::uint16_t& used, std::uint16_t& shared_used) const {
+    if (used > s_.buffer_flits) --shared_used;
+    --used;
+  }
+
+  bool cut_through() const { return s_.switching == Switching::CutThrough; }
+
+  /// Sends at most one flit of each endpoint into its router.
+  void send_from_endpoints(View& v) {
+    for (unsigned i = 0; i < v.header->endpoint_ports; ++i) {
+      unsigned p = v.header->first_endpoint_port + i;
+      EndpointId endpoint = v.port[p].endpoint;
+      if (endpoint == topology::kNone) continue;
+      Sender& sender = e_.senders_[endpoint];
+      if (sender.current == kNoPacket && (sender.first == kNoPacket || !start_packet(v, sender, endpoint))) continue;
+      std::uint16_t& used = e_.sender_used_[std::size_t{endpoint} * stride_ + sender.channel];
+      if (!cut_through()) {
+        if (!has_room(used, sender.shared_used, 1)) continue;
+        take_room(used, sender.shared_used, 1);
+      }
+      PacketRecord& record = e_.packets_[sender.current];
+      bool head = sender.left == record.flits;
+      std::size_t at = std::size_t{slot_after(s_.endpoint_cycles)} * e_.links_.ports + v.header->port_begin + p;
+      e_.links_.flit[at] = static_cast<std::uint8_t>(Links::kFlit | (head ? Links::kHead : 0) | sender.channel);
+      if (head) {
+        record.injected = now_;
+        e_.links_.entry[at] = Entry(sender.current, record.destination, record.flits, record.message_class).bits();
+      }
+      wake(v.header->router, slot_after(s_.endpoint_cycles));
+      ++w_.counters.flits_injected;
+      ++w_.in_network;
+      ++w_.moved;
+      if (--sender.left == 0) {
+        sender.current = kNoPacket;
+        if (sender.first == kNoPacket) --v.header->senders;
+      }
+      again_ = true;
+    }
+  }
+
+  /// Takes the next packet of the queue if a channel has room for it.
+  bool start_packet(View& v, Sender& sender, EndpointId endpoint) {
+    PacketId id = sender.first;
+    PacketRecord& record = e_.packets_[id];
+    if (record.created == now_) {  // made in this cycle, sent in the next, whether or not the router was awake
+      again_ = true;
+      return false;
+    }
+    unsigned wanted = cut_through() ? record.flits : 1;
+    unsigned base = record.message_class * s_.channels;
+    for (unsigned i = 0; i < s_.channels; ++i) {
+      unsigned channel = base + (sender.next_channel + i) % s_.channels;
+      std::uint16_t& used = e_.sender_used_[std::size_t{endpoint} * stride_ + channel];
+      if (!has_room(used, sender.shared_used, wanted)) continue;
+      if (cut_through()) take_room(used, sender.shared_used, record.flits);
+      sender.channel = static_cast<std::uint8_t>(channel);
+      sender.next_channel = static_cast<std::uint8_t>((channel - base + 1) % s_.channels);
+      sender.current = id;
+      sender.left = record.flits;
+      sender.first = record.next;
+      if (e_.routing_.via_count()) choose_via(v, record);
+      return true;
+    }
+    return false;
+  }
+
+  /// Valiant always goes by way of a random place; UGAL only where the way there is the less loaded for its length.
+  void choose_via(View& v, PacketRecord& record) {
+    const routing::Routing& routing = e_.routing_;
+    std::uint32_t via = random_below(s_.seed, record.source, record.created, routing.via_count());
+    if (routing.via_reached(v.header->router, via)) return;
+    record.via = via;
+    if (!routing.may_go_direct() || e_.endpoint_router_[record.destination] == v.header->router) return;
+    routing::Hop hop{.router = v.header->router};
+    hop.target = record.destination;
+    unsigned direct = least_load(v, hop);
+    hop.via_leg = true;
+    hop.target = via;
+    unsigned around = least_load(v, hop);
+    // A way by a third place is about twice as long, so it must be less than half as loaded.
+    if (direct <= 2 * around) record.via = topology::kNone;
+  }
+
+  unsigned load_of(const View& v, unsigned p) const {
+    unsigned sum = 0;
+    for (unsigned c = 0; c < s_.all_channels(); ++c) sum += v.used[(p << stride_bits_) + c];
+    return sum;
+  }
+
+  unsigned least_load(View& v, const routing::Hop& hop) {
+    e_.routing_.candidates(hop, candidates_);
+    unsigned least = ~0u;
+    for (const routing::Candidate& c : candidates_) least = std::min(least, load_of(v, c.port));
+    return least;
+  }
+
+  // --- routers -----------------------------------------------------------------------------------------------------
+
+  void visit(std::uint32_t router) {
+    View v = e_.view<W>(router);
+    again_ = false;
+    take_arrivals(v);
+    std::uint64_t ready[W];
+    bool early = s_.allocate_cycles != 0;
+    if (early) ready_queues(v, ready);
+    allocate_channels(v);
+    if (!early) ready_queues(v, ready);
+    allocate_switch(v, ready);
+    if (v.header->senders) send_from_endpoints(v);
+    if (again_ && has_work(v)) wake(router, slot_after(1));
+  }
+
+  static bool has_work(const View& v) {
+    std::uint64_t work = v.header->senders;
+    for (int w = 0; w < W; ++w) work |= v.waiting[w] | (v.active[w] & v.filled[w]);
+    return work != 0;
+  }
+
+  static void set(std::uint64_t* mask, unsigned bit) { mask[W == 1 ? 0 : bit / 64] |= std::uint64_t{1} << (bit % 64); }
+  static void clear(std::uint64_t* mask, unsigned bit) { mask[W == 1 ? 0 : bit / 64] &= ~(std::uint64_t{1} << (bit % 64)); }
+
+  static void ready_queues(const View& v, std::uint64_t* out) {
+    for (int w = 0; w < W; ++w) out[w] = v.active[w] & v.filled[w];
+  }
+
+  /// Calls use(port index, byte) for every non-zero byte of a router's ports in a slot, and clears it.
+  template <class Use>
+  static void for_each_byte(std::uint8_t* bytes, unsigned count, Use use) {
+    unsigned i = 0;
+    for (; i + 8 <= count; i += 8) {
+      std::uint64_t eight;
+      std::memcpy(&eight, bytes + i, 8);
+      if (!eight) continue;
+      std::memset(bytes + i, 0, 8);
+      for (unsigned k = 0; k < 8; ++k)
+        if (auto byte = static_cast<std::uint8_t>(eight >> (8 * k))) use(i + k, byte);
+    }
+    for (; i < count; ++i)
+      if (std::uint8_t byte = bytes[i]) {
+        bytes[i] = 0;
+        use(i, byte);
+      }
+  }
+
+  void take_arrivals(View& v) {
+    const std::size_t at = std::size_t{slot_} * e_.links_.ports + v.header->port_begin;
+    for_each_byte(&e_.links_.credit[at], v.header->ports, [&](unsigned p, std::uint8_t byte) {
+      unsigned channel = byte - 1u;
+      if (EndpointId endpoint = v.port[p].endpoint; endpoint != topology::kNone)
+        give_room(e_.sender_used_[std::size_t{endpoint} * stride_ + channel], e_.senders_[endpoint].shared_used);
+      else
+        give_room(v.used[(p << stride_bits_) + channel], v.port[p].shared_used);
+    });
+    for_each_byte(&e_.links_.flit[at], v.header->ports, [&](unsigned p, std::uint8_t byte) {
+      unsigned bit = (p << stride_bits_) + (byte & Links::kChannel);
+      InputQueue& q = v.queue[bit];
+      ++q.flits;
+      set(v.filled, bit);
+      if (byte & Links::kHead) {
+        Entry entry(e_.links_.entry[at + p]);
+        v.ring[(std::size_t{bit} << ring_bits_) + ((q.first + q.packets) & ring_mask_)] = entry.bits();
+        if (q.packets++ == 0) start_head(v, bit, entry, s_.route_cycles);
+      }
+    });
+  }
+
+  /// The packet now first in its queue looks for its way.
+  void start_head(View& v, unsigned bit, Entry entry, unsigned delay) {
+    InputQueue& q = v.queue[bit];
+    q.left = static_cast<std::uint16_t>(entry.flits());
+    q.ready = static_cast<std::uint32_t>(now_ + delay);
+    find_way(v, bit, entry);
+    set(v.waiting, bit);
+    again_ = true;
+  }
+
+  void find_way(View& v, unsigned bit, Entry entry) {
+    InputQueue& q = v.queue[bit];
+    std::uint32_t router = v.header->router;
+    std::uint32_t goal = e_.endpoint_router_[entry.destination()];
+    unsigned shift = entry.message_class() * s_.channels;
+    if constexpr (std::is_same_v<Route, GridRoute>) {
+      if (goal != router) {
+        unsigned in_channel = (bit & (stride_ - 1)) - shift;
+        NextHop next = route_(router, goal, static_cast<std::uint16_t>(bit >> stride_bits_), e_.channel_class_[in_channel]);
+        // Turns go over all channels of all outputs, so a new output starts at its first channel.
+        if (q.out_port != next.port) q.accept = 0;
+        q.out_port = next.port;
+        // Where either class is allowed the packet draws one, as a router without regard for load would.
+        unsigned cls = next.classes == 3 ? coin(router, entry.destination()) : next.classes >> 1;
+        q.channels = e_.class_channels_[cls] << shift;
+        return;
+      }
+    } else {
+      PacketRecord* record = e_.routing_.via_count() ? &e_.packets_[entry.id()] : nullptr;
+      bool new_leg = false;
+      if (record && record->via != topology::kNone && e_.routing_.via_reached(router, record->via)) {
+        record->via = topology::kNone;
+        new_leg = true;
+      }
+      bool via_leg = record && record->via != topology::kNone;
+      if (goal != router || via_leg) return find_way_by_relation(v, bit, entry, shift, via_leg ? record->via : topology::kNone, new_leg);
+    }
+    q.out_port = static_cast<std::uint16_t>(e_.graph_.endpoint_port(entry.destination()) - v.header->port_begin);
+    q.channels = ((s_.channels == 32 ? 0 : 1u << s_.channels) - 1u) << shift;
+  }
+
+  /// A fair coin that depends on place, time and packet, not on the order of visits.
+  unsigned coin(std::uint32_t router, EndpointId destination) const {
+    std::uint64_t mixed = (now_ ^ s_.seed << 48 ^ std::uint64_t{router} << 32 ^ std::uint64_t{destination} << 16) * 0x9e3779b97f4a7c15u;
+    return static_cast<unsigned>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
+  }
+
+  void find_way_by_relation(View& v, unsigned bit, Entry entry, unsigned shift, std::uint32_t via, bool new_leg) {
+    InputQueue& q = v.queue[bit];
+    unsigned in_port = bit >> stride_bits_;
+    routing::Hop hop{.router = v.header->router};
+    hop.via_leg = via != topology::kNone;
+    hop.target = hop.via_leg ? via : entry.destination();
+    if (v.port[in_port].endpoint == topology::kNone && !new_leg) {
+      hop.in_port = static_cast<std::uint16_t>(in_port);
+      hop.in_class = e_.channel_class_[(bit & (stride_ - 1)) - shift];
+    }
+    e_.routing_.candidates(hop, candidates_);
+    if (candidates_.empty()) {
+      q.out_port = kUndecided;  // nowhere to go: it waits, and the watchdog says so
+      q.channels = 0;
+      return;
+    }
+    bool one_port = true;
+    for (const routing::Candidate& c : candidates_) one_port &= c.port == candidates_[0].port;
+    if (one_port) {
+      std::uint32_t mask = 0;
+      for (const routing::Candidate& c : candidates_) mask |= e_.class_channels_[c.channel_class];
+      q.out_port = candidates_[0].port;
+      q.channels = mask << shift;
+    } else {
+      q.out_port = kUndecided;
+      q.channels = hop.in_port == routing::kInjected;  // remembered: the choice is made when it asks
+    }
+  }
+
+  /// Of several ways, the least loaded that has a channel free now; ways of equal load in the order offered.
+  /// Returns the port, or kUndecided where all are taken.
+  unsigned choose_way(View& v, unsigned bit, Entry entry, std::uint32_t& channels) {
+    InputQueue& q = v.queue[bit];
+    unsigned in_port = bit >> stride_bits_;
+    unsigned shift = entry.message_class() * s_.channels;
+    routing::Hop hop{.router = v.header->router};
+    PacketRecord* record = e_.routing_.via_count() ? &e_.packets_[entry.id()] : nullptr;
+    hop.via_leg = record && record->via != topology::kNone;
+    hop.target = hop.via_leg ? record->via : entry.destination();
+    if (!q.channels) {
+      hop.in_port = static_cast<std::uint16_t>(in_port);
+      hop.in_class = e_.channel_class_[(bit & (stride_ - 1)) - shift];
+    }
+    e_.routing_.candidates(hop, candidates_);
+    unsigned best = kUndecided, best_load = ~0u;
+    for (const routing::Candidate& c : candidates_) {
+      std::uint32_t open = open_channels(v, c.port, e_.class_channels_[c.channel_class] << shift, entry.flits());
+      if (!open) continue;
+      // Escape channels are for packets that find no other way: they count as fully loaded.
+      unsigned load = load_of(v, c.port) + (e_.routing_.is_escape(c.channel_class) ? 1u << 20 : 0);
+      if (load > best_load || (load == best_load && c.port != best)) continue;
+      if (load < best_load) channels = 0;
+      best_load = load;
+      best = c.port;
+      channels |= open;
+    }
+    return best;
+  }
+
+  /// Channels of an output a new packet can have now.
+  std::uint32_t open_channels(const View& v, unsigned p, std::uint32_t wanted, unsigned flits) const {
+    const Port& port = v.port[p];
+    std::uint32_t open = wanted & port.free_channels;
+    if (!cut_through() || port.endpoint != topology::kNone) return open;
+    for (std::uint32_t left = open; left; left &= left - 1) {
+      unsigned c = static_cast<unsigned>(std::countr_zero(left));
+      if (!has_room(v.used[(p << stride_bits_) + c], port.shared_used, flits)) open &= ~(1u << c);
+    }
+    return open;
+  }
+
+  Entry first_entry(const View& v, unsigned bit) const {
+    return Entry(v.ring[(std::size_t{bit} << ring_bits_) + v.queue[bit].first]);
+  }
+
+  // --- channels ----------------------------------------------------------------------------------------------------
+
+  void allocate_channels(View& v) {
+    std::uint32_t touched_count = 0;
+    for (int w = 0; w < W; ++w)
+      for (std::uint64_t left = v.waiting[w]; left; left &= left - 1) {
+        unsigned bit = static_cast<unsigned>(w) * 64 + static_cast<unsigned>(std::countr_zero(left));
+        InputQueue& q = v.queue[bit];
+        if (static_cast<std::int32_t>(q.ready - static_cast<std::uint32_t>(now_)) > 0) {
+          again_ = true;
+          continue;
+        }
+        unsigned p = q.out_port;
+        std::uint32_t open = 0;
+        if (p == kUndecided)
+          p = choose_way(v, bit, first_entry(v, bit), open);
+        else
+          open = open_channels(v, p, q.channels, cut_through() ? first_entry(v, bit).flits() : 1);
+        if (!open) continue;
+        asks_[touched_count++] = {static_cast<std::uint16_t>(bit), static_cast<std::uint16_t>(p), open, 0};
+      }
+    if (touched_count == 0) return;
+    again_ = true;
+    if (touched_count == 1) {
+      Ask& ask = asks_[0];
+      return give_channel(v, ask, pick_after(ask.open, v.queue[ask.bit].accept));
+    }
+    grant_channels(v, touched_count);
+  }
+
+  struct Ask {
+    std::uint16_t bit, port;
+    std::uint32_t open, granted;
+  };
+
+  /// Each free channel grants one of those that ask for it; each asker accepts one of its grants.
+  void grant_channels(View& v, std::uint32_t count) {
+    std::uint64_t done_ports[(64 * W) / 64 + 1] = {};
+    for (std::uint32_t i = 0; i < count; ++i) {
+      unsigned p = asks_[i].port;
+      if (done_ports[p / 64] >> (p % 64) & 1) continue;
+      done_ports[p / 64] |= std::uint64_t{1} << (p % 64);
+      std::uint32_t any_open = 0, askers = 0;
+      for (std::uint32_t k = i; k < count; ++k)
+        if (asks_[k].port == p) any_open |= asks_[k].open, ++askers;
+      if (askers == 1) {
+        asks_[i].granted = asks_[i].open;
+        continue;
+      }
+      for (std::uint32_t left = any_open; left; left &= left - 1) {
+        unsigned c = static_cast<unsigned>(std::countr_zero(left));
+        unsigned place = v.grant[(p << stride_bits_) + c];
+        Ask* best = nullptr;
+        std::uint64_t best_rank = ~std::uint64_t{0};
+        for (std::uint32_t k = i; k < count; ++k) {
+          if (asks_[k].port != p || !(asks_[k].open >> c & 1)) continue;
+          std::uint64_t rank = rank_of(v, asks_[k].bit, place);
+          if (rank < best_rank) best = &asks_[k], best_rank = rank;
+        }
+        best->granted |= 1u << c;
+      }
+    }
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (asks_[i].granted) give_channel(v, asks_[i], pick_after(asks_[i].granted, v.queue[asks_[i].bit].accept));
+  }
+
+  /// Who goes first: the lowest rank. Round-robin counts queues from `place` on; age counts time since creation.
+  std::uint64_t rank_of(const View& v, unsigned bit, unsigned place) const {
+    unsigned queues = v.header->ports << stride_bits_;
+    std::uint64_t turn = bit >= place ? bit - place : bit + queues - place;
+    if (s_.allocator != Allocator::Age) return turn;
+    return e_.packets_[first_entry(v, bit).id()].created << 12 | turn;
+  }
+
+  void give_channel(View& v, const Ask& ask, unsigned channel) {
+    InputQueue& q = v.queue[ask.bit];
+    Port& port = v.port[ask.port];
+    q.out_port = ask.port;
+    q.out_channel = static_cast<std::uint8_t>(channel);
+    q.accept = static_cast<std::uint8_t>(channel + 1 == s_.all_channels() ? 0 : channel + 1);
+    v.grant[(ask.port << stride_bits_) + channel] = static_cast<std::uint16_t>(ask.bit + 1);
+    port.free_channels &= ~(1u << channel);
+    if (cut_through() && port.endpoint == topology::kNone)
+      take_room(v.used[(ask.port << stride_bits_) + channel], port.shared_used, first_entry(v, ask.bit).flits());
+    clear(v.waiting, ask.bit);
+    set(v.active, ask.bit);
+    again_ = true;
+  }
+
+  // --- the switch --------------------------------------------------------------------------------------------------
+
+  /// May the first flit of this queue be sent now?
+  bool may_send(const View& v, const InputQueue& q) const {
+    const Port& port = v.port[q.out_port];
+    if (port.interval != 256 && static_cast<std::int32_t>(port.next_send - static_cast<std::uint32_t>(now_ << 8)) > 0) return false;
+    if (cut_through() || port.endpoint != topology::kNone) return true;
+    return has_room(v.used[(q.out_port << stride_bits_) + q.out_channel], port.shared_used, 1);
+  }
+
+  void allocate_switch(View& v, std::uint64_t* ready) {
+    // Most visits have one or two queues to serve: ask first, arbitrate only where two want the same.
+    unsigned count = 0;
+    for (int w = 0; w < W; ++w)
+      for (std::uint64_t left = ready[w]; left; left &= left - 1) {
+        unsigned bit = static_cast<unsigned>(w) * 64 + static_cast<unsigned>(std::countr_zero(left));
+        const InputQueue& q = v.queue[bit];
+        if (!may_send(v, q)) {
+          if (v.port[q.out_port].interval != 256) again_ = true;
+          continue;
+        }
+        wants_[count++] = {static_cast<std::uint16_t>(bit), q.out_port};
+      }
+    if (count == 0) return;
+    again_ = true;
+    if (count == 1) {
+      note_grant(v, wants_[0]);
+      return send(v, wants_[0].bit);
+    }
+    match(v, count);
+  }
+
+  struct Want {
+    std::uint16_t bit, out;
+  };
+
+  void note_grant(View& v, const Want& want) {
+    unsigned in = want.bit >> stride_bits_;
+    unsigned ports = v.header->ports;
+    v.port[want.out].grant = static_cast<std::uint16_t>(in + 1 == ports ? 0 : in + 1);
+    v.port[in].accept = static_cast<std::uint16_t>(want.out + 1u == ports ? 0 : want.out + 1);
+    v.port[in].channel = static_cast<std::uint16_t>(((want.bit & (stride_ - 1)) + 1) & (stride_ - 1));
+  }
+
+  /// iSLIP: outputs grant in turn, inputs accept in turn; turns move on only with accepted grants of the first round.
+  void match(View& v, unsigned count) {
+    std::uint64_t in_done[W] = {}, out_done[W] = {};  // ports matched; there are at most 64 * W
+    auto done = [](const std::uint64_t* mask, unsigned p) { return mask[p / 64] >> (p % 64) & 1; };
+    unsigned rounds = s_.allocator == Allocator::Islip ? s_.iterations : 1;
+    for (unsigned round = 0; round < rounds; ++round) {
+      // For every output, the best want; kept by the first want of that output.
+      unsigned outputs = 0;
+      for (unsigned i = 0; i < count; ++i) {
+        unsigned out = wants_[i].out;
+        if (done(out_done, out) || done(in_done, wants_[i].bit >> stride_bits_)) continue;
+        std::uint64_t rank = grant_rank(v, wants_[i]);
+        unsigned k = 0;
+        while (k < outputs && best_[k].want.out != out) ++k;
+        if (k == outputs) {
+          best_[outputs++] = {wants_[i], rank};
+        } else if (rank < best_[k].rank) {
+          best_[k] = {wants_[i], rank};
+        }
+      }
+      if (outputs == 0) return;
+      for (unsigned k = 0; k < outputs; ++k) {
+        unsigned in = best_[k].want.bit >> stride_bits_;
+        if (done(in_done, in)) continue;
+        unsigned chosen = k;
+        std::uint64_t chosen_rank = accept_rank(v, in, best_[k].want);
+        for (unsigned j = k + 1; j < outputs; ++j) {
+          if (static_cast<unsigned>(best_[j].want.bit >> stride_bits_) != in) continue;
+          std::uint64_t rank = accept_rank(v, in, best_[j].want);
+          if (rank < chosen_rank) chosen = j, chosen_rank = rank;
+        }
+        const Want& want = best_[chosen].want;
+        in_done[in / 64] |= std::uint64_t{1} << (in % 64);
+        out_done[want.out / 64] |= std::uint64_t{1} << (want.out % 64);
+        if (round == 0) note_grant(v, want);
+        send(v, want.bit);
+      }
+    }
+  }
+
+  std::uint64_t grant_rank(const View& v, const Want& want) const {
+    unsigned in = want.bit >> stride_bits_, channel = want.bit & (stride_ - 1);
+    unsigned ports = v.header->ports, place = v.port[want.out].grant;
+    std::uint64_t turn = in >= place ? in - place : in + ports - place;
+    turn = turn << 8 | ((channel - v.port[in].channel) & (stride_ - 1u));
+    if (s_.allocator != Allocator::Age) return turn;
+    return e_.packets_[first_entry(v, want.bit).id()].created << 24 | turn;
+  }
+
+  std::uint64_t accept_rank(const View& v, unsigned in, const Want& want) const {
+    unsigned ports = v.header->ports, place = v.port[in].accept;
+    std::uint64_t turn = want.out >= place ? want.out - place : want.out + ports - place;
+    if (s_.allocator != Allocator::Age) return turn;
+    return e_.packets_[first_entry(v, want.bit).id()].created << 24 | turn;
+  }
+
+  void send(View& v, unsigned bit) {
+    InputQueue& q = v.queue[bit];
+    Port& out = v.port[q.out_port];
+    std::uint64_t& place = v.ring[(std::size_t{bit} << ring_bits_) + q.first];
+    Entry entry(place);
+    bool head = q.left == entry.flits();
+    bool tail = --q.left == 0;
+    ++out.sent;
+    ++w_.moved;
+    if (out.interval != 256) {
+      auto cycle = static_cast<std::uint32_t>(now_ << 8);
+      if (static_cast<std::int32_t>(out.next_send + 256 - cycle) <= 0) out.next_send = cycle;
+      out.next_send += out.interval;
+    }
+    if (out.endpoint != topology::kNone) {
+      ++w_.counters.flits_delivered;
+      --w_.in_network;
+      if (tail) deliver(entry, out);
+    } else {
+      std::uint32_t slot = slot_after(out.flight);
+      std::size_t at = std::size_t{slot} * e_.links_.ports + out.peer;
+      e_.links_.flit[at] = static_cast<std::uint8_t>(Links::kFlit | (head ? Links::kHead : 0) | q.out_channel);
+      if (head) {
+        e_.links_.entry[at] = entry.bits();
+        if (!std::is_same_v<Route, GridRoute>) ++e_.packets_[entry.id()].hops;
+      }
+      wake(out.peer_router, slot);
+      ++w_.counters.flit_hops;
+      if (!cut_through()) take_room(v.used[(q.out_port << stride_bits_) + q.out_channel], out.shared_used, 1);
+    }
+    return_credit(v, bit);
+    if (--q.flits == 0) clear(v.filled, bit);
+    if (!tail) return;
+    out.free_channels |= 1u << q.out_channel;
+    clear(v.active, bit);
+    q.first = static_cast<std::uint16_t>((q.first + 1) & ring_mask_);
+    if (--q.packets > 0) start_head(v, bit, first_entry(v, bit), 1 + s_.route_cycles);
+  }
+
+  void return_credit(View& v, unsigned bit) {
+    unsigned in = bit >> stride_bits_;
+    const Port& port = v.port[in];
+    auto credit = static_cast<std::uint8_t>((bit & (stride_ - 1)) + 1);
+    if (port.endpoint != topology::kNone) {
+      std::uint32_t slot = slot_after(s_.endpoint_cycles);
+      e_.links_.credit[std::size_t{slot} * e_.links_.ports + v.header->port_begin + in] = credit;
+      wake(v.header->router, slot);
+    } else {
+      std::uint32_t slot = slot_after(port.flight);
+      e_.links_.credit[std::size_t{slot} * e_.links_.ports + port.peer] = credit;
+      wake(port.peer_router, slot);
+    }
+  }
+
+  void deliver(Entry entry, const Port&) {
+    const PacketRecord& record = e_.packets_[entry.id()];
+    ++w_.counters.packets_delivered;
+    Delivery delivery{record.source,
+                      record.destination,
+                      record.flits,
+                      record.message_class,
+                      static_cast<std::uint16_t>(hops_of(record)),
+                      record.created,
+                      record.injected,
+                      now_ + s_.traverse_cycles + s_.endpoint_cycles};
+    observer_.delivered(delivery);
+    w_.free.push_back(entry.id());
+  }
+
+  // Dimension order is minimal, so its hops need no counting on the way.
+  std::uint32_t hops_of(const PacketRecord& record) const {
+    if constexpr (std::is_same_v<Route, GridRoute>)
+      return 1 + route_.distance(e_.endpoint_router_[record.source], e_.endpoint_router_[record.destination]);
+    else
+      return 1u + record.hops;
+  }
+
+  Engine& e_;
+  Engine::Worker& w_;
+  const Route& route_;
+  Traffic& traffic_;
+  Observer& observer_;
+  const Settings& s_;
+  const unsigned stride_, stride_bits_, ring_mask_, ring_bits_;
+  Cycle now_ = 0;
+  std::uint32_t slot_ = 0;
+  bool again_ = false;  // the router has reason to look again in the next cycle
+  routing::Candidates candidates_;
+  Ask asks_[64 * W];
+  Want wants_[64 * W];
+  struct Best {
+    Want want;
+    std::uint64_t rank;
+  };
+  Best best_[64 * W];
+};
+
+}  // namespace weft::network::flit

@@ -1,0 +1,49 @@
+// What travels: packets, who makes them and who hears of their arrival.
+#pragma once
+
+#include <cstdint>
+
+#include "topology/graph.hpp"
+
+namespace weft::network {
+
+using topology::EndpointId;
+using Cycle = std::uint64_t;
+inline constexpr Cycle kNever = ~Cycle{0};
+
+struct NewPacket {
+  EndpointId destination = 0;
+  std::uint16_t flits = 1;
+  std::uint8_t message_class = 0;
+};
+
+/// A packet that has wholly arrived.
+struct Delivery {
+  EndpointId source, destination;
+  std::uint16_t flits;
+  std::uint8_t message_class;
+  std::uint16_t hops;  // routers crossed
+  Cycle created;       // the source made it
+  Cycle injected;      // its first flit left the source
+  Cycle delivered;     // its last flit reached the destination
+};
+
+/// Makes packets. Called from the thread that owns the source endpoint; what it returns may depend on the endpoint
+/// and on the time, and on nothing another endpoint does.
+class Traffic {
+ public:
+  virtual ~Traffic() = default;
+  /// When the endpoint first wants to be asked; kNever: not at all.
+  virtual Cycle first(EndpointId source) = 0;
+  /// Fills `packet` and returns true, or returns false to make none now. `next`: when to ask again.
+  virtual bool create(EndpointId source, Cycle now, NewPacket& packet, Cycle& next) = 0;
+};
+
+/// Hears of arrivals; one for each thread, so that none needs a lock.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void delivered(const Delivery& delivery) = 0;
+};
+
+}  // namespace weft::network
