@@ -35,6 +35,24 @@ const config::Section& router_section() {
                  Range<unsigned>{0, 4096})
           .field(&RouterParameters::latency, "latency", "Time a packet's head takes through one router without waiting",
                  Range<Time>{{0}, {1'000'000'000}})
+          .field(&RouterParameters::flit, "flit", "What a link carries in one step of flow control",
+                 Range<DataSize>{{1}, {4096}})
+          .field(&RouterParameters::clock, "clock", "Flits a router can pass each second and port; 0: as the fastest cable",
+                 Range<Frequency>{{0}, {100'000'000'000}})
+          .choice(&RouterParameters::switching, "switching",
+                  "'wormhole' sends a flit when there is room for it, 'cut-through' a packet when there is room for all of it",
+                  {"wormhole", "cut-through"})
+          .field(&RouterParameters::buffer_flits, "buffer_flits", "Buffer of each channel of an input port, its own",
+                 Range<unsigned>{1, 4096})
+          .field(&RouterParameters::shared_flits, "shared_flits",
+                 "Buffer of an input port that any of its channels may use beyond its own (DAMQ); 0: none",
+                 Range<unsigned>{0, 16384})
+          .field(&RouterParameters::message_classes, "message_classes",
+                 "Classes of messages (requests, responses, completions) that never wait for each other; each has its own channels",
+                 Range<unsigned>{1, 8})
+          .choice(&RouterParameters::allocator, "allocator",
+                  "Who gets an output: in turn, in turn with iSLIP's pointers, or the oldest packet", {"round-robin", "islip", "age"})
+          .field(&RouterParameters::iterations, "iterations", "Rounds of the allocator in a cycle", Range<unsigned>{1, 16})
           .section();
   return section;
 }
@@ -197,6 +215,12 @@ void read_cables(const Table& root, Reader& reader, std::vector<topology::CableT
   if (cables.size() > 200) reader.problems.add(all->origin, "cable", "more than 200 cable types");
 }
 
+// How deep a value was written: -1 on the command line, 0 in the description itself, 1 in its base.
+std::ptrdiff_t layer_of(const Origin& origin, const Description& d) {
+  auto at = std::find(d.files.begin(), d.files.end(), origin.source);
+  return at == d.files.end() ? -1 : at - d.files.begin();
+}
+
 void read_sources(const Table& root, Reader& reader, Description& out) {
   const Node* sources = root.find("sources");
   if (!sources) return;
@@ -208,9 +232,11 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
   for (const config::Setting& setting : reader.settings) known.push_back(setting.key);
   for (const auto& [key, node] : sources->table()->entries) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      // A profile that builds on another may no longer have what the lower one explains.
-      bool other_kind = key.starts_with("topology.") || key.starts_with("routing.");
-      if (!other_kind || node.origin.source == out.files.front())
+      // Where a layer above changed the kind of a section, what is explained here may be gone.
+      std::string section = key.substr(0, key.find('.'));
+      bool kind_changed = !choices_of(section).empty() &&
+                          layer_of(out.origin(section + ".kind"), out) < layer_of(node.origin, out);
+      if (!kind_changed)
         reader.problems.add(node.origin, "sources." + config::quote(key),
                             "is no parameter of this machine" + did_you_mean(key, known));
     } else if (!node.string()) {

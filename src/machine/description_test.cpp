@@ -88,6 +88,13 @@ TEST(Description, SourcesMustNameParameters) {
               ElementsAre(HasSubstr("is no parameter of this machine (did you mean 'topology.dims'?)")));
 }
 
+TEST(Description, SourcesGoWithTheKindTheyExplain) {
+  std::string text = std::string(kRing) + "[sources]\n\"topology.dims\" = \"assumed: small\"\n";
+  EXPECT_THAT(mistakes(text, {"topology.kind=hypercube"}), ElementsAre());
+  EXPECT_THAT(mistakes(text + "\"topology.dim\" = \"assumed\"\n", {"topology.dims=[8]"}),
+              ElementsAre(HasSubstr("did you mean 'topology.dims'?")));
+}
+
 TEST(Description, BuildsOnAFileBesideIt) {
   test::ScratchFolder folder;
   std::ofstream(folder.file("lower.toml")) << kRing << "[router]\nchannels = 5\n";
