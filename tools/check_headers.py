@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from sources import ROOT, files, includes, resolve
 
 COMPILER = os.environ.get("CXX", "g++")
-FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Isrc", "-Itests", '-DWEFT_VERSION="0"', '-DWEFT_ROOT="."',
+FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-I.", "-Isrc", "-Itests", '-DWEFT_VERSION="0"', '-DWEFT_ROOT="."',
          '-DWEFT_PROGRAM="weft"']
 PASSED = ROOT / os.environ.get("WEFT_BUILD_DIR", "build") / "header-checks"
 
@@ -37,12 +37,14 @@ def stamp(header, compiler):
     return PASSED / text.hexdigest()
 
 
-def compile_alone(header):
-    """The compiler's complaints, empty where there are none."""
-    source = f'#include "{header.relative_to(ROOT)}"\n'
-    result = subprocess.run([COMPILER, *FLAGS, "-I.", "-x", "c++", "-"], input=source, cwd=ROOT, text=True,
-                            capture_output=True)
+def syntax_errors(code):
+    """The compiler's complaints about a program, empty where there are none."""
+    result = subprocess.run([COMPILER, *FLAGS, "-x", "c++", "-"], input=code, cwd=ROOT, text=True, capture_output=True)
     return "" if result.returncode == 0 else result.stderr
+
+
+def compile_alone(header):
+    return syntax_errors(f'#include "{header.relative_to(ROOT)}"\n')
 
 
 def main():
