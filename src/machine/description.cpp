@@ -35,6 +35,24 @@ const config::Section& router_section() {
                  Range<unsigned>{0, 4096})
           .field(&RouterParameters::latency, "latency", "Time a packet's head takes through one router without waiting",
                  Range<Time>{{0}, {1'000'000'000}})
+          .field(&RouterParameters::flit, "flit", "What a link carries in one step of flow control",
+                 Range<DataSize>{{1}, {4096}})
+          .field(&RouterParameters::clock, "clock", "Flits a router can pass each second and port; 0: as the fastest cable",
+                 Range<Frequency>{{0}, {100'000'000'000}})
+          .choice(&RouterParameters::switching, "switching",
+                  "'wormhole' sends a flit when there is room for it, 'cut-through' a packet when there is room for all of it",
+                  {"wormhole", "cut-through"})
+          .field(&RouterParameters::buffer_flits, "buffer_flits", "Buffer of each channel of an input port, its own",
+                 Range<unsigned>{1, 4096})
+          .field(&RouterParameters::shared_flits, "shared_flits",
+                 "Buffer of an input port that any of its channels may use beyond its own (DAMQ); 0: none",
+                 Range<unsigned>{0, 16384})
+          .field(&RouterParameters::message_classes, "message_classes",
+                 "Classes of messages (requests, responses, completions) that never wait for each other; each has its own channels",
+                 Range<unsigned>{1, 8})
+          .choice(&RouterParameters::allocator, "allocator",
+                  "Who gets an output: in turn, in turn with iSLIP's pointers, or the oldest packet", {"round-robin", "islip", "age"})
+          .field(&RouterParameters::iterations, "iterations", "Rounds of the allocator in a cycle", Range<unsigned>{1, 16})
           .section();
   return section;
 }

@@ -17,10 +17,21 @@ struct Identity {
   std::string about;
 };
 
+enum class Switching { Wormhole, CutThrough };
+enum class Allocator { RoundRobin, Islip, Age };
+
 struct RouterParameters {
   unsigned channels = 2;
   unsigned ports = 0;
   Time latency{60'000};
+  DataSize flit{16};
+  Frequency clock{0};
+  Switching switching = Switching::CutThrough;
+  unsigned buffer_flits = 32;
+  unsigned shared_flits = 0;
+  unsigned message_classes = 1;
+  Allocator allocator = Allocator::Islip;
+  unsigned iterations = 1;
 };
 
 struct FaultParameters {

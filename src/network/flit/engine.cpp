@@ -47,9 +47,9 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   for (std::uint16_t cycles : settings_.cable_cycles) longest = std::max<unsigned>(longest, cycles);
   links_.slots = std::bit_ceil(longest + settings_.traverse_cycles + 1);
   links_.mask = links_.slots - 1;
-  links_.ports = graph.ports();
-  links_.flit.assign(links_.slots * links_.ports, 0);
-  links_.credit.assign(links_.slots * links_.ports, 0);
+  links_.ports = graph.ports() + 8;
+  links_.flit.assign(links_.slots * links_.ports, FlitByte::kNothing);
+  links_.credit.assign(links_.slots * links_.ports, CreditByte::kNothing);
   links_.entry.assign(links_.slots * links_.ports, 0);
 
   routing::ChannelPlan plan = routing.plan(settings_.channels);
@@ -68,7 +68,8 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   for (EndpointId e = 0; e < graph.endpoints(); ++e) endpoint_router_.push_back(graph.endpoint_router(e));
   senders_.resize(graph.endpoints());
   sender_used_.assign(std::size_t{graph.endpoints()} * layout_.stride(), 0);
-  arena_.assign(layout_.total() + 64, 0);
+  WEFT_CHECK(layout_.ring() <= 128, "an input queue holds at most 128 packets");
+  arena_.assign(layout_.total() / sizeof(CacheLine), {});
   with_width([&]<int W>() { fill_blocks<W>(); });
 
   // Threads own runs of routers, cut where the endpoints' numbers are cut too.
@@ -89,7 +90,7 @@ template <int W>
 void Engine::fill_blocks() {
   std::uint32_t all = settings_.all_channels() == 32 ? ~0u : (1u << settings_.all_channels()) - 1;
   for (RouterId r = 0; r < graph_.routers(); ++r) {
-    auto* header = reinterpret_cast<Header*>(arena_.data() + layout_.block(r));
+    auto* header = reinterpret_cast<Header*>(block(r));
     *header = {r, graph_.port_begin(r), static_cast<std::uint16_t>(graph_.port_count(r)), 0, 0, 0};
     View<W> v = view<W>(r);
     unsigned first = header->ports, last = 0;
@@ -219,7 +220,7 @@ std::uint64_t Engine::bytes() const {
   std::uint64_t awake = 0;
   for (const auto& worker : workers_)
     for (const auto& bits : worker->awake) awake += bits.size() * 8;
-  return arena_.size() + links_.flit.size() + links_.credit.size() + links_.entry.size() * 8 + senders_.size() * sizeof(Sender) +
+  return arena_.size() * sizeof(CacheLine) + links_.flit.size() + links_.credit.size() + links_.entry.size() * 8 + senders_.size() * sizeof(Sender) +
          sender_used_.size() * 2 + endpoint_router_.size() * 4 + packets_.bytes() + awake;
 }
 

@@ -19,15 +19,22 @@
 
 namespace weft::network::flit {
 
-/// Flits and credits under way, by cycle of arrival. A slot holds, for every port, what arrives there in one cycle.
+struct alignas(64) CacheLine {
+  std::uint64_t words[8];
+};
+
+/// What arrives at a port in a cycle, in a byte; 0 is nothing. Types of their own and not plain bytes, because a
+/// compiler must assume that a plain byte may overwrite anything and would reload everything after each store.
+enum class FlitByte : std::uint8_t { kNothing = 0, kChannel = 0x3f, kHead = 0x40, kFlit = 0x80 };
+enum class CreditByte : std::uint8_t { kNothing = 0 };  // channel + 1
+
+/// Flits and credits under way, by cycle of arrival: a slot holds, for every port, what arrives there in one cycle.
 struct Links {
   std::uint32_t slots = 0, mask = 0;  // a power of two above the longest flight
-  std::uint64_t ports = 0;
-  std::vector<std::uint8_t> flit;     // 0: none; else kFlit, kHead and the channel
+  std::uint64_t ports = 0;            // in a slot, padded so that eight can be read at once
+  std::vector<FlitByte> flit;
+  std::vector<CreditByte> credit;
   std::vector<std::uint64_t> entry;   // of heads
-  std::vector<std::uint8_t> credit;   // 0: none; else channel + 1
-
-  static constexpr std::uint8_t kFlit = 0x80, kHead = 0x40, kChannel = 0x3f;
 };
 
 /// An endpoint's sending side: packets queued, the one being sent, and what it knows of its router's input queues.
@@ -90,9 +97,12 @@ class Engine {
   friend class Kernel;
   friend struct Worker;
 
+  std::uint8_t* block(topology::RouterId r) const {
+    return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(arena_.data())) + layout_.block(r);
+  }
   template <int W>
   View<W> view(topology::RouterId r) const {
-    return View<W>(const_cast<std::uint8_t*>(arena_.data()) + layout_.block(r), layout_.stride());
+    return View<W>(block(r), layout_.stride());
   }
   template <int W>
   void fill_blocks();
@@ -108,7 +118,7 @@ class Engine {
   const routing::Routing& routing_;
   Settings settings_;
   Layout layout_;
-  std::vector<std::uint8_t> arena_;  // all blocks
+  std::vector<CacheLine> arena_;  // all blocks
   Links links_;
   std::vector<Sender> senders_;                 // by endpoint
   std::vector<std::uint16_t> sender_used_;      // [endpoint * stride + channel]

@@ -51,8 +51,17 @@ class Kernel {
         stride_(engine.layout_.stride()),
         stride_bits_(static_cast<unsigned>(std::countr_zero(stride_))),
         ring_mask_(engine.layout_.ring() - 1),
-        ring_bits_(static_cast<unsigned>(std::countr_zero(engine.layout_.ring())))
-        {}
+        ring_bits_(static_cast<unsigned>(std::countr_zero(engine.layout_.ring()))),
+        buffer_flits_(engine.settings_.buffer_flits),
+        shared_flits_(engine.settings_.shared_flits),
+        cut_through_(engine.settings_.switching == Switching::CutThrough),
+        ports_(engine.links_.ports),
+        arena_(engine.block(0)),
+        flit_(engine.links_.flit.data()),
+        credit_(engine.links_.credit.data()),
+        entry_(engine.links_.entry.data()),
+        awake_(worker.awake[worker.index].data()),
+        endpoint_router_(engine.endpoint_router_.data()) {}
 
   void cycle(Cycle now) {
     now_ = now;
@@ -85,13 +94,18 @@ class Kernel {
   }
 
   void prefetch(std::uint32_t router) const {
-    const std::uint8_t* block = e_.arena_.data() + e_.layout_.block(router);
+    const std::uint8_t* block = arena_ + e_.layout_.block(router);
     for (unsigned line = 0; line < 8; ++line) __builtin_prefetch(block + 64 * line);
   }
 
   void wake(std::uint32_t router, std::uint32_t slot) {
-    Engine::Worker& owner = e_.settings_.threads == 1 ? w_ : owner_of(router);
-    std::uint32_t local = router - owner.router_begin;
+    std::uint32_t local = router - w_.router_begin;
+    if (local < w_.router_end - w_.router_begin) [[likely]] {
+      awake_[std::size_t{slot} * w_.words + local / 64] |= std::uint64_t{1} << (local % 64);
+      return;
+    }
+    Engine::Worker& owner = owner_of(router);
+    local = router - owner.router_begin;
     owner.awake[w_.index][std::size_t{slot} * owner.words + local / 64] |= std::uint64_t{1} << (local % 64);
   }
 
@@ -125,24 +139,26 @@ class Kernel {
     if (next != kNever) w_.timers.set(source, std::max(next, now_ + 1));
   }
 
+  // Buffers: each channel has its own share, and what goes beyond it comes from the port's shared pool.
   bool has_room(std::uint16_t used, std::uint16_t shared_used, unsigned flits) const {
-    unsigned own = used < s_.buffer_flits ? s_.buffer_flits - used : 0;
-    return own + s_.shared_flits - shared_used >= flits;
+    if (used + flits <= buffer_flits_) return true;
+    if (shared_flits_ == 0) return false;
+    unsigned own = used < buffer_flits_ ? buffer_flits_ - used : 0;
+    return own + shared_flits_ - shared_used >= flits;
   }
 
   void take_room(std::uint16_t& used, std::uint16_t& shared_used, unsigned flits) const {
-    unsigned before = used > s_.buffer_flits ? used - s_.buffer_flits : 0;
+    unsigned before = used;
     used = static_cast<std::uint16_t>(used + flits);
-    unsigned after = used > s_.buffer_flits ? used - s_.buffer_flits : 0;
-    shared_used = static_cast<std::uint16_t>(shared_used + after - before);
+    if (used > buffer_flits_) shared_used = static_cast<std::uint16_t>(shared_used + used - std::max(before, buffer_flits_));
   }
 
   void give_room(std::uint16_t& used, std::uint16_t& shared_used) const {
-    if (used > s_.buffer_flits) --shared_used;
+    if (used > buffer_flits_) --shared_used;
     --used;
   }
 
-  bool cut_through() const { return s_.switching == Switching::CutThrough; }
+  bool cut_through() const { return cut_through_; }
 
   /// Sends at most one flit of each endpoint into its router.
   void send_from_endpoints(View& v) {
@@ -159,11 +175,11 @@ class Kernel {
       }
       PacketRecord& record = e_.packets_[sender.current];
       bool head = sender.left == record.flits;
-      std::size_t at = std::size_t{slot_after(s_.endpoint_cycles)} * e_.links_.ports + v.header->port_begin + p;
-      e_.links_.flit[at] = static_cast<std::uint8_t>(Links::kFlit | (head ? Links::kHead : 0) | sender.channel);
+      std::size_t at = slot_after(s_.endpoint_cycles) * ports_ + v.header->port_begin + p;
+      flit_[at] = flit_byte(head, sender.channel);
       if (head) {
         record.injected = now_;
-        e_.links_.entry[at] = Entry(sender.current, record.destination, record.flits, record.message_class).bits();
+        entry_[at] = Entry(sender.current, record.destination, record.flits, record.message_class).bits();
       }
       wake(v.header->router, slot_after(s_.endpoint_cycles));
       ++w_.counters.flits_injected;
@@ -236,7 +252,7 @@ class Kernel {
   // --- routers -----------------------------------------------------------------------------------------------------
 
   void visit(std::uint32_t router) {
-    View v = e_.view<W>(router);
+    View v(arena_ + e_.layout_.block(router), stride_);
     again_ = false;
     take_arrivals(v);
     std::uint64_t ready[W];
@@ -262,41 +278,43 @@ class Kernel {
     for (int w = 0; w < W; ++w) out[w] = v.active[w] & v.filled[w];
   }
 
-  /// Calls use(port index, byte) for every non-zero byte of a router's ports in a slot, and clears it.
-  template <class Use>
-  static void for_each_byte(std::uint8_t* bytes, unsigned count, Use use) {
-    unsigned i = 0;
-    for (; i + 8 <= count; i += 8) {
+  static FlitByte flit_byte(bool head, unsigned channel) {
+    return static_cast<FlitByte>(static_cast<unsigned>(FlitByte::kFlit) | (head ? static_cast<unsigned>(FlitByte::kHead) : 0) | channel);
+  }
+
+  /// Calls use(port, byte) for what arrives at a router's ports, and clears it. Reads eight ports at a time.
+  template <class Byte, class Use>
+  static void for_each_arrival(Byte* bytes, unsigned ports, Use use) {
+    for (unsigned first = 0; first < ports; first += 8) {
       std::uint64_t eight;
-      std::memcpy(&eight, bytes + i, 8);
-      if (!eight) continue;
-      std::memset(bytes + i, 0, 8);
-      for (unsigned k = 0; k < 8; ++k)
-        if (auto byte = static_cast<std::uint8_t>(eight >> (8 * k))) use(i + k, byte);
-    }
-    for (; i < count; ++i)
-      if (std::uint8_t byte = bytes[i]) {
-        bytes[i] = 0;
-        use(i, byte);
+      std::memcpy(&eight, bytes + first, 8);
+      if (ports - first < 8) eight &= (std::uint64_t{1} << (8 * (ports - first))) - 1;
+      while (eight) {
+        unsigned shift = static_cast<unsigned>(std::countr_zero(eight)) & ~7u;
+        auto byte = static_cast<unsigned>(eight >> shift) & 0xff;
+        eight &= ~(std::uint64_t{0xff} << shift);
+        bytes[first + shift / 8] = Byte::kNothing;
+        use(first + shift / 8, byte);
       }
+    }
   }
 
   void take_arrivals(View& v) {
-    const std::size_t at = std::size_t{slot_} * e_.links_.ports + v.header->port_begin;
-    for_each_byte(&e_.links_.credit[at], v.header->ports, [&](unsigned p, std::uint8_t byte) {
+    const std::size_t at = slot_ * ports_ + v.header->port_begin;
+    for_each_arrival(credit_ + at, v.header->ports, [&](unsigned p, unsigned byte) {
       unsigned channel = byte - 1u;
       if (EndpointId endpoint = v.port[p].endpoint; endpoint != topology::kNone)
         give_room(e_.sender_used_[std::size_t{endpoint} * stride_ + channel], e_.senders_[endpoint].shared_used);
       else
         give_room(v.used[(p << stride_bits_) + channel], v.port[p].shared_used);
     });
-    for_each_byte(&e_.links_.flit[at], v.header->ports, [&](unsigned p, std::uint8_t byte) {
-      unsigned bit = (p << stride_bits_) + (byte & Links::kChannel);
+    for_each_arrival(flit_ + at, v.header->ports, [&](unsigned p, unsigned byte) {
+      unsigned bit = (p << stride_bits_) + (byte & static_cast<unsigned>(FlitByte::kChannel));
       InputQueue& q = v.queue[bit];
       ++q.flits;
       set(v.filled, bit);
-      if (byte & Links::kHead) {
-        Entry entry(e_.links_.entry[at + p]);
+      if (byte & static_cast<unsigned>(FlitByte::kHead)) {
+        Entry entry(entry_[at + p]);
         v.ring[(std::size_t{bit} << ring_bits_) + ((q.first + q.packets) & ring_mask_)] = entry.bits();
         if (q.packets++ == 0) start_head(v, bit, entry, s_.route_cycles);
       }
@@ -307,7 +325,7 @@ class Kernel {
   void start_head(View& v, unsigned bit, Entry entry, unsigned delay) {
     InputQueue& q = v.queue[bit];
     q.left = static_cast<std::uint16_t>(entry.flits());
-    q.ready = static_cast<std::uint32_t>(now_ + delay);
+    q.ready = static_cast<std::uint16_t>(now_ + delay);
     find_way(v, bit, entry);
     set(v.waiting, bit);
     again_ = true;
@@ -316,7 +334,7 @@ class Kernel {
   void find_way(View& v, unsigned bit, Entry entry) {
     InputQueue& q = v.queue[bit];
     std::uint32_t router = v.header->router;
-    std::uint32_t goal = e_.endpoint_router_[entry.destination()];
+    std::uint32_t goal = endpoint_router_[entry.destination()];
     unsigned shift = entry.message_class() * s_.channels;
     if constexpr (std::is_same_v<Route, GridRoute>) {
       if (goal != router) {
@@ -428,12 +446,14 @@ class Kernel {
   // --- channels ----------------------------------------------------------------------------------------------------
 
   void allocate_channels(View& v) {
-    std::uint32_t touched_count = 0;
+    std::uint32_t count = 0;
+    std::uint64_t asked[W] = {};  // outputs asked for; a router has at most 64 * W ports
+    bool contested = false;
     for (int w = 0; w < W; ++w)
       for (std::uint64_t left = v.waiting[w]; left; left &= left - 1) {
         unsigned bit = static_cast<unsigned>(w) * 64 + static_cast<unsigned>(std::countr_zero(left));
         InputQueue& q = v.queue[bit];
-        if (static_cast<std::int32_t>(q.ready - static_cast<std::uint32_t>(now_)) > 0) {
+        if (static_cast<std::int16_t>(q.ready - static_cast<std::uint16_t>(now_)) > 0) {
           again_ = true;
           continue;
         }
@@ -444,15 +464,15 @@ class Kernel {
         else
           open = open_channels(v, p, q.channels, cut_through() ? first_entry(v, bit).flits() : 1);
         if (!open) continue;
-        asks_[touched_count++] = {static_cast<std::uint16_t>(bit), static_cast<std::uint16_t>(p), open, 0};
+        std::uint64_t& seen = asked[W == 1 ? 0 : p / 64];
+        contested |= seen >> (p % 64) & 1;
+        seen |= std::uint64_t{1} << (p % 64);
+        asks_[count++] = {static_cast<std::uint16_t>(bit), static_cast<std::uint16_t>(p), open, 0};
       }
-    if (touched_count == 0) return;
+    if (count == 0) return;
     again_ = true;
-    if (touched_count == 1) {
-      Ask& ask = asks_[0];
-      return give_channel(v, ask, pick_after(ask.open, v.queue[ask.bit].accept));
-    }
-    grant_channels(v, touched_count);
+    if (contested) return grant_channels(v, count);
+    for (std::uint32_t i = 0; i < count; ++i) give_channel(v, asks_[i], pick_after(asks_[i].open, v.queue[asks_[i].bit].accept));
   }
 
   struct Ask {
@@ -527,6 +547,8 @@ class Kernel {
   void allocate_switch(View& v, std::uint64_t* ready) {
     // Most visits have one or two queues to serve: ask first, arbitrate only where two want the same.
     unsigned count = 0;
+    std::uint64_t ins[W] = {}, outs[W] = {};
+    bool contested = false;
     for (int w = 0; w < W; ++w)
       for (std::uint64_t left = ready[w]; left; left &= left - 1) {
         unsigned bit = static_cast<unsigned>(w) * 64 + static_cast<unsigned>(std::countr_zero(left));
@@ -535,15 +557,21 @@ class Kernel {
           if (v.port[q.out_port].interval != 256) again_ = true;
           continue;
         }
+        unsigned in = bit >> stride_bits_, out = q.out_port;
+        std::uint64_t& in_seen = ins[W == 1 ? 0 : in / 64];
+        std::uint64_t& out_seen = outs[W == 1 ? 0 : out / 64];
+        contested |= (in_seen >> (in % 64) | out_seen >> (out % 64)) & 1;
+        in_seen |= std::uint64_t{1} << (in % 64);
+        out_seen |= std::uint64_t{1} << (out % 64);
         wants_[count++] = {static_cast<std::uint16_t>(bit), q.out_port};
       }
     if (count == 0) return;
     again_ = true;
-    if (count == 1) {
-      note_grant(v, wants_[0]);
-      return send(v, wants_[0].bit);
+    if (contested) return match(v, count);
+    for (unsigned i = 0; i < count; ++i) {
+      note_grant(v, wants_[i]);
+      send(v, wants_[i].bit);
     }
-    match(v, count);
   }
 
   struct Want {
@@ -634,10 +662,10 @@ class Kernel {
       if (tail) deliver(entry, out);
     } else {
       std::uint32_t slot = slot_after(out.flight);
-      std::size_t at = std::size_t{slot} * e_.links_.ports + out.peer;
-      e_.links_.flit[at] = static_cast<std::uint8_t>(Links::kFlit | (head ? Links::kHead : 0) | q.out_channel);
+      std::size_t at = slot * ports_ + out.peer;
+      flit_[at] = flit_byte(head, q.out_channel);
       if (head) {
-        e_.links_.entry[at] = entry.bits();
+        entry_[at] = entry.bits();
         if (!std::is_same_v<Route, GridRoute>) ++e_.packets_[entry.id()].hops;
       }
       wake(out.peer_router, slot);
@@ -649,21 +677,21 @@ class Kernel {
     if (!tail) return;
     out.free_channels |= 1u << q.out_channel;
     clear(v.active, bit);
-    q.first = static_cast<std::uint16_t>((q.first + 1) & ring_mask_);
+    q.first = static_cast<std::uint8_t>((q.first + 1) & ring_mask_);
     if (--q.packets > 0) start_head(v, bit, first_entry(v, bit), 1 + s_.route_cycles);
   }
 
   void return_credit(View& v, unsigned bit) {
     unsigned in = bit >> stride_bits_;
     const Port& port = v.port[in];
-    auto credit = static_cast<std::uint8_t>((bit & (stride_ - 1)) + 1);
+    auto credit = static_cast<CreditByte>((bit & (stride_ - 1)) + 1);
     if (port.endpoint != topology::kNone) {
       std::uint32_t slot = slot_after(s_.endpoint_cycles);
-      e_.links_.credit[std::size_t{slot} * e_.links_.ports + v.header->port_begin + in] = credit;
+      credit_[slot * ports_ + v.header->port_begin + in] = credit;
       wake(v.header->router, slot);
     } else {
       std::uint32_t slot = slot_after(port.flight);
-      e_.links_.credit[std::size_t{slot} * e_.links_.ports + port.peer] = credit;
+      credit_[slot * ports_ + port.peer] = credit;
       wake(port.peer_router, slot);
     }
   }
@@ -698,6 +726,15 @@ class Kernel {
   Observer& observer_;
   const Settings& s_;
   const unsigned stride_, stride_bits_, ring_mask_, ring_bits_;
+  const unsigned buffer_flits_, shared_flits_;
+  const bool cut_through_;
+  const std::size_t ports_;
+  std::uint8_t* const arena_;
+  FlitByte* const flit_;
+  CreditByte* const credit_;
+  std::uint64_t* const entry_;
+  std::uint64_t* const awake_;  // this worker's own bits
+  const std::uint32_t* const endpoint_router_;
   Cycle now_ = 0;
   std::uint32_t slot_ = 0;
   bool again_ = false;  // the router has reason to look again in the next cycle

@@ -25,7 +25,7 @@ Layout::Layout(const topology::Graph& graph, unsigned channels, unsigned ring)
   words_ = std::bit_ceil(words_);
   for (topology::RouterId r = 0; r < graph.routers(); ++r) {
     std::uint64_t ports = graph.port_count(r), queues = ports * stride_;
-    std::uint64_t size = sizeof(Header) + 3 * words_ * 8 + ports * sizeof(Port) + queues * (sizeof(InputQueue) + 4);
+    std::uint64_t size = head_bytes(words_) + ports * sizeof(Port) + queues * (sizeof(InputQueue) + 4);
     size = (size + 7) / 8 * 8 + queues * ring_ * 8;
     size = (size + 63) / 64 * 64;
     block_.push_back(total_);

@@ -16,25 +16,25 @@ namespace weft::network::flit {
 
 /// One input queue: packets in order, the first of which is being sent on.
 struct InputQueue {
-  std::uint32_t ready;       // cycle (low bits) from which its head may ask for an output channel
   std::uint32_t channels;    // output channels its head may take, one bit each
-  std::uint16_t first;       // place of the first packet in the ring
-  std::uint16_t packets;     // in the ring
-  std::uint16_t flits;       // here now
+  std::uint16_t ready;       // cycle (low bits) from which its head may ask for an output channel
   std::uint16_t left;        // flits of the first packet still to send
+  std::uint16_t flits;       // here now
   std::uint16_t out_port;
+  std::uint8_t first;        // place of the first packet in the ring
+  std::uint8_t packets;      // in the ring
   std::uint8_t out_channel;
   std::uint8_t accept;       // round-robin place among channels granted
 };
-static_assert(sizeof(InputQueue) == 20);
+static_assert(sizeof(InputQueue) == 16);
 
-/// One port, both directions.
-struct Port {
+/// One port, both directions: a cache line.
+struct alignas(64) Port {
   std::uint32_t peer;            // receiving port at the other end; kNone: an endpoint or nothing
   std::uint32_t peer_router;
   std::uint32_t endpoint;        // kNone: a cable or nothing
   std::uint32_t free_channels;   // output channels no packet holds
-  std::uint32_t sent;            // flits, ever
+  std::uint64_t sent;            // flits, ever
   std::uint32_t next_send;       // output may send again from here on, in 1/256 cycles (low bits)
   std::uint16_t interval;        // 1/256 cycles from flit to flit; 256: one each cycle
   std::uint16_t flight;          // cycles from winning the switch to arrival at the other end
@@ -43,7 +43,7 @@ struct Port {
   std::uint16_t accept;          // output port for this input,
   std::uint16_t channel;         // channel of this input
 };
-static_assert(sizeof(Port) == 36);
+static_assert(sizeof(Port) == 64);
 
 struct Header {
   std::uint32_t router;
@@ -74,6 +74,9 @@ class Layout {
   std::vector<std::uint64_t> block_;
 };
 
+/// Header and masks, up to the next cache line.
+constexpr std::uint64_t head_bytes(unsigned words) { return (sizeof(Header) + 3 * words * 8 + 63) / 64 * 64; }
+
 /// Typed access to a block. Offsets depend only on the router's port count.
 template <int W>
 struct View {
@@ -93,7 +96,7 @@ struct View {
     active = waiting + W;
     filled = active + W;
     std::size_t queues = std::size_t{header->ports} * stride;
-    port = reinterpret_cast<Port*>(filled + W);
+    port = reinterpret_cast<Port*>(block + head_bytes(W));
     queue = reinterpret_cast<InputQueue*>(port + header->ports);
     used = reinterpret_cast<std::uint16_t*>(queue + queues);
     grant = used + queues;

@@ -5,10 +5,24 @@
 #include <string>
 #include <vector>
 
+#include "machine/machine.hpp"
+
 namespace weft::network::flit {
 
-enum class Switching { Wormhole, CutThrough };
-enum class Allocator { RoundRobin, Islip, Age };
+using machine::Allocator;
+using machine::Switching;
+
+/// How long a cycle is: `picoseconds / over`, exactly.
+struct CycleTime {
+  std::int64_t picoseconds = 1000, over = 1;
+  /// Whole cycles that cover a time.
+  std::uint64_t cycles(Time t) const {
+    return static_cast<std::uint64_t>((static_cast<__int128>(t.value) * over + picoseconds - 1) / picoseconds);
+  }
+  double nanoseconds(double cycles) const {
+    return cycles * static_cast<double>(picoseconds) / static_cast<double>(over) / 1000;
+  }
+};
 
 struct Settings {
   unsigned channels = 2;          // of each message class
@@ -29,7 +43,13 @@ struct Settings {
   unsigned threads = 1;
   std::uint64_t seed = 1;
 
+  CycleTime cycle;
+
   unsigned all_channels() const { return channels * message_classes; }
 };
+
+/// What a machine's description means in cycles and flits. Throws UserError where it cannot be run: too few channels for
+/// the routing, buffers smaller than `largest_packet_flits` under cut-through.
+Settings settings_for(const machine::Machine& machine, unsigned smallest_packet_flits, unsigned largest_packet_flits);
 
 }  // namespace weft::network::flit
