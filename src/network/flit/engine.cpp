@@ -23,19 +23,6 @@ unsigned ring_size(const Settings& s) {
 
 }  // namespace
 
-template <class Use>
-decltype(auto) Engine::with_width(Use use) const {
-  switch (layout_.words()) {
-    case 1: return use.template operator()<1>();
-    case 2: return use.template operator()<2>();
-    case 4: return use.template operator()<4>();
-    case 8: return use.template operator()<8>();
-    case 16: return use.template operator()<16>();
-    default: WEFT_CHECK(false, "routers have at most 1024 input queues");
-  }
-  return use.template operator()<1>();
-}
-
 Engine::~Engine() = default;
 
 Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings)

@@ -55,15 +55,13 @@ struct Counters {
   std::uint64_t peak_packets = 0;
 };
 
-/// One hop of a wait: a packet in a queue, and what it waits for.
+/// The first packet of an input queue, and what it waits for.
 struct Waiting {
-  topology::PortId port;      // the queue's port and
-  unsigned channel;           // channel
-  PacketId packet;
+  topology::PortId port;  // the queue's port and
+  unsigned channel;       // channel
   EndpointId source, destination;
   Cycle created;
-  topology::PortId wants;     // output port it waits for
-  std::string reason;
+  std::string reason;     // in words
 };
 
 class Engine {
@@ -77,8 +75,11 @@ class Engine {
 
   Cycle now() const { return now_; }
   bool stalled() const { return stalled_; }
-  /// Who waits for whom when nothing moves: a circle of queues where there is one, else the longest-waiting packets.
+  /// Who waits for whom when nothing moves: a circle of queues where there is one, else the oldest packet and what it
+  /// waits for in turn.
   std::vector<Waiting> explain_stall() const;
+  /// The packet that has been under way longest, with its place; nothing where the network is empty.
+  std::optional<Waiting> oldest_packet() const;
   Counters counters() const;
   /// Flits sent by a port so far.
   std::uint64_t sent(topology::PortId p) const;
@@ -114,6 +115,18 @@ class Engine {
   template <class Use>
   decltype(auto) with_width(Use use) const;
 
+  /// An input queue anywhere in the network, for the slow paths that explain and check.
+  struct Place {
+    topology::PortId port;
+    unsigned channel;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  template <int W>
+  const InputQueue& queue_at(Place place) const;
+  template <int W>
+  Waiting describe(Place place, std::vector<Place>& waits_for) const;
+  std::vector<Place> occupied() const;
+
   const topology::Graph& graph_;
   const routing::Routing& routing_;
   Settings settings_;
@@ -132,5 +145,18 @@ class Engine {
   bool stalled_ = false;
   bool started_ = false;
 };
+
+/// Calls use<W>() with the width of this network's masks.
+template <class Use>
+decltype(auto) Engine::with_width(Use use) const {
+  switch (layout_.words()) {
+    case 1: return use.template operator()<1>();
+    case 2: return use.template operator()<2>();
+    case 4: return use.template operator()<4>();
+    case 8: return use.template operator()<8>();
+    case 16: return use.template operator()<16>();
+  }
+  throw Defect("routers have at most 1024 input queues");
+}
 
 }  // namespace weft::network::flit
