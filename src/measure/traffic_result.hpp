@@ -1,4 +1,5 @@
-// What a run of synthetic traffic found, as plain data: `result.json`, the CSV tables and the report are written from it.
+// What a run of synthetic traffic found, as plain data: `result.json`, the CSV tables and the report are
+// written from it.
 #pragma once
 
 #include <cstdint>
@@ -12,52 +13,63 @@ namespace weft::measure {
 struct Latency {
   std::uint64_t packets = 0;
   double mean = 0, p50 = 0, p99 = 0, p999 = 0, max = 0;
-  /// Packets by time: the count of bucket i is of times in [bucket_start(i), bucket_start(i + 1)).
+  /// Packets by time: bucket i counts times in [bucket_start(i), bucket_start(i + 1)), see
+  /// measure/histogram.hpp.
   std::vector<std::uint64_t> histogram;
 };
 
 /// Flits on the link a port sends to, over the measured time.
 struct LinkUse {
-  std::uint32_t port = 0;         // global number of the sending port
-  double utilisation = 0;         // of what the cable can carry
-  std::vector<float> over_time;   // in equal slices of the measured time
+  std::uint32_t port = 0;        // global number of the sending port
+  double utilisation = 0;        // of what the cable can carry
+  std::vector<float> over_time;  // in equal slices of the measured time
 };
 
 /// Where flits stood waiting, averaged over the measured time.
 struct WaitingPlace {
-  std::string place;              // "input buffers of leaf", "source queues"
+  std::string place;  // "input buffers of leaf", "source queues"
   double flits = 0;
-  double fullest_share = 0;       // of the fullest one's capacity
+  double fullest_share = 0;  // of the fullest one's capacity
 };
 
 /// One load of a sweep.
 struct TrafficPoint {
-  double offered = 0;             // flits per endpoint and cycle, asked for
-  double generated = 0;           // ... made by the sources in the measured time
-  double accepted = 0;            // ... delivered
-  Latency packet;                 // from creation to the last flit's arrival
-  Latency network;                // from the first flit's leaving the source
-  double mean_routers = 0;        // crossed
-  bool saturated = false;         // sources make more than the network takes
-  bool stalled = false;           // nothing moved any more; `stall` says who waits for whom
+  double offered = 0;    // flits per endpoint and cycle, asked for
+  double generated = 0;  // ... made by the sources in the measured time
+  double accepted = 0;   // ... delivered
+  std::uint64_t completion_cycles =
+      0;                       // of a batch: when its last packet arrived; 0 where sources have no end
+  Latency packet;              // from creation to the last flit's arrival
+  double mean_half_width = 0;  // of the 95% confidence interval of its mean, in cycles
+  Latency network;             // from the first flit's leaving the source
+  double mean_routers = 0;     // crossed
+  bool saturated = false;      // sources make more than the network takes
+  bool stalled = false;        // nothing moved any more; `stall` says who waits for whom
   std::vector<std::string> stall;
   std::uint64_t warmup_cycles = 0, measured_cycles = 0;
-  bool steady = true;             // the warm-up test was passed before its limit
-  double fairness = 1;            // Jain's index over what each source got through
+  bool steady = true;                        // the warm-up test was passed before its limit
+  double fairness = 1;                       // Jain's index over what each source got through
   double least_source = 0, most_source = 0;  // flits per cycle accepted of the worst and the best source
-  std::vector<LinkUse> links;     // every router-to-router link, by port
+  std::vector<LinkUse> links;                // every router-to-router link, by port
   std::vector<WaitingPlace> waiting;
   std::uint64_t flit_hops = 0;
+  double seconds = 0;  // it took to find this out
 };
 
 struct TrafficResult {
-  std::string machine, pattern, command, version;
+  std::string machine, pattern, source, packet_flits, command, version;
   std::uint64_t seed = 1;
-  double cycle_ns = 0;            // length of a cycle
+  std::uint64_t batch = 0;                   // packets each source makes in all; 0: no end
+  std::uint32_t endpoints = 0, senders = 0;  // senders: those the pattern lets send; loads are per sender
+  unsigned threads = 1;                      // of each engine
+  double cycle_ns = 0;                       // length of a cycle
   double flit_bytes = 0;
   std::vector<std::pair<std::string, std::string>> settings;  // the effective configuration
   std::vector<TrafficPoint> points;                           // in order of load
+  std::vector<double> loads;  // asked for; points stop short of them past saturation or where interrupted
+  bool stopped_past_saturation = false;
   bool interrupted = false;
+  double seconds = 0;
 };
 
 }  // namespace weft::measure

@@ -1,0 +1,243 @@
+// `weft traffic`: synthetic traffic over a range of loads, with tables and a report.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include "app/load_list.hpp"
+#include "app/traffic_table.hpp"
+#include "app/verb.hpp"
+#include "base/parallel.hpp"
+#include "measure/sweep.hpp"
+#include "report/traffic_csv.hpp"
+#include "report/traffic_json.hpp"
+
+namespace weft::app {
+
+namespace {
+
+using measure::TrafficPoint;
+using measure::TrafficResult;
+namespace fs = std::filesystem;
+
+struct Options {
+  MachineOptions machine;
+  workload::WorkloadText workload;
+  std::string load;
+  std::uint64_t batch = 0, seed = 1;
+  unsigned message_class = 0, threads = 1;
+  std::string out;
+  bool json = false;
+};
+
+std::atomic<bool> interrupted{false};
+
+/// The first Ctrl-C asks the sweep to end; a second one ends the program at once.
+class InterruptWatch {
+ public:
+  InterruptWatch() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { interrupted = true; };
+    action.sa_flags = SA_RESETHAND;
+    sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptWatch() { sigaction(SIGINT, &before_, nullptr); }
+  InterruptWatch(const InterruptWatch&) = delete;
+  InterruptWatch& operator=(const InterruptWatch&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+/// On a terminal one line that moves on; elsewhere a line for each point.
+class Progress {
+ public:
+  explicit Progress(std::size_t points) : points_(points) { draw(0); }
+  ~Progress() {
+    if (on_terminal_) fmt::print(stderr, "\r{:78}\r", "");
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void point(const TrafficPoint& p, std::size_t done) {
+    if (on_terminal_) return draw(done);
+    fmt::print(stderr, "point {} of {}: load {}, accepted {:.4f}, mean latency {:.1f} cycles{}, {:.1f} s\n",
+               done, points_, p.offered, p.accepted, p.packet.mean,
+               p.stalled     ? ", STALLED"
+               : p.saturated ? ", saturated"
+                             : "",
+               p.seconds);
+  }
+
+ private:
+  void draw(std::size_t done) {
+    if (!on_terminal_) return;
+    constexpr std::size_t kWidth = 30;
+    std::size_t filled = kWidth * done / points_;
+    double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    std::string left =
+        done == 0 ? ""
+                  : fmt::format(", about {:.0f} s left",
+                                elapsed * static_cast<double>(points_ - done) / static_cast<double>(done));
+    fmt::print(stderr, "\r[{}{}] {} of {} points{:<24}", std::string(filled, '#'),
+               std::string(kWidth - filled, '.'), done, points_, left);
+    std::fflush(stderr);
+  }
+
+  std::size_t points_;
+  bool on_terminal_ = isatty(STDERR_FILENO);
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// The folder for the results: the one asked for, or a new one here.
+std::string make_folder(const Options& options, const std::string& machine) {
+  std::string name = options.out;
+  if (name.empty()) {
+    std::string stem = fmt::format("weft-traffic-{}-{}", machine, options.workload.pattern);
+    for (char& c : stem)
+      if (c == '/' || c == ' ') c = '-';
+    name = stem;
+    for (unsigned i = 2; fs::exists(name); ++i) name = fmt::format("{}-{}", stem, i);
+  }
+  std::error_code failed;
+  fs::create_directories(name, failed);
+  if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", name, failed.message()));
+  return name;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text << std::flush;
+  if (!out) throw UserError(fmt::format("{}: cannot be written", path));
+}
+
+void write_results(const TrafficResult& result, const machine::Machine& machine, const std::string& folder,
+                   const std::string& json) {
+  write_file(folder + "/result.json", json);
+  write_file(folder + "/points.csv", report::points_csv(result));
+  write_file(folder + "/links.csv", report::links_csv(result, machine));
+  write_file(folder + "/histogram.csv", report::histogram_csv(result));
+}
+
+/// The command as it could be typed again.
+std::string command_line(const Options& o) {
+  std::string out = "weft traffic " + o.machine.machine;
+  auto add = [&](const std::string& name, const std::string& value) {
+    bool plain = value.find_first_of(" '\"[](){}*?$&;|<>#\\") == std::string::npos;
+    out += plain ? fmt::format(" --{} {}", name, value) : fmt::format(" --{} '{}'", name, value);
+  };
+  for (const std::string& setting : o.machine.settings) add("set", setting);
+  add("pattern", o.workload.pattern);
+  for (const std::string& setting : o.workload.pattern_settings) add("pattern-set", setting);
+  add("source", o.workload.source);
+  for (const std::string& setting : o.workload.source_settings) add("source-set", setting);
+  add("packet", o.workload.packet);
+  add("load", o.load);
+  if (o.batch) add("batch", std::to_string(o.batch));
+  if (o.message_class) add("message-class", std::to_string(o.message_class));
+  add("seed", std::to_string(o.seed));
+  return out;
+}
+
+int traffic(Options options) {
+  if (options.load.empty()) options.load = options.batch ? "1" : "0.1:1:0.1";
+  measure::SweepOptions how;
+  how.loads = parse_loads(options.load);
+  how.threads = options.threads ? options.threads : default_threads();
+  how.interrupted = &interrupted;
+  workload::Workload workload = workload::read_workload(options.workload);
+  workload.batch = options.batch;
+  workload.seed = options.seed;
+  workload.message_class = static_cast<std::uint8_t>(options.message_class);
+  machine::Machine machine = machine::build(options.machine.describe());
+  std::string folder = make_folder(options, machine.description.identity.name);
+
+  TrafficResult result;
+  {
+    InterruptWatch watch;
+    Progress progress(how.loads.size());
+    how.progress = [&](const TrafficPoint& point, std::size_t done) { progress.point(point, done); };
+    result = measure::sweep(machine, workload, how);
+  }
+  result.command = command_line(options);
+  std::string json = report::traffic_json(result, machine).dump(1) + "\n";
+  write_results(result, machine, folder, json);
+  fmt::print("{}", options.json ? json : traffic_table(result, machine));
+  if (!options.json) fmt::print("results in {}: result.json, points.csv, links.csv, histogram.csv\n", folder);
+  if (result.interrupted)
+    fmt::print(stderr, "interrupted: {} of {} kept\n", result.points.size(),
+               count_of(how.loads.size(), "point"));
+  bool stalled =
+      std::any_of(result.points.begin(), result.points.end(), [](const auto& p) { return p.stalled; });
+  return stalled || result.interrupted ? 1 : 0;
+}
+
+template <class Kind>
+std::string kinds_text(const std::string& heading) {
+  std::string out = heading + ":\n";
+  for (const auto& [name, kind] : config::Registry<Kind>::all()) {
+    out += fmt::format("  {:<15} {}\n", name, wrap(kind.about, 90, 18));
+    for (const config::Field& field : kind.section.fields)
+      out += fmt::format("  {:<15}   {}: {}\n", "", field.name,
+                         wrap(fmt::format("{} ({})", field.help,
+                                          field.required ? "must be given" : "default " + field.default_text),
+                              88, 22));
+  }
+  return out;
+}
+
+std::function<int()> declare_traffic(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  o->machine.declare(app);
+  auto repeated = [&](const char* name, std::vector<std::string>& to, const char* help) {
+    app.add_option(name, to, help)
+        ->option_text("KEY=VALUE")
+        ->allow_extra_args(false)
+        ->trigger_on_parse(false);
+  };
+  app.add_option("--pattern", o->workload.pattern, "Who sends to whom; see below")
+      ->option_text("NAME [uniform]");
+  repeated("--pattern-set", o->workload.pattern_settings, "A parameter of the pattern; may be repeated");
+  app.add_option("--load", o->load,
+                 "Flits per endpoint and cycle: 0.3, first:last:step, or a list. Default: 0.1:1:0.1, and 1 "
+                 "with --batch")
+      ->option_text("LOADS");
+  app.add_option("--packet", o->workload.packet,
+                 "Flits of a packet: 8, or a mix such as 1:0.5,8:0.5 (flits:weight)")
+      ->option_text("FLITS [1]");
+  app.add_option("--source", o->workload.source, "When packets are made; see below")
+      ->option_text("NAME [bernoulli]");
+  repeated("--source-set", o->workload.source_settings, "A parameter of the source; may be repeated");
+  app.add_option("--batch", o->batch,
+                 "Packets each endpoint sends in all; the run ends when they have arrived")
+      ->option_text("N")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--message-class", o->message_class, "Message class of the packets")
+      ->option_text("N [0]")
+      ->check(CLI::Range(0, 15));
+  app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
+  app.add_option("--threads", o->threads,
+                 "Threads of each engine; 0: the cores there are. With 1, loads run in parallel instead. "
+                 "Results are the same")
+      ->option_text("N [1]")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--out", o->out, "Folder for the results; default: a new one, weft-traffic-MACHINE-PATTERN")
+      ->option_text("DIR");
+  app.add_flag("--json", o->json, "Print result.json instead of the table");
+  app.footer("\n" + kinds_text<workload::PatternKind>("Patterns") + "\n" +
+             kinds_text<workload::SourceKind>("Sources"));
+  return [o] { return traffic(*o); };
+}
+
+WEFT_REGISTER(Verb,
+              {"traffic", "run synthetic traffic over a range of loads: latency, throughput, where it jams",
+               5, declare_traffic});
+
+}  // namespace
+
+}  // namespace weft::app

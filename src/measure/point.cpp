@@ -1,0 +1,282 @@
+// Warm-up and measurement of one load.
+//
+// The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. Then batches
+// are measured: 8, and twice as many again while the 95% confidence interval of the mean latency is wider
+// than 1% either way, up to 64. If the first half of the batches differs from the second, or a network that
+// seemed saturated caught up, the warm-up was too short after all: what was measured is thrown away and all
+// starts again, with windows twice as long.
+#include "measure/point.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+#include "measure/link_watch.hpp"
+#include "measure/recorder.hpp"
+#include "measure/steady_state.hpp"
+#include "network/flit/engine.hpp"
+
+namespace weft::measure {
+
+namespace {
+
+using network::Cycle;
+using network::flit::Engine;
+
+struct Cancelled {};
+
+constexpr Cycle kShortestWindow = 200;
+constexpr double kPacketsInWindow = 1000, kMostPacketsInWindow = 2e6;
+constexpr unsigned kWindowsBeforeLonger = 8, kMostWindows = 32;
+constexpr unsigned kFewestBatches = 8, kMostBatches = 64, kSamplesPerBatch = 4;
+constexpr double kWantedHalfWidth = 0.01;  // of the mean latency
+constexpr double kBehind = 0.02;           // of what is made, where it counts as saturated
+constexpr unsigned kMostAttempts = 5;
+
+class PointRun {
+ public:
+  PointRun(const Experiment& experiment, double load, const std::function<bool()>& cancelled)
+      : experiment_(experiment),
+        graph_(*experiment.machine.graph),
+        cancelled_(cancelled),
+        engine_(graph_, *experiment.machine.routing, experiment.settings),
+        traffic_(experiment.workload, experiment.members, experiment.pattern, load),
+        recorders_(engine_.settings().threads, Recorder(graph_.endpoints())),
+        links_(graph_, engine_) {
+    for (Recorder& recorder : recorders_) observers_.push_back(&recorder);
+    double packets_per_cycle = 0;
+    for (network::EndpointId e = 0; e < graph_.endpoints(); ++e)
+      packets_per_cycle += load / experiment.workload.sizes.mean() * traffic_.relative_rate(e);
+    longest_window_ = static_cast<Cycle>(std::max(16.0, kMostPacketsInWindow / packets_per_cycle));
+    set_window(std::max(kShortestWindow, static_cast<Cycle>(kPacketsInWindow / packets_per_cycle)));
+    most_packets_ = std::clamp<std::uint64_t>(std::uint64_t{graph_.endpoints()} * 64, 1u << 20, 12u << 20);
+    point_.offered = load;
+  }
+
+  TrafficPoint run() {
+    if (experiment_.workload.batch)
+      run_batch();
+    else
+      run_load();
+    fill();
+    return std::move(point_);
+  }
+
+ private:
+  void set_window(Cycle cycles) { window_ = std::min(cycles, longest_window_); }
+
+  // --- running
+  // -----------------------------------------------------------------------------------------------------
+
+  void advance(Cycle cycles) {
+    if (cancelled_()) throw Cancelled{};
+    Cycle before = engine_.now();
+    std::uint64_t moved = movements();
+    engine_.run(traffic_, observers_, before + cycles);
+    // The engine's own patience starts again with every call, and windows are shorter than it.
+    network::flit::Counters c = engine_.counters();
+    bool still = movements() == moved && c.flits_injected > c.flits_delivered;
+    still_for_ = still ? still_for_ + cycles : 0;
+    point_.stalled = engine_.stalled() || still_for_ > kPatience;
+    overfull_ = engine_.packets_in_network() > most_packets_;
+  }
+
+  std::uint64_t movements() const {
+    network::flit::Counters c = engine_.counters();
+    return c.flit_hops + c.flits_injected + c.flits_delivered;
+  }
+
+  Arrivals arrivals() const {
+    Arrivals sum;
+    for (const Recorder& recorder : recorders_) sum += recorder.arrivals();
+    return sum;
+  }
+
+  std::uint64_t queued() const { return traffic_.flits_made() - engine_.counters().flits_injected; }
+
+  // --- open loop
+  // ---------------------------------------------------------------------------------------------------
+
+  void run_load() {
+    for (unsigned attempt = 1; !point_.stalled; ++attempt) {
+      bool last = attempt == kMostAttempts;
+      Warmth warmth = warm_up();
+      if (point_.stalled) return;
+      bool saturated = warmth == Warmth::Saturated;
+      start_measuring();
+      bool kept_still = measure(saturated);
+      bool behind =
+          falls_behind(traffic_.flits_made() - made_at_start_, (arrivals() - at_start_).flits, kBehind);
+      point_.steady = warmth != Warmth::Undecided && kept_still && saturated == behind;
+      // Sources whose queues keep growing, however long the run, are past saturation even if only by a
+      // little.
+      point_.saturated = behind || overfull_ || (last && !point_.steady && grows());
+      if (point_.steady || overfull_ || last) return;
+      set_window(window_ * 2);
+    }
+  }
+
+  Warmth warm_up() {
+    WarmUpTest test;
+    Warmth warmth = Warmth::Undecided;
+    for (unsigned i = 1; i <= kMostWindows && warmth == Warmth::Undecided; ++i) {
+      Arrivals before = arrivals();
+      std::uint64_t made_before = traffic_.flits_made();
+      advance(window_);
+      if (point_.stalled) return Warmth::Undecided;
+      if (overfull_) return Warmth::Saturated;
+      Arrivals in_window = arrivals() - before;
+      // Windows short against the time a packet is under way say little: take longer ones, and start the test
+      // again.
+      auto wanted = static_cast<Cycle>(8 * in_window.mean_network());
+      bool too_short = in_window.packets == 0 || window_ < wanted || i % kWindowsBeforeLonger == 0;
+      if (too_short && window_ < longest_window_) {
+        set_window(std::max(window_ * 2, wanted));
+        test = {};
+        continue;
+      }
+      warmth = test.add({in_window.mean_packet(), traffic_.flits_made() - made_before, in_window.flits});
+    }
+    return warmth;
+  }
+
+  void start_measuring() {
+    measured_from_ = engine_.now();
+    at_start_ = arrivals();
+    made_at_start_ = traffic_.flits_made();
+    hops_at_start_ = engine_.counters().flit_hops;
+    for (Recorder& recorder : recorders_) recorder.start_afresh();
+    links_.start();
+    batch_means_.clear();
+  }
+
+  /// Whether the mean latency kept still. Past saturation it cannot, and the fewest batches do.
+  bool measure(bool saturated) {
+    while (!overfull_ && batch_means_.size() < kMostBatches) {
+      Arrivals before = arrivals();
+      for (unsigned i = 1; i <= kSamplesPerBatch; ++i) {
+        advance(window_ * i / kSamplesPerBatch - window_ * (i - 1) / kSamplesPerBatch);
+        if (point_.stalled) return false;
+        links_.sample(queued());
+      }
+      links_.end_slice(window_);
+      batch_means_.push_back((arrivals() - before).mean_packet());
+      std::size_t batches = batch_means_.size();
+      if (batches < kFewestBatches || (batches & (batches - 1)) != 0) continue;
+      if (saturated) return true;
+      if (drifts(batch_means_)) return false;
+      if (half_width_95(batch_means_) < kWantedHalfWidth * (arrivals() - at_start_).mean_packet())
+        return true;
+    }
+    return true;
+  }
+
+  bool grows() const { return batch_means_.size() > 1 && batch_means_.back() > batch_means_.front(); }
+
+  // --- closed loop
+  // -------------------------------------------------------------------------------------------------
+
+  void run_batch() {
+    start_measuring();
+    std::uint64_t packets = experiment_.workload.batch * traffic_.senders();
+    while (!point_.stalled && engine_.counters().packets_delivered < packets) {
+      advance(window_);
+      links_.sample(queued());
+      links_.end_slice(window_);
+    }
+    for (const Recorder& recorder : recorders_)
+      point_.completion_cycles = std::max<Cycle>(point_.completion_cycles, recorder.last() + 1);
+  }
+
+  // --- figures
+  // -----------------------------------------------------------------------------------------------------
+
+  void fill() {
+    point_.warmup_cycles = measured_from_;
+    point_.measured_cycles =
+        point_.completion_cycles ? point_.completion_cycles : engine_.now() - measured_from_;
+    Arrivals measured = arrivals() - at_start_;
+    auto cycles = static_cast<double>(std::max<Cycle>(1, point_.measured_cycles));
+    double sender_cycles = cycles * traffic_.senders();
+    point_.generated = static_cast<double>(traffic_.flits_made() - made_at_start_) / sender_cycles;
+    point_.accepted = static_cast<double>(measured.flits) / sender_cycles;
+    point_.mean_routers =
+        measured.packets ? static_cast<double>(measured.routers) / static_cast<double>(measured.packets) : 0;
+    point_.flit_hops = engine_.counters().flit_hops - hops_at_start_;
+    Histogram packet, network;
+    for (const Recorder& recorder : recorders_)
+      packet.merge(recorder.packet()), network.merge(recorder.network());
+    point_.packet = packet.summary();
+    point_.network = network.summary();
+    point_.mean_half_width = half_width_95(batch_means_);
+    point_.links = links_.links(point_.measured_cycles);
+    point_.waiting = links_.waiting();
+    fill_fairness(cycles);
+    if (point_.stalled) explain_stall();
+  }
+
+  /// Jain's index over the flits of each source, each compared with what the pattern lets it send.
+  void fill_fairness(double cycles) {
+    double sum = 0, squares = 0, least = std::numeric_limits<double>::infinity(), most = 0;
+    for (network::EndpointId e = 0; e < graph_.endpoints(); ++e) {
+      if (traffic_.relative_rate(e) == 0) continue;
+      std::uint64_t flits = 0;
+      for (const Recorder& recorder : recorders_) flits += recorder.source_flits()[e];
+      double share = static_cast<double>(flits) / traffic_.relative_rate(e) / cycles;
+      least = std::min(least, share);
+      most = std::max(most, share);
+      sum += share;
+      squares += share * share;
+    }
+    point_.fairness = squares > 0 ? sum * sum / (squares * traffic_.senders()) : 1;
+    point_.least_source = least;
+    point_.most_source = most;
+  }
+
+  void explain_stall() {
+    for (const network::flit::Waiting& hop : engine_.explain_stall())
+      point_.stall.push_back(fmt::format("{}, channel {}: packet e{} -> e{}, made in cycle {}, {}",
+                                         graph_.port_name(hop.port), hop.channel, hop.source, hop.destination,
+                                         hop.created, hop.reason));
+  }
+
+  static constexpr Cycle kPatience = 100'000;
+
+  const Experiment& experiment_;
+  const topology::Graph& graph_;
+  const std::function<bool()>& cancelled_;
+  Engine engine_;
+  workload::SyntheticTraffic traffic_;
+  std::vector<Recorder> recorders_;
+  std::vector<network::Observer*> observers_;
+  LinkWatch links_;
+  TrafficPoint point_;
+  Cycle window_ = 0, longest_window_ = 0;
+  std::uint64_t most_packets_ = 0;  // queues this long are past saturation, and memory has an end
+  bool overfull_ = false;
+  Cycle still_for_ = 0;  // nothing has moved, with flits in the network
+  // When the measured time began:
+  Cycle measured_from_ = 0;
+  Arrivals at_start_;
+  std::uint64_t made_at_start_ = 0, hops_at_start_ = 0;
+  std::vector<double> batch_means_;  // mean packet latency
+};
+
+}  // namespace
+
+std::optional<TrafficPoint> run_point(const Experiment& experiment, double load,
+                                      const std::function<bool()>& cancelled) {
+  if (cancelled()) return std::nullopt;
+  auto start = std::chrono::steady_clock::now();
+  try {
+    TrafficPoint point = PointRun(experiment, load, cancelled).run();
+    point.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return point;
+  } catch (const Cancelled&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace weft::measure

@@ -1,0 +1,28 @@
+// One load of a sweep, from an empty network to its figures.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "machine/machine.hpp"
+#include "measure/traffic_result.hpp"
+#include "network/flit/settings.hpp"
+#include "workload/synthetic.hpp"
+
+namespace weft::measure {
+
+/// What all points of a sweep share.
+struct Experiment {
+  const machine::Machine& machine;
+  const network::flit::Settings& settings;
+  const workload::Workload& workload;
+  const workload::Members& members;
+  const workload::Pattern& pattern;
+};
+
+/// Runs one load until its figures are good, or a batch until it is delivered. Nothing where `cancelled`
+/// became true.
+std::optional<TrafficPoint> run_point(const Experiment& experiment, double load,
+                                      const std::function<bool()>& cancelled);
+
+}  // namespace weft::measure

@@ -1,0 +1,40 @@
+// Is a network in a steady state, and does it take what its sources make? Tests over windows of time; no
+// engine here.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace weft::measure {
+
+/// What happened in a window of time.
+struct Window {
+  double mean_latency = 0;                // of the packets that arrived
+  std::uint64_t made = 0, delivered = 0;  // flits
+};
+
+/// Do the sources make more than the network takes? `share`: by how much, of what they make.
+bool falls_behind(std::uint64_t made, std::uint64_t delivered, double share);
+
+enum class Warmth { Undecided, Steady, Saturated };
+
+/// Steady: two windows in a row whose mean latency is within 1.5% of the window before, with as much
+/// delivered as made. Saturated: in four windows in a row, the first window not among them, more than 3% of
+/// what was made was not delivered.
+class WarmUpTest {
+ public:
+  Warmth add(const Window& window);
+
+ private:
+  double before_ = 0;
+  unsigned windows_ = 0, alike_ = 0, behind_ = 0;
+};
+
+/// The half-width of the 95% confidence interval of the mean of batches (Student's t).
+double half_width_95(const std::vector<double>& batch_means);
+
+/// Whether the second half of the batches differs from the first by more than chance and 1% explain: the run
+/// was still warming up in the first half.
+bool drifts(const std::vector<double>& batch_means);
+
+}  // namespace weft::measure

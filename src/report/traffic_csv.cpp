@@ -1,0 +1,50 @@
+#include "report/traffic_csv.hpp"
+
+#include <fmt/format.h>
+
+#include "measure/histogram.hpp"
+
+namespace weft::report {
+
+using measure::TrafficPoint;
+using measure::TrafficResult;
+
+std::string points_csv(const TrafficResult& result) {
+  std::string out =
+      "offered,generated,accepted,saturated,steady,packets,mean_cycles,mean_half_width_95_cycles,p50_cycles,"
+      "p99_cycles,"
+      "p99.9_cycles,max_cycles,network_mean_cycles,network_p99_cycles,mean_routers,jain_fairness,least_"
+      "source,most_source,"
+      "warmup_cycles,measured_cycles,completion_cycles,flit_hops\n";
+  for (const TrafficPoint& p : result.points)
+    out += fmt::format("{},{},{},{:d},{:d},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", p.offered,
+                       p.generated, p.accepted, p.saturated, p.steady, p.packet.packets, p.packet.mean,
+                       p.mean_half_width, p.packet.p50, p.packet.p99, p.packet.p999, p.packet.max,
+                       p.network.mean, p.network.p99, p.mean_routers, p.fairness, p.least_source,
+                       p.most_source, p.warmup_cycles, p.measured_cycles, p.completion_cycles, p.flit_hops);
+  return out;
+}
+
+std::string links_csv(const TrafficResult& result, const machine::Machine& machine) {
+  const topology::Graph& graph = *machine.graph;
+  std::string out = "offered,from,to,utilisation\n";
+  for (const TrafficPoint& point : result.points)
+    for (const measure::LinkUse& link : point.links)
+      out += fmt::format("{},{},{},{:.6f}\n", point.offered, graph.port_name(link.port),
+                         graph.port_name(graph.peer(link.port)), link.utilisation);
+  return out;
+}
+
+std::string histogram_csv(const TrafficResult& result) {
+  std::string out = "offered,latency,from_cycles,below_cycles,packets\n";
+  for (const TrafficPoint& point : result.points)
+    for (const auto& [name, latency] :
+         {std::pair("packet", &point.packet), std::pair("network", &point.network)})
+      for (std::size_t i = 0; i < latency->histogram.size(); ++i)
+        if (latency->histogram[i] > 0)
+          out += fmt::format("{},{},{},{},{}\n", point.offered, name, measure::bucket_start(i),
+                             measure::bucket_start(i + 1), latency->histogram[i]);
+  return out;
+}
+
+}  // namespace weft::report

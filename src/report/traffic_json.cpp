@@ -1,0 +1,98 @@
+#include "report/traffic_json.hpp"
+
+#include <cmath>
+
+#include "measure/histogram.hpp"
+
+namespace weft::report {
+
+using measure::Latency;
+using measure::TrafficPoint;
+using measure::TrafficResult;
+using nlohmann::ordered_json;
+using topology::Graph;
+
+namespace {
+
+/// Utilisations are read by people and drawn: four digits do, and the file stays small.
+double rounded(double share) { return std::round(share * 1e4) / 1e4; }
+
+ordered_json latency_json(const Latency& latency) {
+  ordered_json histogram = ordered_json::array();
+  for (std::size_t i = 0; i < latency.histogram.size(); ++i)
+    if (latency.histogram[i] > 0)
+      histogram.push_back({measure::bucket_start(i), measure::bucket_start(i + 1), latency.histogram[i]});
+  return {{"packets", latency.packets}, {"mean", latency.mean}, {"p50", latency.p50},    {"p99", latency.p99},
+          {"p99.9", latency.p999},      {"max", latency.max},   {"histogram", histogram}};
+}
+
+ordered_json links_json(const TrafficPoint& point, const Graph& graph) {
+  ordered_json out = ordered_json::array();
+  for (const measure::LinkUse& link : point.links) {
+    ordered_json one{{"from", graph.port_name(link.port)},
+                     {"to", graph.port_name(graph.peer(link.port))},
+                     {"utilisation", rounded(link.utilisation)}};
+    if (!link.over_time.empty()) {
+      one["over_time"] = ordered_json::array();
+      for (float slice : link.over_time) one["over_time"].push_back(rounded(slice));
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+ordered_json point_json(const TrafficPoint& point, const Graph& graph) {
+  ordered_json out{{"offered", point.offered}, {"generated", point.generated}, {"accepted", point.accepted}};
+  if (point.completion_cycles) out["completion_cycles"] = point.completion_cycles;
+  out["saturated"] = point.saturated;
+  out["steady"] = point.steady;
+  out["stalled"] = point.stalled;
+  if (point.stalled) out["stall"] = point.stall;
+  out["packet_latency_cycles"] = latency_json(point.packet);
+  out["packet_latency_cycles"]["mean_half_width_95"] = point.mean_half_width;
+  out["network_latency_cycles"] = latency_json(point.network);
+  out["mean_routers_crossed"] = point.mean_routers;
+  out["flit_hops"] = point.flit_hops;
+  out["warmup_cycles"] = point.warmup_cycles;
+  out["measured_cycles"] = point.measured_cycles;
+  out["fairness"] = {
+      {"jain", point.fairness}, {"least_source", point.least_source}, {"most_source", point.most_source}};
+  out["waiting"] = ordered_json::array();
+  for (const measure::WaitingPlace& place : point.waiting)
+    out["waiting"].push_back(
+        {{"place", place.place}, {"flits", place.flits}, {"fullest_share", place.fullest_share}});
+  out["links"] = links_json(point, graph);
+  return out;
+}
+
+}  // namespace
+
+ordered_json traffic_json(const TrafficResult& result, const machine::Machine& machine) {
+  ordered_json out{{"weft", result.version},
+                   {"machine", result.machine},
+                   {"pattern", result.pattern},
+                   {"source", result.source},
+                   {"packet_flits", result.packet_flits},
+                   {"batch", result.batch},
+                   {"seed", result.seed},
+                   {"endpoints", result.endpoints},
+                   {"senders", result.senders},
+                   {"cycle_ns", result.cycle_ns},
+                   {"flit_bytes", result.flit_bytes},
+                   {"loads", result.loads},
+                   {"stopped_past_saturation", result.stopped_past_saturation},
+                   {"interrupted", result.interrupted}};
+  out["points"] = ordered_json::array();
+  for (const TrafficPoint& point : result.points) out["points"].push_back(point_json(point, *machine.graph));
+  out["settings"] = ordered_json::object();
+  for (const auto& [key, value] : result.settings) out["settings"][key] = value;
+  ordered_json point_seconds = ordered_json::array();
+  for (const TrafficPoint& point : result.points) point_seconds.push_back(point.seconds);
+  out["run"] = {{"command", result.command},
+                {"threads", result.threads},
+                {"seconds", result.seconds},
+                {"point_seconds", point_seconds}};
+  return out;
+}
+
+}  // namespace weft::report

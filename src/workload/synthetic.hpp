@@ -1,0 +1,74 @@
+// Synthetic traffic: a pattern, a source and packet sizes put together for an engine.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "network/packet.hpp"
+#include "workload/packet_sizes.hpp"
+#include "workload/pattern.hpp"
+#include "workload/source.hpp"
+
+namespace weft::workload {
+
+/// What traffic to make, read and checked; a run at a load is made from it.
+struct Workload {
+  const PatternKind* pattern = nullptr;
+  std::shared_ptr<void> pattern_parameters;
+  const SourceKind* source = nullptr;
+  std::shared_ptr<void> source_parameters;
+  PacketSizes sizes = PacketSizes::parse("1");
+  std::uint8_t message_class = 0;
+  std::uint64_t batch = 0;  // packets each source makes in all; 0: no end
+  std::uint64_t seed = 1;
+  std::vector<config::Setting> settings;  // every parameter, as it is in force
+};
+
+/// The same as text, as a user gives it; `key=value` settings.
+struct WorkloadText {
+  std::string pattern = "uniform", source = "bernoulli", packet = "1";
+  std::vector<std::string> pattern_settings, source_settings;
+};
+
+/// Throws UserError with every mistake found.
+Workload read_workload(const WorkloadText& text);
+
+/// Makes the packets of all endpoints at one load. Nothing an endpoint makes depends on another endpoint.
+class SyntheticTraffic : public network::Traffic {
+ public:
+  /// `load` is in flits per cycle of the busiest sources.
+  SyntheticTraffic(const Workload& workload, const Members& members, const Pattern& pattern, double load);
+
+  network::Cycle first(network::EndpointId source) override;
+  bool create(network::EndpointId source, network::Cycle now, network::NewPacket& packet,
+              network::Cycle& next) override;
+
+  std::uint32_t senders() const { return senders_; }
+  /// What an endpoint sends compared with the busiest one; 0: it does not send.
+  double relative_rate(network::EndpointId source) const { return endpoints_[source].relative_rate; }
+  /// Flits made so far by all endpoints; call while no engine runs.
+  std::uint64_t flits_made() const;
+
+ private:
+  struct Endpoint {
+    SourceState state;
+    std::uint64_t flits = 0;  // made so far
+    double relative_rate = 0;
+    Member member = 0;
+  };
+  network::Cycle next_time(network::EndpointId source, network::Cycle from);
+
+  const Members& members_;
+  const Pattern& pattern_;
+  PacketSizes sizes_;
+  std::unique_ptr<Source> source_;
+  std::vector<Endpoint> endpoints_;
+  std::uint64_t batch_, size_seed_;
+  double packet_rate_;  // of the busiest sources
+  std::uint32_t senders_ = 0;
+  std::uint8_t message_class_;
+};
+
+}  // namespace weft::workload
