@@ -133,7 +133,11 @@ void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector
   auto move_on = [&]() noexcept {
     ++now_;
     std::uint64_t moved = 0, in_network = 0;
-    for (auto& worker : workers_) moved += worker->moved, in_network += worker->in_network;
+    for (auto& worker : workers_) {
+      const Counters& c = worker->counters;
+      moved += c.flit_hops + c.flits_injected + c.flits_delivered;
+      in_network += worker->in_network;
+    }
     if (moved != last.moved || in_network == 0) {
       last = {moved, now_};
     } else if (now_ - last.since > patience) {

@@ -6,41 +6,49 @@ using topology::GridShape;
 
 bool GridRoute::fits(const topology::Graph& graph) {
   const auto* grid = graph.shape_as<GridShape>();
-  if (!grid || grid->parallel != 1 || !grid->attached_to.empty()) return false;
+  if (!grid || grid->dimensions.size() > kMaxDimensions || grid->parallel != 1 || !grid->attached_to.empty()) return false;
   for (const auto& d : grid->dimensions)
-    if (d.length > 4096) return false;
+    if (d.length > 2048) return false;  // its table would not stay in a cache
   return true;
 }
 
 GridRoute::GridRoute(const topology::Graph& graph, routing::Dateline dateline)
     : balanced_(dateline == routing::Dateline::Balanced) {
   const GridShape& grid = *graph.shape_as<GridShape>();
-  dimensions_ = static_cast<unsigned>(grid.dimensions.size());
-  coordinates_.reserve(std::size_t{graph.routers()} * dimensions_);
-  for (std::uint32_t r = 0; r < graph.routers(); ++r)
-    for (unsigned d = 0; d < dimensions_; ++d) coordinates_.push_back(static_cast<std::uint16_t>(grid.coordinate(r, d)));
-  for (unsigned i = 0; i < dimensions_; ++i) {
+  for (std::uint32_t r = 0; r < graph.routers(); ++r) {
+    std::uint64_t word = 0;
+    for (unsigned d = 0; d < grid.dimensions.size(); ++d) word |= std::uint64_t{grid.coordinate(r, d)} << (16 * d);
+    coordinates_.push_back(word);
+  }
+  for (unsigned i = 0; i < grid.dimensions.size(); ++i) {
     const GridShape::Dimension& d = grid.dimensions[i];
-    first_step_.push_back(static_cast<std::uint32_t>(steps_.size()));
-    length_.push_back(d.length);
-    tie_offset_.push_back(d.length * d.length);
-    first_port_.push_back(d.plus);
-    last_port_.push_back(d.length == 1 ? d.plus : static_cast<std::uint16_t>(d.minus + 1));
+    std::uint32_t ports = d.length == 1 ? 0 : d.minus - d.plus + 1u;
+    dimensions_[i] = {static_cast<std::uint32_t>(steps_.size()), d.length, d.plus, ports};
     for (bool second : {false, true})
       for (std::uint32_t from = 0; from < d.length; ++from)
         for (std::uint32_t to = 0; to < d.length; ++to) {
           GridShape::Step way = grid.step(i, from, to);
-          bool plus = way.plus != second;
-          if (second && !way.tie) plus = way.plus;
-          bool crosses = d.wraps && (plus ? to < from : to > from);
+          bool plus = way.tie ? !second : way.plus;
+          bool crosses = plus ? to < from : to > from;
           std::uint32_t middle = (d.length - 1) / 2;
           bool crosses_middle = plus ? from <= middle && to > middle : from > middle && to <= middle;
-          std::uint8_t classes = 1;
+          unsigned classes = 1;
           if (d.wraps && !balanced_) classes = crosses ? 2 : 1;
           if (d.wraps && balanced_) classes = crosses ? 2 : crosses_middle ? 1 : 3;
-          steps_.push_back({static_cast<std::uint16_t>(way.hops), plus ? d.plus : d.minus, classes, way.tie, d.wraps});
+          steps_.push_back({static_cast<std::uint16_t>(way.hops), plus ? d.plus : d.minus, static_cast<std::uint8_t>(classes),
+                            way.tie, d.wraps});
         }
   }
+}
+
+std::uint32_t GridRoute::distance(std::uint32_t a, std::uint32_t b) const {
+  std::uint32_t hops = 0;
+  for (unsigned d = 0; d < kMaxDimensions; ++d) {
+    if (dimensions_[d].ports == 0) continue;
+    std::uint32_t from = coordinates_[a] >> (16 * d) & 0xffff, to = coordinates_[b] >> (16 * d) & 0xffff;
+    hops += steps_[dimensions_[d].first + from * dimensions_[d].length + to].hops;
+  }
+  return hops;
 }
 
 }  // namespace weft::network::flit

@@ -1,6 +1,7 @@
 // Dimension-order routing for the engine's hot path: the same relation, from small tables instead of arithmetic.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -14,51 +15,45 @@ struct NextHop {
   std::uint8_t classes;
 };
 
-/// Only for grids without parallel cables or attached devices; others take the general way.
+/// Only for grids of up to four dimensions without parallel cables or attached devices; others take the general way.
 class GridRoute {
  public:
+  static constexpr unsigned kMaxDimensions = 4;
   static bool fits(const topology::Graph& graph);
   explicit GridRoute(const topology::Graph& graph, routing::Dateline dateline);
 
-  NextHop operator()(std::uint32_t router, std::uint32_t goal, std::uint16_t in_port, std::uint8_t in_class) const {
-    const std::uint16_t* here = &coordinates_[std::size_t{router} * dimensions_];
-    const std::uint16_t* there = &coordinates_[std::size_t{goal} * dimensions_];
-    unsigned d = 0;
-    while (here[d] == there[d]) ++d;
-    Step step = steps_[first_step_[d] + here[d] * length_[d] + there[d]];
-    if (step.tie && tie_goes_minus(d, here[d], there)) step = steps_[first_step_[d] + tie_offset_[d] + here[d] * length_[d] + there[d]];
-    bool continues = in_port >= first_port_[d] && in_port < last_port_[d];
-    return {step.port, balanced_ && continues && step.ring ? static_cast<std::uint8_t>(1u << in_class) : step.classes};
+  NextHop operator()(std::uint32_t router, std::uint32_t goal, unsigned in_port, unsigned in_class) const {
+    // Four coordinates of 16 bits in a word: the lowest bit in which two words differ names the dimension.
+    std::uint64_t here = coordinates_[router], there = coordinates_[goal];
+    unsigned shift = static_cast<unsigned>(std::countr_zero(here ^ there)) & ~15u;
+    const Dimension& d = dimensions_[shift / 16];
+    unsigned from = static_cast<unsigned>(here >> shift) & 0xffff, to = static_cast<unsigned>(there >> shift) & 0xffff;
+    const Step* step = &steps_[d.first + from * d.length + to];
+    if (step->tie && tie_goes_minus(from, there & ~(std::uint64_t{0xffff} << shift))) step += d.length * d.length;
+    bool keeps_class = balanced_ && step->ring && in_port - d.first_port < d.ports;
+    return {step->port, keeps_class ? static_cast<std::uint8_t>(1u << in_class) : step->classes};
   }
 
-  std::uint32_t distance(std::uint32_t a, std::uint32_t b) const {
-    std::uint32_t hops = 0;
-    for (unsigned d = 0; d < dimensions_; ++d)
-      hops += steps_[first_step_[d] + coordinates_[std::size_t{a} * dimensions_ + d] * length_[d] +
-                     coordinates_[std::size_t{b} * dimensions_ + d]]
-                  .hops;
-    return hops;
-  }
+  std::uint32_t distance(std::uint32_t a, std::uint32_t b) const;
 
  private:
   struct Step {
-    std::uint16_t hops;
-    std::uint16_t port;
+    std::uint16_t hops, port;
     std::uint8_t classes;
-    bool tie : 4, ring : 4;
+    bool tie, ring;
   };
-  bool tie_goes_minus(unsigned d, std::uint16_t from, const std::uint16_t* there) const {
-    unsigned parity = from;
-    for (unsigned other = 0; other < dimensions_; ++other)
-      if (other != d) parity += there[other];
+  struct Dimension {
+    std::uint32_t first = 0, length = 1;  // of its steps
+    std::uint32_t first_port = 0, ports = 0;
+  };
+  static bool tie_goes_minus(unsigned from, std::uint64_t others) {
+    std::uint64_t parity = from ^ others ^ others >> 16 ^ others >> 32 ^ others >> 48;
     return parity & 1;
   }
 
   bool balanced_;
-  unsigned dimensions_ = 0;
-  std::vector<std::uint16_t> coordinates_;  // [router][dimension]
-  std::vector<std::uint32_t> first_step_, length_, tie_offset_;
-  std::vector<std::uint16_t> first_port_, last_port_;
+  Dimension dimensions_[kMaxDimensions];
+  std::vector<std::uint64_t> coordinates_;  // by router
   std::vector<Step> steps_;                 // [dimension][from][to], then the other way for ties
 };
 

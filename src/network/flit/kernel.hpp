@@ -52,6 +52,15 @@ class Kernel {
         stride_bits_(static_cast<unsigned>(std::countr_zero(stride_))),
         ring_mask_(engine.layout_.ring() - 1),
         ring_bits_(static_cast<unsigned>(std::countr_zero(engine.layout_.ring()))),
+        channels_(engine.settings_.channels),
+        all_channels_(engine.settings_.all_channels()),
+        route_cycles_(engine.settings_.route_cycles),
+        endpoint_cycles_(engine.settings_.endpoint_cycles),
+        oldest_first_(engine.settings_.allocator == Allocator::Age),
+        first_router_(worker.router_begin),
+        router_count_(worker.router_end - worker.router_begin),
+        slot_mask_(engine.links_.mask),
+        words_(worker.words),
         buffer_flits_(engine.settings_.buffer_flits),
         shared_flits_(engine.settings_.shared_flits),
         cut_through_(engine.settings_.switching == Switching::CutThrough),
@@ -61,11 +70,13 @@ class Kernel {
         credit_(engine.links_.credit.data()),
         entry_(engine.links_.entry.data()),
         awake_(worker.awake[worker.index].data()),
-        endpoint_router_(engine.endpoint_router_.data()) {}
+        endpoint_router_(engine.endpoint_router_.data()),
+        class_channels_(engine.class_channels_.data()),
+        channel_class_(engine.channel_class_.data()) {}
 
   void cycle(Cycle now) {
     now_ = now;
-    slot_ = static_cast<std::uint32_t>(now) & e_.links_.mask;
+    slot_ = static_cast<std::uint32_t>(now) & slot_mask_;
     w_.timers.fire(now, [&](EndpointId endpoint) { create(endpoint); });
     gather_visits();
     const std::size_t count = w_.visits.size();
@@ -99,13 +110,16 @@ class Kernel {
   }
 
   void wake(std::uint32_t router, std::uint32_t slot) {
-    std::uint32_t local = router - w_.router_begin;
-    if (local < w_.router_end - w_.router_begin) [[likely]] {
-      awake_[std::size_t{slot} * w_.words + local / 64] |= std::uint64_t{1} << (local % 64);
-      return;
-    }
+    std::uint32_t local = router - first_router_;
+    if (local < router_count_) [[likely]]
+      awake_[slot * words_ + (local >> 6)] |= std::uint64_t{1} << (local & 63);
+    else
+      wake_elsewhere(router, slot);
+  }
+
+  [[gnu::noinline]] void wake_elsewhere(std::uint32_t router, std::uint32_t slot) {
     Engine::Worker& owner = owner_of(router);
-    local = router - owner.router_begin;
+    std::uint32_t local = router - owner.router_begin;
     owner.awake[w_.index][std::size_t{slot} * owner.words + local / 64] |= std::uint64_t{1} << (local % 64);
   }
 
@@ -115,7 +129,7 @@ class Kernel {
     return *e_.workers_.back();
   }
 
-  std::uint32_t slot_after(unsigned cycles) const { return (slot_ + cycles) & e_.links_.mask; }
+  std::uint32_t slot_after(unsigned cycles) const { return (slot_ + cycles) & slot_mask_; }
 
   // --- endpoints ---------------------------------------------------------------------------------------------------
 
@@ -175,16 +189,15 @@ class Kernel {
       }
       PacketRecord& record = e_.packets_[sender.current];
       bool head = sender.left == record.flits;
-      std::size_t at = slot_after(s_.endpoint_cycles) * ports_ + v.header->port_begin + p;
+      std::size_t at = slot_after(endpoint_cycles_) * ports_ + v.header->port_begin + p;
       flit_[at] = flit_byte(head, sender.channel);
       if (head) {
         record.injected = now_;
         entry_[at] = Entry(sender.current, record.destination, record.flits, record.message_class).bits();
       }
-      wake(v.header->router, slot_after(s_.endpoint_cycles));
+      wake(v.header->router, slot_after(endpoint_cycles_));
       ++w_.counters.flits_injected;
       ++w_.in_network;
-      ++w_.moved;
       if (--sender.left == 0) {
         sender.current = kNoPacket;
         if (sender.first == kNoPacket) --v.header->senders;
@@ -202,14 +215,14 @@ class Kernel {
       return false;
     }
     unsigned wanted = cut_through() ? record.flits : 1;
-    unsigned base = record.message_class * s_.channels;
-    for (unsigned i = 0; i < s_.channels; ++i) {
-      unsigned channel = base + (sender.next_channel + i) % s_.channels;
+    unsigned base = record.message_class * channels_;
+    for (unsigned i = 0; i < channels_; ++i) {
+      unsigned channel = base + (sender.next_channel + i) % channels_;
       std::uint16_t& used = e_.sender_used_[std::size_t{endpoint} * stride_ + channel];
       if (!has_room(used, sender.shared_used, wanted)) continue;
       if (cut_through()) take_room(used, sender.shared_used, record.flits);
       sender.channel = static_cast<std::uint8_t>(channel);
-      sender.next_channel = static_cast<std::uint8_t>((channel - base + 1) % s_.channels);
+      sender.next_channel = static_cast<std::uint8_t>((channel - base + 1) % channels_);
       sender.current = id;
       sender.left = record.flits;
       sender.first = record.next;
@@ -238,7 +251,7 @@ class Kernel {
 
   unsigned load_of(const View& v, unsigned p) const {
     unsigned sum = 0;
-    for (unsigned c = 0; c < s_.all_channels(); ++c) sum += v.used[(p << stride_bits_) + c];
+    for (unsigned c = 0; c < all_channels_; ++c) sum += v.used[(p << stride_bits_) + c];
     return sum;
   }
 
@@ -316,7 +329,7 @@ class Kernel {
       if (byte & static_cast<unsigned>(FlitByte::kHead)) {
         Entry entry(entry_[at + p]);
         v.ring[(std::size_t{bit} << ring_bits_) + ((q.first + q.packets) & ring_mask_)] = entry.bits();
-        if (q.packets++ == 0) start_head(v, bit, entry, s_.route_cycles);
+        if (q.packets++ == 0) start_head(v, bit, entry, route_cycles_);
       }
     });
   }
@@ -335,17 +348,17 @@ class Kernel {
     InputQueue& q = v.queue[bit];
     std::uint32_t router = v.header->router;
     std::uint32_t goal = endpoint_router_[entry.destination()];
-    unsigned shift = entry.message_class() * s_.channels;
+    unsigned shift = entry.message_class() * channels_;
     if constexpr (std::is_same_v<Route, GridRoute>) {
       if (goal != router) {
         unsigned in_channel = (bit & (stride_ - 1)) - shift;
-        NextHop next = route_(router, goal, static_cast<std::uint16_t>(bit >> stride_bits_), e_.channel_class_[in_channel]);
+        NextHop next = route_(router, goal, bit >> stride_bits_, channel_class_[in_channel]);
         // Turns go over all channels of all outputs, so a new output starts at its first channel.
         if (q.out_port != next.port) q.accept = 0;
         q.out_port = next.port;
         // Where either class is allowed the packet draws one, as a router without regard for load would.
         unsigned cls = next.classes == 3 ? coin(router, entry.destination()) : next.classes >> 1;
-        q.channels = e_.class_channels_[cls] << shift;
+        q.channels = class_channels_[cls] << shift;
         return;
       }
     } else {
@@ -359,7 +372,7 @@ class Kernel {
       if (goal != router || via_leg) return find_way_by_relation(v, bit, entry, shift, via_leg ? record->via : topology::kNone, new_leg);
     }
     q.out_port = static_cast<std::uint16_t>(e_.graph_.endpoint_port(entry.destination()) - v.header->port_begin);
-    q.channels = ((s_.channels == 32 ? 0 : 1u << s_.channels) - 1u) << shift;
+    q.channels = static_cast<std::uint32_t>((std::uint64_t{1} << channels_) - 1) << shift;
   }
 
   /// A fair coin that depends on place, time and packet, not on the order of visits.
@@ -376,7 +389,7 @@ class Kernel {
     hop.target = hop.via_leg ? via : entry.destination();
     if (v.port[in_port].endpoint == topology::kNone && !new_leg) {
       hop.in_port = static_cast<std::uint16_t>(in_port);
-      hop.in_class = e_.channel_class_[(bit & (stride_ - 1)) - shift];
+      hop.in_class = channel_class_[(bit & (stride_ - 1)) - shift];
     }
     e_.routing_.candidates(hop, candidates_);
     if (candidates_.empty()) {
@@ -388,7 +401,7 @@ class Kernel {
     for (const routing::Candidate& c : candidates_) one_port &= c.port == candidates_[0].port;
     if (one_port) {
       std::uint32_t mask = 0;
-      for (const routing::Candidate& c : candidates_) mask |= e_.class_channels_[c.channel_class];
+      for (const routing::Candidate& c : candidates_) mask |= class_channels_[c.channel_class];
       q.out_port = candidates_[0].port;
       q.channels = mask << shift;
     } else {
@@ -402,19 +415,19 @@ class Kernel {
   unsigned choose_way(View& v, unsigned bit, Entry entry, std::uint32_t& channels) {
     InputQueue& q = v.queue[bit];
     unsigned in_port = bit >> stride_bits_;
-    unsigned shift = entry.message_class() * s_.channels;
+    unsigned shift = entry.message_class() * channels_;
     routing::Hop hop{.router = v.header->router};
     PacketRecord* record = e_.routing_.via_count() ? &e_.packets_[entry.id()] : nullptr;
     hop.via_leg = record && record->via != topology::kNone;
     hop.target = hop.via_leg ? record->via : entry.destination();
     if (!q.channels) {
       hop.in_port = static_cast<std::uint16_t>(in_port);
-      hop.in_class = e_.channel_class_[(bit & (stride_ - 1)) - shift];
+      hop.in_class = channel_class_[(bit & (stride_ - 1)) - shift];
     }
     e_.routing_.candidates(hop, candidates_);
     unsigned best = kUndecided, best_load = ~0u;
     for (const routing::Candidate& c : candidates_) {
-      std::uint32_t open = open_channels(v, c.port, e_.class_channels_[c.channel_class] << shift, entry.flits());
+      std::uint32_t open = open_channels(v, c.port, class_channels_[c.channel_class] << shift, entry.flits());
       if (!open) continue;
       // Escape channels are for packets that find no other way: they count as fully loaded.
       unsigned load = load_of(v, c.port) + (e_.routing_.is_escape(c.channel_class) ? 1u << 20 : 0);
@@ -459,7 +472,7 @@ class Kernel {
         }
         unsigned p = q.out_port;
         std::uint32_t open = 0;
-        if (p == kUndecided)
+        if (!std::is_same_v<Route, GridRoute> && p == kUndecided)
           p = choose_way(v, bit, first_entry(v, bit), open);
         else
           open = open_channels(v, p, q.channels, cut_through() ? first_entry(v, bit).flits() : 1);
@@ -515,7 +528,7 @@ class Kernel {
   std::uint64_t rank_of(const View& v, unsigned bit, unsigned place) const {
     unsigned queues = v.header->ports << stride_bits_;
     std::uint64_t turn = bit >= place ? bit - place : bit + queues - place;
-    if (s_.allocator != Allocator::Age) return turn;
+    if (!oldest_first_) return turn;
     return e_.packets_[first_entry(v, bit).id()].created << 12 | turn;
   }
 
@@ -524,7 +537,7 @@ class Kernel {
     Port& port = v.port[ask.port];
     q.out_port = ask.port;
     q.out_channel = static_cast<std::uint8_t>(channel);
-    q.accept = static_cast<std::uint8_t>(channel + 1 == s_.all_channels() ? 0 : channel + 1);
+    q.accept = static_cast<std::uint8_t>(channel + 1 == all_channels_ ? 0 : channel + 1);
     v.grant[(ask.port << stride_bits_) + channel] = static_cast<std::uint16_t>(ask.bit + 1);
     port.free_channels &= ~(1u << channel);
     if (cut_through() && port.endpoint == topology::kNone)
@@ -631,14 +644,14 @@ class Kernel {
     unsigned ports = v.header->ports, place = v.port[want.out].grant;
     std::uint64_t turn = in >= place ? in - place : in + ports - place;
     turn = turn << 8 | ((channel - v.port[in].channel) & (stride_ - 1u));
-    if (s_.allocator != Allocator::Age) return turn;
+    if (!oldest_first_) return turn;
     return e_.packets_[first_entry(v, want.bit).id()].created << 24 | turn;
   }
 
   std::uint64_t accept_rank(const View& v, unsigned in, const Want& want) const {
     unsigned ports = v.header->ports, place = v.port[in].accept;
     std::uint64_t turn = want.out >= place ? want.out - place : want.out + ports - place;
-    if (s_.allocator != Allocator::Age) return turn;
+    if (!oldest_first_) return turn;
     return e_.packets_[first_entry(v, want.bit).id()].created << 24 | turn;
   }
 
@@ -650,7 +663,6 @@ class Kernel {
     bool head = q.left == entry.flits();
     bool tail = --q.left == 0;
     ++out.sent;
-    ++w_.moved;
     if (out.interval != 256) {
       auto cycle = static_cast<std::uint32_t>(now_ << 8);
       if (static_cast<std::int32_t>(out.next_send + 256 - cycle) <= 0) out.next_send = cycle;
@@ -678,7 +690,7 @@ class Kernel {
     out.free_channels |= 1u << q.out_channel;
     clear(v.active, bit);
     q.first = static_cast<std::uint8_t>((q.first + 1) & ring_mask_);
-    if (--q.packets > 0) start_head(v, bit, first_entry(v, bit), 1 + s_.route_cycles);
+    if (--q.packets > 0) start_head(v, bit, first_entry(v, bit), 1 + route_cycles_);
   }
 
   void return_credit(View& v, unsigned bit) {
@@ -686,7 +698,7 @@ class Kernel {
     const Port& port = v.port[in];
     auto credit = static_cast<CreditByte>((bit & (stride_ - 1)) + 1);
     if (port.endpoint != topology::kNone) {
-      std::uint32_t slot = slot_after(s_.endpoint_cycles);
+      std::uint32_t slot = slot_after(endpoint_cycles_);
       credit_[slot * ports_ + v.header->port_begin + in] = credit;
       wake(v.header->router, slot);
     } else {
@@ -706,7 +718,7 @@ class Kernel {
                       static_cast<std::uint16_t>(hops_of(record)),
                       record.created,
                       record.injected,
-                      now_ + s_.traverse_cycles + s_.endpoint_cycles};
+                      now_ + s_.traverse_cycles + endpoint_cycles_};
     observer_.delivered(delivery);
     w_.free.push_back(entry.id());
   }
@@ -726,6 +738,10 @@ class Kernel {
   Observer& observer_;
   const Settings& s_;
   const unsigned stride_, stride_bits_, ring_mask_, ring_bits_;
+  const unsigned channels_, all_channels_, route_cycles_, endpoint_cycles_;
+  const bool oldest_first_;
+  const std::uint32_t first_router_, router_count_, slot_mask_;
+  const std::size_t words_;
   const unsigned buffer_flits_, shared_flits_;
   const bool cut_through_;
   const std::size_t ports_;
@@ -735,6 +751,8 @@ class Kernel {
   std::uint64_t* const entry_;
   std::uint64_t* const awake_;  // this worker's own bits
   const std::uint32_t* const endpoint_router_;
+  const std::uint32_t* const class_channels_;
+  const std::uint8_t* const channel_class_;
   Cycle now_ = 0;
   std::uint32_t slot_ = 0;
   bool again_ = false;  // the router has reason to look again in the next cycle

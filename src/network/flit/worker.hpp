@@ -103,7 +103,6 @@ struct Engine::Worker {
   std::vector<PacketId> free;
   Counters counters;
   std::uint64_t in_network = 0;       // flits injected here less flits delivered here; sums over workers
-  std::uint64_t moved = 0;            // flits moved, ever
 };
 
 }  // namespace weft::network::flit
