@@ -1,0 +1,100 @@
+// Where every part of a machine stands on a page. Computed once; pictures and link heat maps draw the same
+// layout.
+#pragma once
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "topology/dragonfly_shape.hpp"
+#include "topology/exanest_shape.hpp"
+#include "topology/graph.hpp"
+#include "topology/grid_shape.hpp"
+#include "topology/tree_shape.hpp"
+
+namespace weft::report {
+
+struct Point {
+  double x = 0, y = 0;
+  friend Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
+  friend Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
+  friend Point operator*(Point a, double f) { return {a.x * f, a.y * f}; }
+  double length() const { return std::hypot(x, y); }
+};
+
+enum class Anchor { Start, Middle, End };
+
+inline constexpr double kCaptionSize = 12;
+
+struct Caption {
+  Point at;
+  std::string text;
+  Anchor anchor = Anchor::Middle;
+};
+
+/// A machine of more routers is drawn as tiers: nobody can read more.
+inline constexpr std::uint32_t kMostDrawnRouters = 600;
+
+/// Coordinates in pixels, y downwards, the origin anywhere; `low` and `high` enclose everything.
+class Layout {
+ public:
+  explicit Layout(const topology::Graph& graph)
+      : routers(graph.routers()), radius(graph.routers(), 5.0), cables(graph.cables()) {}
+
+  std::vector<Point> routers;
+  std::vector<double> radius;       // by router
+  std::vector<std::string> cables;  // by cable: SVG path data
+  std::vector<std::pair<Point, Point>>
+      ticks;  // by endpoint, from its router outwards; empty: no room for them
+  std::vector<Caption> captions;
+  std::vector<std::string> areas;  // backgrounds of groups: SVG path data
+  double cable_opacity =
+      0.9;             // less where many cables cross, so that the page darkens only where they lie close
+  bool stubs = false;  // rings close by stubs at both ends, not by whole cables
+  Point low{1e9, 1e9}, high{-1e9, -1e9};
+
+  void place(topology::RouterId r, Point at, double router_radius);
+  void line(topology::CableId c, Point a, Point b);
+  void curve(topology::CableId c, Point a, Point toward, Point b);                    // one control point
+  void curve(topology::CableId c, Point a, Point toward_a, Point toward_b, Point b);  // two
+  void tick(Point from, Point to);
+  void disc(Point centre, double disc_radius);
+  void polygon(const std::vector<Point>& corners);
+  void caption(Point at, std::string text, Anchor anchor = Anchor::Middle);
+  void include(Point p);
+};
+
+/// Lays a machine of at most kMostDrawnRouters out by its shape.
+Layout lay_out(const topology::Graph& graph);
+
+Layout lay_out_grid(const topology::Graph& graph, const topology::GridShape& shape);
+/// Grids of one dimension that counts.
+Layout lay_out_ring(const topology::Graph& graph, const topology::GridShape& shape, unsigned dimension);
+Layout lay_out_line(const topology::Graph& graph, const topology::GridShape& shape, unsigned dimension);
+Layout lay_out_tree(const topology::Graph& graph, const topology::TreeShape& shape);
+Layout lay_out_dragonfly(const topology::Graph& graph, const topology::DragonflyShape& shape);
+Layout lay_out_exanest(const topology::Graph& graph, const topology::ExanestShape& shape);
+/// Without a shape: near routers near each other on the page where cables are few, a circle where they are
+/// many.
+Layout lay_out_freely(const topology::Graph& graph);
+
+// Shared by the layouts.
+
+/// The routers at a cable's ends.
+std::pair<topology::RouterId, topology::RouterId> cable_routers(const topology::Graph& graph,
+                                                                topology::CableId c);
+
+/// Cables between the same two routers lie side by side: this one's place among them, centred on 0.
+std::vector<double> side_by_side(const topology::Graph& graph);
+
+/// A unit vector a quarter turn from a to b.
+Point across(Point a, Point b);
+
+/// A fan of ticks on a router, centred on a direction; nothing where they would not be told apart.
+void fan_of_ticks(Layout& layout, const topology::Graph& graph, topology::RouterId r, Point direction,
+                  double length);
+
+/// On a circle: position i of n, starting at the top.
+Point on_circle(double radius, std::size_t i, std::size_t n);
+
+}  // namespace weft::report
