@@ -65,7 +65,7 @@ std::optional<Distances> closed_form_distances(const Graph& graph);
 struct DistanceOptions {
   bool closed_forms = true;
   double affordable_visits = 4e9;       // cables looked at before sampling starts
-  std::uint32_t sampled_sources = 512;  // routers measured from when sampling
+  std::uint32_t sampled_sources = 128;  // routers measured from when sampling
   unsigned threads = default_threads();
 };
 Distances measure_distances(const Graph& graph, const Faults& faults, const DistanceOptions& options = {});
@@ -82,8 +82,8 @@ struct Bisection {
 };
 
 struct BisectionOptions {
-  bool regular_cuts = true;                     // cuts that follow from the shape or the numbering
-  std::uint64_t partitioned_links = 1'000'000;  // METIS looks at graphs up to this size
+  bool regular_cuts = true;                   // cuts that follow from the shape or the numbering
+  std::uint64_t partitioned_links = 500'000;  // METIS looks at graphs up to this size
 };
 /// Nothing where all endpoints are on one router.
 std::optional<Bisection> estimate_bisection(const Graph& graph, const Faults& faults,

@@ -1,0 +1,63 @@
+// `weft show`: what a machine is made of, what it can do before anything runs on it, and what it looks like.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "app/verb.hpp"
+#include "report/machine_facts.hpp"
+#include "report/picture.hpp"
+
+namespace weft::app {
+
+namespace {
+
+struct Options {
+  MachineOptions machine;
+  std::string picture;
+  bool sources = false, json = false;
+};
+
+void write_picture(const machine::Machine& machine, const std::string& path) {
+  const machine::Description& d = machine.description;
+  std::string about = d.identity.about + "\n" + report::section_line(d, "topology");
+  std::ofstream out(path, std::ios::binary);
+  if (out) out << report::draw_machine(*machine.graph, *machine.faults, d.identity.name, about);
+  out.close();
+  if (!out) throw UserError(fmt::format("{}: the picture cannot be written there", path));
+}
+
+int show(const Options& options) {
+  report::MachineFacts facts = report::examine(machine::build_graph(options.machine.describe()));
+  if (!options.picture.empty()) {
+    auto start = std::chrono::steady_clock::now();
+    write_picture(facts.machine, options.picture);
+    std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    facts.machine.stages.push_back({"draw picture", took.count()});
+    facts.picture = options.picture;
+  }
+  if (options.json) {
+    fmt::print("{}\n", report::facts_json(facts).dump(2));
+    return 0;
+  }
+  fmt::print("{}", report::facts_text(facts));
+  if (options.sources) fmt::print("\n{}", report::sources_text(facts.machine.description));
+  return 0;
+}
+
+std::function<int()> declare_show(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  options->machine.declare(app);
+  app.add_option("--picture", options->picture, "Draw the machine into this file")->option_text("FILE.svg");
+  app.add_flag("--sources", options->sources, "Also list every parameter and where its value comes from");
+  app.add_flag("--json", options->json, "Machine-readable: one object, sources included");
+  return [options] { return show(*options); };
+}
+
+WEFT_REGISTER(Verb,
+              {"show", "describe a machine: parts, distances, bisection, sources; draw it", 3, declare_show});
+
+}  // namespace
+
+}  // namespace weft::app

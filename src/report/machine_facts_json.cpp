@@ -1,0 +1,144 @@
+// A machine's facts as one JSON object; units are in the names of the keys.
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "report/machine_facts.hpp"
+
+namespace weft::report {
+
+using machine::Description;
+using nlohmann::ordered_json;
+using topology::Distances;
+using topology::Graph;
+
+namespace {
+
+template <class Work>
+void stage(MachineFacts& facts, std::string name, Work work) {
+  auto start = std::chrono::steady_clock::now();
+  work();
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  facts.machine.stages.push_back({std::move(name), took.count()});
+}
+
+ordered_json tiers_json(const topology::Inventory& parts) {
+  ordered_json out = ordered_json::array();
+  for (const topology::TierUse& tier : parts.tiers)
+    out.push_back({{"name", tier.name},
+                   {"routers", tier.routers},
+                   {"endpoints", tier.endpoints},
+                   {"ports", tier.ports},
+                   {"ports_used", tier.ports_used},
+                   {"fewest_ports", tier.fewest_ports},
+                   {"most_ports", tier.most_ports}});
+  return out;
+}
+
+ordered_json cables_json(const topology::Inventory& parts) {
+  ordered_json out = ordered_json::array();
+  for (const topology::CableUse& use : parts.cables)
+    out.push_back({{"name", use.type->name},
+                   {"cables", use.cables},
+                   {"strands", use.strands},
+                   {"rate_bps", use.type->rate().value},
+                   {"shortest_mm", use.shortest.value},
+                   {"longest_mm", use.longest.value},
+                   {"total_mm", use.total.value},
+                   {"longest_flight_ps", use.type->flight_time(use.longest).value}});
+  return out;
+}
+
+ordered_json distances_json(const Distances& d) {
+  ordered_json hops = ordered_json::array();
+  for (std::size_t cables = 0; cables < d.pairs.size(); ++cables)
+    if (d.pairs[cables] > 0) hops.push_back({{"routers_crossed", cables + 1}, {"pairs", d.pairs[cables]}});
+  return {{"exact", d.exact()},
+          {"how", d.how()},
+          {"diameter_cables", d.diameter()},
+          {"mean_cables", d.mean()},
+          {"mean_cables_between_routers", d.mean_between_routers()},
+          {"unreachable_pairs", d.unreachable},
+          {"measured_from_routers", d.sources},
+          {"routers_with_endpoints", d.endpoint_routers},
+          {"hops", hops}};
+}
+
+ordered_json bisection_json(const MachineFacts& facts) {
+  if (!facts.bisection) return nullptr;
+  const topology::Bisection& cut = *facts.bisection;
+  return {{"estimate", "upper bound"}, {"cables", cut.cables},
+          {"rate_bps", cut.rate},      {"full_rate_bps", cut.full_rate},
+          {"ratio", cut.ratio()},      {"endpoints", {cut.endpoints[0], cut.endpoints[1]}},
+          {"method", cut.method},      {"metis_tried", cut.partitioned}};
+}
+
+ordered_json zero_load_json(const MachineFacts& facts) {
+  if (!facts.zero_load) return nullptr;
+  const Graph& graph = *facts.machine.graph;
+  return {{"from", graph.router_name(facts.distances.from)},
+          {"to", graph.router_name(facts.distances.to)},
+          {"routers", facts.zero_load->routers()},
+          {"cables", facts.zero_load->cables},
+          {"in_routers_ps", facts.zero_load->in_routers.value},
+          {"in_cables_ps", facts.zero_load->in_cables.value},
+          {"total_ps", facts.zero_load->total().value}};
+}
+
+}  // namespace
+
+MachineFacts examine(machine::Machine machine) {
+  MachineFacts facts{std::move(machine), {}, {}, {}, {}, {}};
+  const Graph& graph = *facts.machine.graph;
+  const topology::Faults& faults = *facts.machine.faults;
+  stage(facts, "count parts", [&] { facts.parts = topology::count_parts(graph); });
+  stage(facts, "measure distances", [&] {
+    facts.distances = topology::measure_distances(graph, faults);
+    facts.zero_load = topology::zero_load(graph, faults, facts.distances.from, facts.distances.to,
+                                          facts.machine.description.router.latency);
+  });
+  stage(facts, "estimate bisection", [&] { facts.bisection = topology::estimate_bisection(graph, faults); });
+  return facts;
+}
+
+std::vector<SourcedParameter> sourced_parameters(const Description& description) {
+  std::vector<SourcedParameter> out;
+  for (const config::Setting& setting : description.settings) {
+    std::string source = setting.origin.source.empty() ? "default" : "set, no source given";
+    for (const auto& [key, words] : description.sources)
+      if (key == setting.key) source = words;
+    // What the description says of its own value does not hold for one from the command line.
+    if (setting.origin.source.starts_with("--set")) source = "--set";
+    out.push_back({setting.key, setting.value, std::move(source)});
+  }
+  return out;
+}
+
+ordered_json facts_json(const MachineFacts& facts) {
+  const Description& d = facts.machine.description;
+  const Graph& graph = *facts.machine.graph;
+  ordered_json stages = ordered_json::object(), parameters = ordered_json::array();
+  for (const machine::Stage& stage : facts.machine.stages) stages[stage.name] = stage.seconds;
+  for (const SourcedParameter& p : sourced_parameters(d))
+    parameters.push_back({{"key", p.key}, {"value", p.value}, {"source", p.source}});
+  return {{"name", d.identity.name},
+          {"about", d.identity.about},
+          {"topology", d.topology->name},
+          {"routing", d.routing->name},
+          {"endpoints", graph.endpoints()},
+          {"routers", graph.routers()},
+          {"ports", graph.ports()},
+          {"cables", graph.cables()},
+          {"total_rate_bps", facts.parts.total_rate},
+          {"tiers", tiers_json(facts.parts)},
+          {"cable_types", cables_json(facts.parts)},
+          {"distance", distances_json(facts.distances)},
+          {"bisection", bisection_json(facts)},
+          {"zero_load", zero_load_json(facts)},
+          {"picture", facts.picture.empty() ? ordered_json(nullptr) : ordered_json(facts.picture)},
+          {"seconds", stages},
+          {"files", d.files},
+          {"parameters", parameters},
+          {"version", WEFT_VERSION}};
+}
+
+}  // namespace weft::report
