@@ -1,0 +1,140 @@
+// `weft bench`: speed and memory figures, as a table or as JSON.
+#include "app/bench.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "app/verb.hpp"
+
+namespace weft::app {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+void write_all(int to, std::string_view text) {
+  while (!text.empty()) {
+    ssize_t written = write(to, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+std::string read_all(int from) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    ssize_t got = read(from, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+}
+
+[[noreturn]] void run_child(int to, const std::function<ordered_json()>& work) {
+  ordered_json figures;
+  try {
+    figures = work();
+  } catch (const std::exception& error) {
+    figures = {{"error", error.what()}};
+  }
+  write_all(to, figures.dump());
+  close(to);
+  _exit(0);
+}
+
+double seconds(const timeval& t) {
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+}
+
+std::string figure_text(const ordered_json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_unsigned()) return with_commas(value.get<std::uint64_t>());
+  if (value.is_number_float()) return fmt::format("{:.3f}", value.get<double>());
+  return value.dump();
+}
+
+void print_case(const BenchCase& one) {
+  fmt::print("{}: {}\n", one.name, one.within_limits ? "within its limits" : "NOT within its limits");
+  for (const auto& [key, value] : one.figures.items())
+    fmt::print("  {:<22} {:>16}\n", key, figure_text(value));
+  std::fflush(stdout);
+}
+
+int run_bench(const std::string& name, bool as_json) {
+  const Bench* bench = Benches::find(name);
+  if (!bench) {
+    auto names = Benches::names();
+    throw UserError(fmt::format("there is no bench '{}'{}; there are {}", name, did_you_mean(name, names),
+                                join(names, ", ")));
+  }
+  ordered_json cases = ordered_json::array();
+  bool all_within = true;
+  bench->run([&](BenchCase one) {
+    all_within &= one.within_limits;
+    if (!as_json) return print_case(one);
+    ordered_json entry{{"case", one.name}, {"within_limits", one.within_limits}};
+    entry.update(one.figures);
+    cases.push_back(std::move(entry));
+  });
+  if (as_json) fmt::print("{}\n", ordered_json{{"bench", name}, {"cases", cases}}.dump(2));
+  return all_within ? 0 : 1;
+}
+
+std::function<int()> declare_bench(CLI::App& app) {
+  struct Options {
+    std::string name;
+    bool json = false;
+  };
+  auto options = std::make_shared<Options>();
+  std::vector<std::string> lines;
+  for (const auto& [name, bench] : Benches::all()) lines.push_back(fmt::format("{}: {}", name, bench.about));
+  app.add_option("name", options->name, join(lines, "; "))->required()->option_text("NAME");
+  app.add_flag("--json", options->json, "Machine-readable: one object");
+  return [options] { return run_bench(options->name, options->json); };
+}
+
+WEFT_REGISTER(Verb, {"bench", "speed and memory figures; exit code 1 where a limit does not hold", 90,
+                     declare_bench});
+
+}  // namespace
+
+ordered_json measure_in_own_process(const std::function<ordered_json()>& work) {
+  std::fflush(nullptr);  // or the child would print again what is buffered here
+  int ends[2];
+  if (pipe(ends) != 0)
+    throw UserError(fmt::format("no pipe to a measured process: {}", std::strerror(errno)));
+  auto start = std::chrono::steady_clock::now();
+  pid_t child = fork();
+  if (child < 0) throw UserError(fmt::format("no process to measure in: {}", std::strerror(errno)));
+  if (child == 0) {
+    close(ends[0]);
+    run_child(ends[1], work);
+  }
+  close(ends[1]);
+  std::string text = read_all(ends[0]);
+  close(ends[0]);
+  int status = 0;
+  rusage used{};
+  while (wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
+  }
+  std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+
+  ordered_json figures = ordered_json::parse(text, nullptr, false);
+  if (!WIFEXITED(status) || figures.is_discarded())
+    figures = {
+        {"error", WIFSIGNALED(status) ? fmt::format("ended by signal {}", WTERMSIG(status)) : "ended early"}};
+  figures["wall_seconds"] = wall.count();
+  figures["cpu_seconds"] = seconds(used.ru_utime) + seconds(used.ru_stime);
+  figures["peak_bytes"] = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+  return figures;
+}
+
+}  // namespace weft::app

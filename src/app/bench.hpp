@@ -1,0 +1,34 @@
+// Benches: what Weft must do fast, measured in one command. Each registers itself from its own file in
+// bench/.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "config/registry.hpp"
+
+namespace weft::app {
+
+/// What a case of a bench found: its figures, and whether they stay within the limits the case states.
+struct BenchCase {
+  std::string name;
+  nlohmann::ordered_json figures;  // a flat object; units are in the names of the keys
+  bool within_limits = true;
+};
+
+struct Bench {
+  std::string name, about;
+  /// Runs the cases in order and hands each over as soon as it is done.
+  std::function<void(const std::function<void(BenchCase)>& done)> run;
+};
+
+using Benches = config::Registry<Bench>;
+
+/// Runs `work` in a process of its own, so that its peak memory is its own, and adds the process'
+/// wall_seconds, cpu_seconds and peak_bytes to the figures it returns. A crash or an exception becomes the
+/// figure "error".
+nlohmann::ordered_json measure_in_own_process(const std::function<nlohmann::ordered_json()>& work);
+
+}  // namespace weft::app
