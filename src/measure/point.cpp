@@ -51,7 +51,7 @@ class PointRun {
       packets_per_cycle += load / experiment.workload.sizes.mean() * traffic_.relative_rate(e);
     longest_window_ = static_cast<Cycle>(std::max(16.0, kMostPacketsInWindow / packets_per_cycle));
     set_window(std::max(kShortestWindow, static_cast<Cycle>(kPacketsInWindow / packets_per_cycle)));
-    most_packets_ = std::clamp<std::uint64_t>(std::uint64_t{graph_.endpoints()} * 64, 1u << 20, 12u << 20);
+    most_packets_ = std::clamp<std::uint64_t>(std::uint64_t{graph_.endpoints()} * 64, 1u << 20, 6u << 20);
     point_.offered = load;
   }
 
@@ -128,18 +128,20 @@ class PointRun {
       if (point_.stalled) return Warmth::Undecided;
       if (overfull_) return Warmth::Saturated;
       Arrivals in_window = arrivals() - before;
+      std::uint64_t made = traffic_.flits_made() - made_before;
       // Windows short against the time a packet is under way say little: take longer ones, and start the test
-      // again.
-      auto wanted = static_cast<Cycle>(8 * in_window.mean_network());
+      // again. That the sources' queues grow can be seen sooner than that latency keeps still.
+      double flights = falls_behind(made, in_window.flits, kBehind) ? 2 : 8;
+      auto wanted = static_cast<Cycle>(flights * in_window.mean_network());
       bool too_short = in_window.packets == 0 || window_ < wanted || i % kWindowsBeforeLonger == 0;
       if (too_short && window_ < longest_window_) {
         set_window(std::max(window_ * 2, wanted));
         test = {};
         continue;
       }
-      warmth = test.add({in_window.mean_packet(), traffic_.flits_made() - made_before, in_window.flits});
+      warmth = test.add({in_window.mean_packet(), made, in_window.flits});
     }
-    return warmth;
+    return warmth == Warmth::Undecided && test.behind() ? Warmth::Saturated : warmth;
   }
 
   void start_measuring() {
@@ -154,7 +156,7 @@ class PointRun {
 
   /// Whether the mean latency kept still. Past saturation it cannot, and the fewest batches do.
   bool measure(bool saturated) {
-    while (!overfull_ && batch_means_.size() < kMostBatches) {
+    while (batch_means_.size() < kMostBatches && engine_.packets_in_network() < 2 * most_packets_) {
       Arrivals before = arrivals();
       for (unsigned i = 1; i <= kSamplesPerBatch; ++i) {
         advance(window_ * i / kSamplesPerBatch - window_ * (i - 1) / kSamplesPerBatch);

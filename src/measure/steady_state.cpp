@@ -30,6 +30,10 @@ double student(double degrees) {
          (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * degrees * degrees * degrees);
 }
 
+bool within(double value, double reference, double share) {
+  return std::abs(value - reference) <= share * reference;
+}
+
 }  // namespace
 
 bool falls_behind(std::uint64_t made, std::uint64_t delivered, double share) {
@@ -37,13 +41,15 @@ bool falls_behind(std::uint64_t made, std::uint64_t delivered, double share) {
 }
 
 Warmth WarmUpTest::add(const Window& window) {
-  constexpr double kAlike = 0.015, kBehind = 0.03;
-  bool behind = falls_behind(window.made, window.delivered, kBehind);
+  constexpr double kAlikeLatency = 0.015, kAlikeDelivered = 0.03, kBehind = 0.03;
   bool first = windows_++ == 0;  // fills the network, so it is always behind
-  behind_ = behind && !first ? behind_ + 1 : 0;
-  bool alike = !first && !behind && std::abs(window.mean_latency - before_) <= kAlike * before_;
-  alike_ = alike ? alike_ + 1 : 0;
-  before_ = window.mean_latency;
+  bool behind = !first && falls_behind(window.made, window.delivered, kBehind);
+  bool latency_alike = within(window.mean_latency, before_.mean_latency, kAlikeLatency);
+  bool delivered_alike =
+      within(static_cast<double>(window.delivered), static_cast<double>(before_.delivered), kAlikeDelivered);
+  alike_ = !first && !behind && latency_alike ? alike_ + 1 : 0;
+  behind_ = !behind ? 0 : delivered_alike ? behind_ + 1 : 1;
+  before_ = window;
   return alike_ >= 2 ? Warmth::Steady : behind_ >= 4 ? Warmth::Saturated : Warmth::Undecided;
 }
 

@@ -19,14 +19,17 @@ bool falls_behind(std::uint64_t made, std::uint64_t delivered, double share);
 enum class Warmth { Undecided, Steady, Saturated };
 
 /// Steady: two windows in a row whose mean latency is within 1.5% of the window before, with as much
-/// delivered as made. Saturated: in four windows in a row, the first window not among them, more than 3% of
-/// what was made was not delivered.
+/// delivered as made. Saturated: four windows in a row, the first window not among them, with more than 3% of
+/// what was made not delivered, and each delivering within 3% of the one before: throughput often falls on
+/// for a while.
 class WarmUpTest {
  public:
   Warmth add(const Window& window);
+  /// The sources made more than the network took in the last window.
+  bool behind() const { return behind_ > 0; }
 
  private:
-  double before_ = 0;
+  Window before_;
   unsigned windows_ = 0, alike_ = 0, behind_ = 0;
 };
 
