@@ -21,7 +21,7 @@ struct Options {
 
 void write_picture(const machine::Machine& machine, const std::string& path) {
   const machine::Description& d = machine.description;
-  std::string about = d.identity.about + "\n" + report::section_line(d, "topology");
+  std::string about = d.identity.about + "\n" + report::topology_line(d);
   std::ofstream out(path, std::ios::binary);
   if (out) out << report::draw_machine(*machine.graph, *machine.faults, d.identity.name, about);
   out.close();

@@ -45,7 +45,7 @@ class Layout {
   std::vector<double> radius;       // by router
   std::vector<std::string> cables;  // by cable: SVG path data
   std::vector<std::pair<Point, Point>>
-      ticks;  // by endpoint, from its router outwards; empty: no room for them
+      ticks;  // one for each endpoint, from its router outwards; empty: no room
   std::vector<Caption> captions;
   std::vector<std::string> areas;  // backgrounds of groups: SVG path data
   double cable_opacity =
@@ -90,7 +90,7 @@ std::vector<double> side_by_side(const topology::Graph& graph);
 /// A unit vector a quarter turn from a to b.
 Point across(Point a, Point b);
 
-/// A fan of ticks on a router, centred on a direction; nothing where they would not be told apart.
+/// A tick for each endpoint of a router, in a fan around a direction.
 void fan_of_ticks(Layout& layout, const topology::Graph& graph, topology::RouterId r, Point direction,
                   double length);
 

@@ -145,19 +145,21 @@ std::string stage_text(const Machine& m) {
   return entry("time", join(times, ", "));
 }
 
+/// A kind and those of its parameters that differ from their defaults.
+std::string kind_line(const Description& description, const std::string& path, const std::string& kind,
+                      const config::Section& section) {
+  std::string out = kind;
+  for (const config::Field& field : section.fields)
+    for (const config::Setting& setting : description.settings)
+      if (setting.key == path + "." + field.name && setting.value != field.default_text)
+        out += fmt::format(", {} = {}", field.name, setting.value);
+  return out;
+}
+
 }  // namespace
 
-std::string section_line(const Description& description, const std::string& section) {
-  std::string kind, given;
-  for (const config::Setting& setting : description.settings) {
-    if (!setting.key.starts_with(section + ".")) continue;
-    std::string key = setting.key.substr(section.size() + 1);
-    if (key == "kind")
-      kind = setting.value.substr(1, setting.value.size() - 2);  // without its quotes
-    else if (!setting.origin.source.empty())
-      given += fmt::format(", {} = {}", key, setting.value);
-  }
-  return kind + given;
+std::string topology_line(const Description& d) {
+  return kind_line(d, "topology", d.topology->name, d.topology->section);
 }
 
 std::string facts_text(const MachineFacts& facts) {
@@ -165,8 +167,8 @@ std::string facts_text(const MachineFacts& facts) {
   std::string out = d.identity.name + "\n";
   if (!d.identity.about.empty()) out += wrap(d.identity.about, kWidth, 0) + "\n";
   out += "\n";
-  out += entry("topology", section_line(d, "topology"));
-  out += entry("routing", section_line(d, "routing"));
+  out += entry("topology", topology_line(d));
+  out += entry("routing", kind_line(d, "routing", d.routing->name, d.routing->section));
   out += entry("endpoints", with_commas(facts.machine.graph->endpoints()));
   out += router_text(facts.parts, facts.machine.graph->routers());
   out += cable_text(facts.parts, facts.machine.graph->cables());

@@ -30,8 +30,8 @@ struct SourcedParameter {
 };
 std::vector<SourcedParameter> sourced_parameters(const machine::Description& description);
 
-/// A section's kind and the parameters the description gives: "torus, dims = [8, 8]".
-std::string section_line(const machine::Description& description, const std::string& section);
+/// The topology's kind and the parameters that differ from their defaults: "torus, dims = [8, 8]".
+std::string topology_line(const machine::Description& description);
 
 std::string facts_text(const MachineFacts& facts);
 std::string sources_text(const machine::Description& description);

@@ -23,11 +23,6 @@ namespace {
 constexpr std::uint32_t kMostNotedCables = 5000;
 constexpr double kLeastNumberedRadius = 8;
 
-std::string length_text(const topology::CableUse& use) {
-  if (use.shortest == use.longest) return to_text(use.longest);
-  return fmt::format("{} to {}", to_text(use.shortest), to_text(use.longest));
-}
-
 std::string draw_cables(const Graph& graph, const Layout& layout, const Picture& picture) {
   std::map<CableLook, std::vector<CableId>> by_look;
   for (CableId c = 0; c < graph.cables(); ++c) by_look[picture.look(c)].push_back(c);
@@ -121,10 +116,10 @@ Picture plain_picture(const Graph& graph, const Faults& faults, std::string titl
   };
   for (const topology::CableUse& use : topology::count_parts(graph).cables) {
     auto index = static_cast<std::size_t>(use.type - graph.cable_types().data());
-    std::string name = use.type->name == "default" ? "" : use.type->name + " ";
-    picture.legend.push_back(line_entry(colour_of(kCableColours, index), false,
-                                        fmt::format("{}, {}, {}", count_of(use.cables, name + "cable"),
-                                                    rounded(use.type->rate()), length_text(use))));
+    std::string text =
+        fmt::format("{}, {}", cable_count(use.cables, use.type->name), rounded(use.type->rate()));
+    if (std::string length = length_range(use.shortest, use.longest); !length.empty()) text += ", " + length;
+    picture.legend.push_back(line_entry(colour_of(kCableColours, index), false, std::move(text)));
   }
   if (any_dead) picture.legend.push_back(line_entry(kDeadColour, true, "out of order"));
   return picture;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "report/figures.hpp"
 #include "report/picture.hpp"
 #include "topology/metrics.hpp"
 
@@ -25,11 +26,10 @@ struct Bundle {
   std::uint64_t cables = 0, dead = 0;
   Length shortest{INT64_MAX}, longest{0};
   std::string text(const std::string& type) const {
-    std::string length =
-        shortest == longest ? to_text(longest) : fmt::format("{} to {}", to_text(shortest), to_text(longest));
-    std::string out = fmt::format("{} \u00b7 {} each",
-                                  count_of(cables, type == "default" ? "cable" : type + " cable"), length);
-    return dead ? out + fmt::format(" \u00b7 {} out of order", with_commas(dead)) : out;
+    std::string out = cable_count(cables, type), length = length_range(shortest, longest);
+    if (!length.empty()) out += fmt::format(" \u00b7 {} each", length);
+    if (dead > 0) out += fmt::format(" \u00b7 {} out of order", with_commas(dead));
+    return out;
   }
 };
 
