@@ -64,7 +64,7 @@ std::optional<Distances> closed_form_distances(const Graph& graph);
 
 struct DistanceOptions {
   bool closed_forms = true;
-  double affordable_visits = 4e9;       // cables looked at before sampling starts
+  double affordable_visits = 1e9;       // cables looked at before sampling starts
   std::uint32_t sampled_sources = 128;  // routers measured from when sampling
   unsigned threads = default_threads();
 };

@@ -132,6 +132,17 @@ TEST(Distances, EveryTopologyKindAgreesWithSlowDistances) {
     }
 }
 
+TEST(Distances, ClosedFormsAgreeWithSearchesOnWholeTrees) {
+  for (const char* kind : {"th-express", "fat-tree"}) {
+    SCOPED_TRACE(kind);
+    auto m = build(fmt::format("kind = \"{}\"", kind));
+    Distances closed = measure_distances(*m.graph, *m.faults), searched = search(m);
+    EXPECT_EQ(closed.method, Distances::Method::ClosedForm);
+    EXPECT_EQ(closed.pairs, searched.pairs);
+    EXPECT_EQ(closed.router_pairs, searched.router_pairs);
+  }
+}
+
 TEST(Distances, SamplesSayThatTheyAre) {
   auto m = grid("torus", {6, 5, 7});
   DistanceOptions options;
