@@ -28,6 +28,7 @@ Engine::~Engine() = default;
 Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings)
     : graph_(graph), routing_(routing), settings_(std::move(settings)), layout_(graph, settings_.all_channels(), ring_size(settings_)) {
   WEFT_CHECK(settings_.all_channels() <= 32, "a port has at most 32 channels");
+  WEFT_CHECK(settings_.route_cycles <= 1 && settings_.allocate_cycles <= 1 && settings_.traverse_cycles >= 1);
   WEFT_CHECK(settings_.cable_cycles.size() == graph.cables() && settings_.cable_interval.size() == graph.cables());
   WEFT_CHECK(graph.endpoints() < Entry::kMaxEndpoints);
   unsigned longest = settings_.endpoint_cycles + 1;
@@ -57,8 +58,6 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   sender_used_.assign(std::size_t{graph.endpoints()} * layout_.stride(), 0);
   WEFT_CHECK(layout_.ring() <= 128, "an input queue holds at most 128 packets");
   arena_.assign(layout_.total() / sizeof(CacheLine), {});
-  with_width([&]<int W>() { fill_blocks<W>(); });
-
   // Threads own runs of routers, cut where the endpoints' numbers are cut too.
   unsigned threads = std::max(1u, std::min(settings_.threads, graph.routers()));
   settings_.threads = threads;
@@ -71,12 +70,16 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
     workers_.push_back(std::make_unique<Worker>(*this, t, begin, end, endpoint, endpoint + endpoints));
     endpoint += endpoints;
   }
+  with_width([&]<int W>() { fill_blocks<W>(); });
 }
 
 template <int W>
 void Engine::fill_blocks() {
   std::uint32_t all = settings_.all_channels() == 32 ? ~0u : (1u << settings_.all_channels()) - 1;
+  unsigned owner = 0;
   for (RouterId r = 0; r < graph_.routers(); ++r) {
+    while (r >= workers_[owner]->router_end) ++owner;
+    const Worker& worker = *workers_[owner];
     auto* header = reinterpret_cast<Header*>(block(r));
     *header = {r, graph_.port_begin(r), static_cast<std::uint16_t>(graph_.port_count(r)), 0, 0, 0};
     View<W> v = view<W>(r);
@@ -90,6 +93,10 @@ void Engine::fill_blocks() {
       port.peer_router = peer == kNone ? kNone : graph_.port_router(peer);
       port.endpoint = graph_.port_endpoint(p);
       port.free_channels = all;
+      bool near = peer != kNone && port.peer_router >= worker.router_begin && port.peer_router < worker.router_end;
+      std::uint32_t local = port.peer_router - worker.router_begin;
+      port.wake_word = near ? local / 64 : kNone;
+      port.wake_bit = std::uint64_t{1} << (local % 64);
       bool cable = graph_.port_cable(p) != kNone;
       port.interval = cable ? settings_.cable_interval[graph_.port_cable(p)] : 256;
       port.flight = static_cast<std::uint16_t>(settings_.traverse_cycles +

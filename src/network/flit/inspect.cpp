@@ -38,19 +38,20 @@ Waiting Engine::describe(Place place, std::vector<Place>& waits_for) const {
   const PacketRecord& record = packets_[entry.id()];
   Waiting out{place.port, place.channel, record.source, record.destination, record.created, ""};
 
-  auto set = [&](const std::uint64_t* mask) { return mask[bit / 64] >> (bit % 64) & 1; };
+  auto has = [&](const std::uint64_t(&mask)[W], unsigned b) { return View<W>::has(mask, b); };
+  bool waits = has(v.masks->waiting, bit) || has(v.masks->soon, bit) || has(v.masks->later, bit);
   bool undecided = q.out_port >= v.header->ports;
   auto name = [&](unsigned p) { return graph_.port_name(v.header->port_begin + p); };
-  if (set(v.waiting) && undecided) {
+  if (waits && undecided) {
     out.reason = "all ways its routing offers are taken, or there is none";
     for (unsigned other = 0; other < v.header->ports * layout_.stride(); ++other)
-      if (other != bit && v.active[other / 64] >> (other % 64) & 1)
+      if (other != bit && has(v.masks->active, other))
         waits_for.push_back({v.header->port_begin + other / layout_.stride(), other % layout_.stride()});
-  } else if (set(v.waiting)) {
+  } else if (waits) {
     out.reason = fmt::format("asks for a channel of {}", name(q.out_port));
     for (unsigned other = 0; other < v.header->ports * layout_.stride(); ++other) {
       const InputQueue& holder = v.queue[other];
-      bool holds = (v.active[other / 64] >> (other % 64) & 1) && holder.out_port == q.out_port &&
+      bool holds = has(v.masks->active, other) && holder.out_port == q.out_port &&
                    (q.channels >> holder.out_channel & 1);
       if (holds) waits_for.push_back({v.header->port_begin + other / layout_.stride(), other % layout_.stride()});
     }
@@ -65,7 +66,7 @@ Waiting Engine::describe(Place place, std::vector<Place>& waits_for) const {
     if (before != kNone) {
       View<W> u = view<W>(graph_.port_router(before));
       for (unsigned other = 0; other < u.header->ports * layout_.stride(); ++other)
-        if ((u.active[other / 64] >> (other % 64) & 1) && u.queue[other].out_port == graph_.port_index(before) &&
+        if (View<W>::has(u.masks->active, other) && u.queue[other].out_port == graph_.port_index(before) &&
             u.queue[other].out_channel == place.channel)
           waits_for.push_back({u.header->port_begin + other / layout_.stride(), other % layout_.stride()});
     }
@@ -159,7 +160,7 @@ void Engine::check_conservation() const {
           used = u.used[graph_.port_index(from) * layout_.stride() + c];
           if (settings_.switching == Switching::CutThrough)  // room is taken for the whole packet at once
             for (unsigned other = 0; other < u.header->ports * layout_.stride(); ++other)
-              if ((u.active[other / 64] >> (other % 64) & 1) && u.queue[other].out_port == graph_.port_index(from) &&
+              if (View<W>::has(u.masks->active, other) && u.queue[other].out_port == graph_.port_index(from) &&
                   u.queue[other].out_channel == c)
                 promised += u.queue[other].left;
         } else if (EndpointId e = graph_.port_endpoint(p); e != kNone) {

@@ -38,6 +38,8 @@ inline unsigned pick_after(std::uint32_t mask, unsigned start) {
 /// Routing by the general relation: one call for each packet and hop.
 struct RelationRoute {};
 
+#define WEFT_HOT [[gnu::always_inline]] inline
+
 template <int W, class Route>
 class Kernel {
  public:
@@ -56,6 +58,7 @@ class Kernel {
         all_channels_(engine.settings_.all_channels()),
         route_cycles_(engine.settings_.route_cycles),
         endpoint_cycles_(engine.settings_.endpoint_cycles),
+        early_(engine.settings_.allocate_cycles != 0),
         oldest_first_(engine.settings_.allocator == Allocator::Age),
         first_router_(worker.router_begin),
         router_count_(worker.router_end - worker.router_begin),
@@ -89,6 +92,7 @@ class Kernel {
 
  private:
   using View = flit::View<W>;
+  using Masks = flit::Masks<W>;
 
   void gather_visits() {
     w_.visits.clear();
@@ -109,12 +113,17 @@ class Kernel {
     for (unsigned line = 0; line < 8; ++line) __builtin_prefetch(block + 64 * line);
   }
 
-  void wake(std::uint32_t router, std::uint32_t slot) {
+  /// Makes a router of this thread look at its block in a later cycle.
+  WEFT_HOT void wake(std::uint32_t router, std::uint32_t slot) {
     std::uint32_t local = router - first_router_;
-    if (local < router_count_) [[likely]]
-      awake_[slot * words_ + (local >> 6)] |= std::uint64_t{1} << (local & 63);
+    awake_[slot * words_ + (local >> 6)] |= std::uint64_t{1} << (local & 63);
+  }
+
+  WEFT_HOT void wake_peer(const Port& port, std::uint32_t slot) {
+    if (port.wake_word != topology::kNone) [[likely]]
+      awake_[slot * words_ + port.wake_word] |= port.wake_bit;
     else
-      wake_elsewhere(router, slot);
+      wake_elsewhere(port.peer_router, slot);
   }
 
   [[gnu::noinline]] void wake_elsewhere(std::uint32_t router, std::uint32_t slot) {
@@ -266,29 +275,37 @@ class Kernel {
 
   void visit(std::uint32_t router) {
     View v(arena_ + e_.layout_.block(router), stride_);
+    Masks m = *v.masks;
     again_ = false;
-    take_arrivals(v);
+    for (int w = 0; w < W; ++w) {
+      m.waiting[w] |= m.soon[w];
+      m.soon[w] = m.later[w];
+      m.later[w] = 0;
+    }
+    take_arrivals(v, m);
     std::uint64_t ready[W];
-    bool early = s_.allocate_cycles != 0;
-    if (early) ready_queues(v, ready);
-    allocate_channels(v);
-    if (!early) ready_queues(v, ready);
-    allocate_switch(v, ready);
+    if (early_) ready_queues(m, ready);
+    allocate_channels(v, m);
+    if (!early_) ready_queues(m, ready);
+    allocate_switch(v, m, ready);
+    *v.masks = m;
     if (v.header->senders) send_from_endpoints(v);
-    if (again_ && has_work(v)) wake(router, slot_after(1));
+    bool soon = false;
+    for (int w = 0; w < W; ++w) soon |= (m.soon[w] | m.later[w]) != 0;
+    if (soon || (again_ && has_work(v, m))) wake(router, slot_after(1));
   }
 
-  static bool has_work(const View& v) {
+  WEFT_HOT static bool has_work(const View& v, const Masks& m) {
     std::uint64_t work = v.header->senders;
-    for (int w = 0; w < W; ++w) work |= v.waiting[w] | (v.active[w] & v.filled[w]);
+    for (int w = 0; w < W; ++w) work |= m.waiting[w] | (m.active[w] & m.filled[w]);
     return work != 0;
   }
 
-  static void set(std::uint64_t* mask, unsigned bit) { mask[W == 1 ? 0 : bit / 64] |= std::uint64_t{1} << (bit % 64); }
-  static void clear(std::uint64_t* mask, unsigned bit) { mask[W == 1 ? 0 : bit / 64] &= ~(std::uint64_t{1} << (bit % 64)); }
+  WEFT_HOT static void set(std::uint64_t* mask, unsigned bit) { mask[W == 1 ? 0 : bit / 64] |= std::uint64_t{1} << (bit % 64); }
+  WEFT_HOT static void clear(std::uint64_t* mask, unsigned bit) { mask[W == 1 ? 0 : bit / 64] &= ~(std::uint64_t{1} << (bit % 64)); }
 
-  static void ready_queues(const View& v, std::uint64_t* out) {
-    for (int w = 0; w < W; ++w) out[w] = v.active[w] & v.filled[w];
+  WEFT_HOT static void ready_queues(const Masks& m, std::uint64_t* out) {
+    for (int w = 0; w < W; ++w) out[w] = m.active[w] & m.filled[w];
   }
 
   static FlitByte flit_byte(bool head, unsigned channel) {
@@ -297,54 +314,56 @@ class Kernel {
 
   /// Calls use(port, byte) for what arrives at a router's ports, and clears it. Reads eight ports at a time.
   template <class Byte, class Use>
-  static void for_each_arrival(Byte* bytes, unsigned ports, Use use) {
-    for (unsigned first = 0; first < ports; first += 8) {
+  WEFT_HOT static void for_each_arrival(Byte* bytes, unsigned ports, Use use) {
+    unsigned first = 0;
+    do {
       std::uint64_t eight;
       std::memcpy(&eight, bytes + first, 8);
-      if (ports - first < 8) eight &= (std::uint64_t{1} << (8 * (ports - first))) - 1;
+      unsigned left = ports - first;
+      if (left < 8) eight &= (std::uint64_t{1} << (8 * left)) - 1;
       while (eight) {
         unsigned shift = static_cast<unsigned>(std::countr_zero(eight)) & ~7u;
         auto byte = static_cast<unsigned>(eight >> shift) & 0xff;
-        eight &= ~(std::uint64_t{0xff} << shift);
-        bytes[first + shift / 8] = Byte::kNothing;
-        use(first + shift / 8, byte);
+        eight ^= std::uint64_t{byte} << shift;
+        unsigned p = first + shift / 8;
+        bytes[p] = Byte::kNothing;
+        use(p, byte);
       }
-    }
+      first += 8;
+    } while (first < ports);
   }
 
-  void take_arrivals(View& v) {
+  WEFT_HOT void take_arrivals(View& v, Masks& m) {
     const std::size_t at = slot_ * ports_ + v.header->port_begin;
-    for_each_arrival(credit_ + at, v.header->ports, [&](unsigned p, unsigned byte) {
+    const unsigned ports = v.header->ports;
+    for_each_arrival(credit_ + at, ports, [&](unsigned p, unsigned byte) {
       unsigned channel = byte - 1u;
       if (EndpointId endpoint = v.port[p].endpoint; endpoint != topology::kNone)
         give_room(e_.sender_used_[std::size_t{endpoint} * stride_ + channel], e_.senders_[endpoint].shared_used);
       else
         give_room(v.used[(p << stride_bits_) + channel], v.port[p].shared_used);
     });
-    for_each_arrival(flit_ + at, v.header->ports, [&](unsigned p, unsigned byte) {
+    for_each_arrival(flit_ + at, ports, [&](unsigned p, unsigned byte) {
       unsigned bit = (p << stride_bits_) + (byte & static_cast<unsigned>(FlitByte::kChannel));
       InputQueue& q = v.queue[bit];
       ++q.flits;
-      set(v.filled, bit);
+      set(m.filled, bit);
       if (byte & static_cast<unsigned>(FlitByte::kHead)) {
         Entry entry(entry_[at + p]);
         v.ring[(std::size_t{bit} << ring_bits_) + ((q.first + q.packets) & ring_mask_)] = entry.bits();
-        if (q.packets++ == 0) start_head(v, bit, entry, route_cycles_);
+        if (q.packets++ == 0) start_head(v, bit, entry, route_cycles_ ? m.soon : m.waiting);
       }
     });
   }
 
-  /// The packet now first in its queue looks for its way.
-  void start_head(View& v, unsigned bit, Entry entry, unsigned delay) {
-    InputQueue& q = v.queue[bit];
-    q.left = static_cast<std::uint16_t>(entry.flits());
-    q.ready = static_cast<std::uint16_t>(now_ + delay);
+  /// The packet now first in its queue looks for its way; `when` it asks for a channel.
+  WEFT_HOT void start_head(View& v, unsigned bit, Entry entry, std::uint64_t* when) {
+    v.queue[bit].left = static_cast<std::uint16_t>(entry.flits());
     find_way(v, bit, entry);
-    set(v.waiting, bit);
-    again_ = true;
+    set(when, bit);
   }
 
-  void find_way(View& v, unsigned bit, Entry entry) {
+  WEFT_HOT void find_way(View& v, unsigned bit, Entry entry) {
     InputQueue& q = v.queue[bit];
     std::uint32_t router = v.header->router;
     std::uint32_t goal = endpoint_router_[entry.destination()];
@@ -441,7 +460,7 @@ class Kernel {
   }
 
   /// Channels of an output a new packet can have now.
-  std::uint32_t open_channels(const View& v, unsigned p, std::uint32_t wanted, unsigned flits) const {
+  WEFT_HOT std::uint32_t open_channels(const View& v, unsigned p, std::uint32_t wanted, unsigned flits) const {
     const Port& port = v.port[p];
     std::uint32_t open = wanted & port.free_channels;
     if (!cut_through() || port.endpoint != topology::kNone) return open;
@@ -452,24 +471,20 @@ class Kernel {
     return open;
   }
 
-  Entry first_entry(const View& v, unsigned bit) const {
+  WEFT_HOT Entry first_entry(const View& v, unsigned bit) const {
     return Entry(v.ring[(std::size_t{bit} << ring_bits_) + v.queue[bit].first]);
   }
 
   // --- channels ----------------------------------------------------------------------------------------------------
 
-  void allocate_channels(View& v) {
+  WEFT_HOT void allocate_channels(View& v, Masks& m) {
     std::uint32_t count = 0;
     std::uint64_t asked[W] = {};  // outputs asked for; a router has at most 64 * W ports
-    bool contested = false;
+    std::uint64_t contested = 0;
     for (int w = 0; w < W; ++w)
-      for (std::uint64_t left = v.waiting[w]; left; left &= left - 1) {
+      for (std::uint64_t left = m.waiting[w]; left; left &= left - 1) {
         unsigned bit = static_cast<unsigned>(w) * 64 + static_cast<unsigned>(std::countr_zero(left));
         InputQueue& q = v.queue[bit];
-        if (static_cast<std::int16_t>(q.ready - static_cast<std::uint16_t>(now_)) > 0) {
-          again_ = true;
-          continue;
-        }
         unsigned p = q.out_port;
         std::uint32_t open = 0;
         if (!std::is_same_v<Route, GridRoute> && p == kUndecided)
@@ -478,14 +493,14 @@ class Kernel {
           open = open_channels(v, p, q.channels, cut_through() ? first_entry(v, bit).flits() : 1);
         if (!open) continue;
         std::uint64_t& seen = asked[W == 1 ? 0 : p / 64];
-        contested |= seen >> (p % 64) & 1;
+        contested |= seen >> (p % 64);
         seen |= std::uint64_t{1} << (p % 64);
         asks_[count++] = {static_cast<std::uint16_t>(bit), static_cast<std::uint16_t>(p), open, 0};
       }
     if (count == 0) return;
     again_ = true;
-    if (contested) return grant_channels(v, count);
-    for (std::uint32_t i = 0; i < count; ++i) give_channel(v, asks_[i], pick_after(asks_[i].open, v.queue[asks_[i].bit].accept));
+    if (contested & 1) return grant_channels(v, m, count);
+    for (std::uint32_t i = 0; i < count; ++i) give_channel(v, m, asks_[i], asks_[i].open);
   }
 
   struct Ask {
@@ -494,7 +509,7 @@ class Kernel {
   };
 
   /// Each free channel grants one of those that ask for it; each asker accepts one of its grants.
-  void grant_channels(View& v, std::uint32_t count) {
+  [[gnu::noinline]] void grant_channels(View& v, Masks& m, std::uint32_t count) {
     std::uint64_t done_ports[(64 * W) / 64 + 1] = {};
     for (std::uint32_t i = 0; i < count; ++i) {
       unsigned p = asks_[i].port;
@@ -521,69 +536,70 @@ class Kernel {
       }
     }
     for (std::uint32_t i = 0; i < count; ++i)
-      if (asks_[i].granted) give_channel(v, asks_[i], pick_after(asks_[i].granted, v.queue[asks_[i].bit].accept));
+      if (asks_[i].granted) give_channel(v, m, asks_[i], asks_[i].granted);
   }
 
-  /// Who goes first: the lowest rank. Round-robin counts queues from `place` on; age counts time since creation.
-  std::uint64_t rank_of(const View& v, unsigned bit, unsigned place) const {
+  /// Who goes first: the lowest rank. Turns go on from the one after `last`; age counts time since creation.
+  std::uint64_t rank_of(const View& v, unsigned bit, unsigned last) const {
     unsigned queues = v.header->ports << stride_bits_;
-    std::uint64_t turn = bit >= place ? bit - place : bit + queues - place;
+    std::uint64_t turn = bit > last ? bit - last : bit + queues - last;
     if (!oldest_first_) return turn;
     return e_.packets_[first_entry(v, bit).id()].created << 12 | turn;
   }
 
-  void give_channel(View& v, const Ask& ask, unsigned channel) {
+  /// Takes one of the channels offered, in turn.
+  WEFT_HOT void give_channel(View& v, Masks& m, const Ask& ask, std::uint32_t offered) {
     InputQueue& q = v.queue[ask.bit];
     Port& port = v.port[ask.port];
+    unsigned channel = pick_after(offered, q.accept);
     q.out_port = ask.port;
-    q.out_channel = static_cast<std::uint8_t>(channel);
-    q.accept = static_cast<std::uint8_t>(channel + 1 == all_channels_ ? 0 : channel + 1);
-    v.grant[(ask.port << stride_bits_) + channel] = static_cast<std::uint16_t>(ask.bit + 1);
-    port.free_channels &= ~(1u << channel);
+    q.out_channel = static_cast<std::uint16_t>(channel);
+    q.accept = static_cast<std::uint16_t>(channel + 1);
+    v.grant[(ask.port << stride_bits_) + channel] = ask.bit;
+    port.free_channels ^= 1u << channel;
     if (cut_through() && port.endpoint == topology::kNone)
       take_room(v.used[(ask.port << stride_bits_) + channel], port.shared_used, first_entry(v, ask.bit).flits());
-    clear(v.waiting, ask.bit);
-    set(v.active, ask.bit);
-    again_ = true;
+    clear(m.waiting, ask.bit);
+    set(m.active, ask.bit);
   }
 
   // --- the switch --------------------------------------------------------------------------------------------------
 
   /// May the first flit of this queue be sent now?
-  bool may_send(const View& v, const InputQueue& q) const {
+  WEFT_HOT bool may_send(const View& v, const InputQueue& q) const {
     const Port& port = v.port[q.out_port];
     if (port.interval != 256 && static_cast<std::int32_t>(port.next_send - static_cast<std::uint32_t>(now_ << 8)) > 0) return false;
     if (cut_through() || port.endpoint != topology::kNone) return true;
     return has_room(v.used[(q.out_port << stride_bits_) + q.out_channel], port.shared_used, 1);
   }
 
-  void allocate_switch(View& v, std::uint64_t* ready) {
-    // Most visits have one or two queues to serve: ask first, arbitrate only where two want the same.
+  WEFT_HOT void allocate_switch(View& v, Masks& m, const std::uint64_t* ready) {
+    // Ask first, arbitrate only where two want the same input or output.
     unsigned count = 0;
     std::uint64_t ins[W] = {}, outs[W] = {};
-    bool contested = false;
+    std::uint64_t contested = 0;
     for (int w = 0; w < W; ++w)
       for (std::uint64_t left = ready[w]; left; left &= left - 1) {
         unsigned bit = static_cast<unsigned>(w) * 64 + static_cast<unsigned>(std::countr_zero(left));
         const InputQueue& q = v.queue[bit];
         if (!may_send(v, q)) {
-          if (v.port[q.out_port].interval != 256) again_ = true;
+          again_ |= v.port[q.out_port].interval != 256;
           continue;
         }
         unsigned in = bit >> stride_bits_, out = q.out_port;
         std::uint64_t& in_seen = ins[W == 1 ? 0 : in / 64];
         std::uint64_t& out_seen = outs[W == 1 ? 0 : out / 64];
-        contested |= (in_seen >> (in % 64) | out_seen >> (out % 64)) & 1;
+        contested |= in_seen >> (in % 64) | out_seen >> (out % 64);
         in_seen |= std::uint64_t{1} << (in % 64);
         out_seen |= std::uint64_t{1} << (out % 64);
         wants_[count++] = {static_cast<std::uint16_t>(bit), q.out_port};
       }
     if (count == 0) return;
     again_ = true;
-    if (contested) return match(v, count);
+    if (contested & 1) return match(v, m, count);
     for (unsigned i = 0; i < count; ++i) {
-      note_grant(v, wants_[i]);
-      send(v, wants_[i].bit);
+      note_turns(v, wants_[i]);
+      send(v, m, wants_[i].bit);
     }
   }
 
@@ -591,16 +607,15 @@ class Kernel {
     std::uint16_t bit, out;
   };
 
-  void note_grant(View& v, const Want& want) {
+  WEFT_HOT void note_turns(View& v, const Want& want) {
     unsigned in = want.bit >> stride_bits_;
-    unsigned ports = v.header->ports;
-    v.port[want.out].grant = static_cast<std::uint16_t>(in + 1 == ports ? 0 : in + 1);
-    v.port[in].accept = static_cast<std::uint16_t>(want.out + 1u == ports ? 0 : want.out + 1);
-    v.port[in].channel = static_cast<std::uint16_t>(((want.bit & (stride_ - 1)) + 1) & (stride_ - 1));
+    v.port[want.out].grant = static_cast<std::uint16_t>(in);
+    v.port[in].accept = want.out;
+    v.port[in].channel = static_cast<std::uint16_t>(want.bit & (stride_ - 1));
   }
 
   /// iSLIP: outputs grant in turn, inputs accept in turn; turns move on only with accepted grants of the first round.
-  void match(View& v, unsigned count) {
+  [[gnu::noinline]] void match(View& v, Masks& m, unsigned count) {
     std::uint64_t in_done[W] = {}, out_done[W] = {};  // ports matched; there are at most 64 * W
     auto done = [](const std::uint64_t* mask, unsigned p) { return mask[p / 64] >> (p % 64) & 1; };
     unsigned rounds = s_.allocator == Allocator::Islip ? s_.iterations : 1;
@@ -633,29 +648,29 @@ class Kernel {
         const Want& want = best_[chosen].want;
         in_done[in / 64] |= std::uint64_t{1} << (in % 64);
         out_done[want.out / 64] |= std::uint64_t{1} << (want.out % 64);
-        if (round == 0) note_grant(v, want);
-        send(v, want.bit);
+        if (round == 0) note_turns(v, want);
+        send(v, m, want.bit);
       }
     }
   }
 
   std::uint64_t grant_rank(const View& v, const Want& want) const {
     unsigned in = want.bit >> stride_bits_, channel = want.bit & (stride_ - 1);
-    unsigned ports = v.header->ports, place = v.port[want.out].grant;
-    std::uint64_t turn = in >= place ? in - place : in + ports - place;
-    turn = turn << 8 | ((channel - v.port[in].channel) & (stride_ - 1u));
+    unsigned ports = v.header->ports, last = v.port[want.out].grant;
+    std::uint64_t turn = in > last ? in - last : in + ports - last;
+    turn = turn << 8 | ((channel - v.port[in].channel - 1u) & (stride_ - 1u));
     if (!oldest_first_) return turn;
     return e_.packets_[first_entry(v, want.bit).id()].created << 24 | turn;
   }
 
   std::uint64_t accept_rank(const View& v, unsigned in, const Want& want) const {
-    unsigned ports = v.header->ports, place = v.port[in].accept;
-    std::uint64_t turn = want.out >= place ? want.out - place : want.out + ports - place;
+    unsigned ports = v.header->ports, last = v.port[in].accept;
+    std::uint64_t turn = want.out > last ? want.out - last : want.out + ports - last;
     if (!oldest_first_) return turn;
     return e_.packets_[first_entry(v, want.bit).id()].created << 24 | turn;
   }
 
-  void send(View& v, unsigned bit) {
+  WEFT_HOT void send(View& v, Masks& m, unsigned bit) {
     InputQueue& q = v.queue[bit];
     Port& out = v.port[q.out_port];
     std::uint64_t& place = v.ring[(std::size_t{bit} << ring_bits_) + q.first];
@@ -680,20 +695,20 @@ class Kernel {
         entry_[at] = entry.bits();
         if (!std::is_same_v<Route, GridRoute>) ++e_.packets_[entry.id()].hops;
       }
-      wake(out.peer_router, slot);
+      wake_peer(out, slot);
       ++w_.counters.flit_hops;
       if (!cut_through()) take_room(v.used[(q.out_port << stride_bits_) + q.out_channel], out.shared_used, 1);
     }
     return_credit(v, bit);
-    if (--q.flits == 0) clear(v.filled, bit);
+    if (--q.flits == 0) clear(m.filled, bit);
     if (!tail) return;
-    out.free_channels |= 1u << q.out_channel;
-    clear(v.active, bit);
+    out.free_channels ^= 1u << q.out_channel;
+    clear(m.active, bit);
     q.first = static_cast<std::uint8_t>((q.first + 1) & ring_mask_);
-    if (--q.packets > 0) start_head(v, bit, first_entry(v, bit), 1 + route_cycles_);
+    if (--q.packets > 0) start_head(v, bit, first_entry(v, bit), route_cycles_ ? m.later : m.soon);
   }
 
-  void return_credit(View& v, unsigned bit) {
+  WEFT_HOT void return_credit(View& v, unsigned bit) {
     unsigned in = bit >> stride_bits_;
     const Port& port = v.port[in];
     auto credit = static_cast<CreditByte>((bit & (stride_ - 1)) + 1);
@@ -704,7 +719,7 @@ class Kernel {
     } else {
       std::uint32_t slot = slot_after(port.flight);
       credit_[slot * ports_ + port.peer] = credit;
-      wake(port.peer_router, slot);
+      wake_peer(port, slot);
     }
   }
 
@@ -739,6 +754,7 @@ class Kernel {
   const Settings& s_;
   const unsigned stride_, stride_bits_, ring_mask_, ring_bits_;
   const unsigned channels_, all_channels_, route_cycles_, endpoint_cycles_;
+  const bool early_;  // a channel won in this cycle bids for the switch only in the next
   const bool oldest_first_;
   const std::uint32_t first_router_, router_count_, slot_mask_;
   const std::size_t words_;
@@ -765,5 +781,7 @@ class Kernel {
   };
   Best best_[64 * W];
 };
+
+#undef WEFT_HOT
 
 }  // namespace weft::network::flit

@@ -17,14 +17,13 @@ namespace weft::network::flit {
 /// One input queue: packets in order, the first of which is being sent on.
 struct InputQueue {
   std::uint32_t channels;    // output channels its head may take, one bit each
-  std::uint16_t ready;       // cycle (low bits) from which its head may ask for an output channel
   std::uint16_t left;        // flits of the first packet still to send
   std::uint16_t flits;       // here now
   std::uint16_t out_port;
+  std::uint16_t out_channel;
   std::uint8_t first;        // place of the first packet in the ring
   std::uint8_t packets;      // in the ring
-  std::uint8_t out_channel;
-  std::uint8_t accept;       // round-robin place among channels granted
+  std::uint16_t accept;      // round-robin place among channels granted
 };
 static_assert(sizeof(InputQueue) == 16);
 
@@ -35,11 +34,13 @@ struct alignas(64) Port {
   std::uint32_t endpoint;        // kNone: a cable or nothing
   std::uint32_t free_channels;   // output channels no packet holds
   std::uint64_t sent;            // flits, ever
+  std::uint64_t wake_bit;        // the peer's router among its owner's, and the word it is in;
+  std::uint32_t wake_word;       // kNone: another thread owns it
   std::uint32_t next_send;       // output may send again from here on, in 1/256 cycles (low bits)
   std::uint16_t interval;        // 1/256 cycles from flit to flit; 256: one each cycle
   std::uint16_t flight;          // cycles from winning the switch to arrival at the other end
   std::uint16_t shared_used;     // of the peer's shared buffer
-  std::uint16_t grant;           // round-robin places: input port for this output,
+  std::uint16_t grant;           // who had the last turn: input port for this output,
   std::uint16_t accept;          // output port for this input,
   std::uint16_t channel;         // channel of this input
 };
@@ -74,27 +75,33 @@ class Layout {
   std::vector<std::uint64_t> block_;
 };
 
+/// Which input queues of a router are in which state.
+template <int W>
+struct Masks {
+  std::uint64_t waiting[W];  // its head wants an output channel
+  std::uint64_t soon[W];     // ... will want one in the next cycle
+  std::uint64_t later[W];    // ... in the cycle after that
+  std::uint64_t active[W];   // its head has one
+  std::uint64_t filled[W];   // a flit is here
+};
+
 /// Header and masks, up to the next cache line.
-constexpr std::uint64_t head_bytes(unsigned words) { return (sizeof(Header) + 3 * words * 8 + 63) / 64 * 64; }
+constexpr std::uint64_t head_bytes(unsigned words) { return (sizeof(Header) + 5 * words * 8 + 63) / 64 * 64; }
 
 /// Typed access to a block. Offsets depend only on the router's port count.
 template <int W>
 struct View {
   Header* header;
-  std::uint64_t* waiting;  // queues whose head wants an output channel
-  std::uint64_t* active;   // queues whose head has one
-  std::uint64_t* filled;   // queues with a flit here
+  Masks<W>* masks;
   Port* port;
-  std::uint16_t* used;        // [port * stride + channel]: flits sent to the peer's queue and not yet gone from there
-  std::uint16_t* grant;       // [port * stride + channel]: round-robin place among input queues
-  InputQueue* queue;          // [port * stride + channel]
-  std::uint64_t* ring;        // [(port * stride + channel) * ring size]
+  InputQueue* queue;     // [port * stride + channel]
+  std::uint16_t* used;   // [port * stride + channel]: flits sent to the peer's queue and not yet gone from there
+  std::uint16_t* grant;  // [port * stride + channel]: input queue that had this output channel last
+  std::uint64_t* ring;   // [(port * stride + channel) * ring size]
 
   View(std::uint8_t* block, unsigned stride) {
     header = reinterpret_cast<Header*>(block);
-    waiting = reinterpret_cast<std::uint64_t*>(block + sizeof(Header));
-    active = waiting + W;
-    filled = active + W;
+    masks = reinterpret_cast<Masks<W>*>(block + sizeof(Header));
     std::size_t queues = std::size_t{header->ports} * stride;
     port = reinterpret_cast<Port*>(block + head_bytes(W));
     queue = reinterpret_cast<InputQueue*>(port + header->ports);
@@ -103,6 +110,8 @@ struct View {
     auto end = reinterpret_cast<std::uintptr_t>(grant + queues);
     ring = reinterpret_cast<std::uint64_t*>((end + 7) & ~std::uintptr_t{7});
   }
+
+  static bool has(const std::uint64_t (&mask)[W], unsigned bit) { return mask[bit / 64] >> (bit % 64) & 1; }
 };
 
 }  // namespace weft::network::flit
