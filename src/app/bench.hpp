@@ -22,6 +22,8 @@ struct Bench {
   std::string name, about;
   /// Runs the cases in order and hands each over as soon as it is done.
   std::function<void(const std::function<void(BenchCase)>& done)> run;
+  /// A figure of the cases worth a place of its own in the JSON, as {case: figure}; empty: none.
+  std::string headline = {};
 };
 
 using Benches = config::Registry<Bench>;

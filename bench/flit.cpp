@@ -1,0 +1,126 @@
+// The flit engine: processor time for a flit to cross a cable, and memory for a router.
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "app/bench.hpp"
+#include "base/random.hpp"
+#include "machine/machine.hpp"
+#include "network/flit/engine.hpp"
+#include "workload/synthetic.hpp"
+
+namespace weft::bench {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Case {
+  std::string name, dims;
+  double load;
+  unsigned packet_flits;
+  network::Cycle warm_up, measured;
+  double most_ns;            // limit for a flit-hop; 0: none
+  std::uint64_t most_bytes;  // limit for the whole process; 0: none
+};
+
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all{
+      {"8x8x8, load 0.3, 1-flit packets", "[8,8,8]", 0.3, 1, 500, 2000, 70, 0},
+      {"8x8x8, load 0.3, 8-flit packets", "[8,8,8]", 0.3, 8, 500, 2000, 45, 0},
+      {"8x8x8, load 0.02, 1-flit packets", "[8,8,8]", 0.02, 1, 500, 20'000, 0, 0},
+      {"32x32x32, load 0.3, 1-flit packets", "[32,32,32]", 0.3, 1, 100, 40, 105, 0},
+      {"32x32x32, load 0.3, 8-flit packets", "[32,32,32]", 0.3, 8, 100, 40, 67.5, 0},
+      {"64x64x64, load 0.1, 1-flit packets", "[64,64,64]", 0.1, 1, 20, 10, 0, std::uint64_t{3} << 30},
+  };
+  return all;
+}
+
+constexpr int kRepeats = 5;
+constexpr double kMostBytesPerRouter = 6 * 1024;
+
+double cpu_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+}
+
+/// Nanoseconds of a load that depends on the one before, over 64 MiB: how fast this machine is just now.
+double pointer_chase_ns() {
+  constexpr std::uint32_t count = 1u << 24;
+  std::vector<std::uint32_t> next(count);
+  std::iota(next.begin(), next.end(), 0u);
+  for (std::uint32_t i = count - 1; i > 0; --i) std::swap(next[i], next[random_below(1, 0, i, i)]);  // one big circle
+  std::uint32_t at = 0;
+  constexpr int steps = 1'000'000;
+  double start = cpu_seconds();
+  for (int i = 0; i < steps; ++i) at = next[at];
+  double ns = (cpu_seconds() - start) * 1e9 / steps;
+  return at == count ? 0 : ns;
+}
+
+class Ignore : public network::Observer {
+ public:
+  void delivered(const network::Delivery&) override {}
+};
+
+ordered_json measure(const Case& one) {
+  // The reference router of docs/validation.md: four stages, four channels of eight flits, wormhole, iSLIP.
+  std::string text = "[topology]\nkind = \"torus\"\ndims = " + one.dims +
+                     "\n[routing]\nkind = \"dimension-order\"\ndateline = \"balanced\"\n[router]\nchannels = 4\n"
+                     "buffer_flits = 8\nswitching = \"wormhole\"\nlatency = \"4ns\"\nclock = \"1GHz\"\n"
+                     "[cable.default]\nlanes = 1\nlane_rate = \"128Gbps\"\ncoding = \"none\"\ndelay = \"2ns\"\nlength = \"0m\"\n";
+  machine::Machine m = machine::build(machine::describe_text(text, "bench", {}));
+  auto settings = network::flit::settings_for(m, one.packet_flits, one.packet_flits);
+  network::flit::Engine engine(*m.graph, *m.routing, settings);
+
+  workload::WorkloadText traffic_text;
+  traffic_text.packet = std::to_string(one.packet_flits);
+  workload::Workload workload = workload::read_workload(traffic_text);
+  workload::Members members(*m.graph, *m.faults);
+  auto pattern = workload.pattern->make(workload.pattern_parameters.get(), {members, workload.seed});
+  workload::SyntheticTraffic traffic(workload, members, *pattern, one.load);
+  Ignore ignore;
+  network::Cycle until = one.warm_up;
+  engine.run(traffic, {&ignore}, until);
+
+  std::vector<double> ns;
+  for (int i = 0; i < kRepeats; ++i) {
+    std::uint64_t hops = engine.counters().flit_hops;
+    double start = cpu_seconds();
+    engine.run(traffic, {&ignore}, until += one.measured);
+    ns.push_back((cpu_seconds() - start) * 1e9 / static_cast<double>(engine.counters().flit_hops - hops));
+  }
+  std::sort(ns.begin(), ns.end());
+  std::uint64_t bytes = engine.bytes() / m.graph->routers();
+  ordered_json out{{"ns_per_flit_hop", ns[kRepeats / 2]},
+                   {"ns_per_flit_hop_best", ns.front()},
+                   {"bytes_per_router", bytes},
+                   {"routers", m.graph->routers()},
+                   {"flit_hops", engine.counters().flit_hops}};
+  if (one.most_ns > 0) out["limit_ns_per_flit_hop"] = one.most_ns;
+  return out;
+}
+
+void run(const std::function<void(app::BenchCase)>& done) {
+  for (const Case& one : cases()) {
+    ordered_json figures = app::measure_in_own_process([&] { return measure(one); });
+    bool within = !figures.contains("error");
+    if (within && one.most_ns > 0) within = figures["ns_per_flit_hop"] <= one.most_ns;
+    if (within && one.most_bytes > 0) within = figures["peak_bytes"] <= one.most_bytes;
+    if (within) within = figures["bytes_per_router"] <= kMostBytesPerRouter;
+    done({one.name, std::move(figures), within});
+  }
+  ordered_json machine = app::measure_in_own_process([] { return ordered_json{{"pointer_chase_ns", pointer_chase_ns()}}; });
+  done({"this machine", std::move(machine), true});
+}
+
+WEFT_REGISTER(app::Bench, {"flit", "processor time of the flit engine for a flit to cross a cable, and its memory", run,
+                           "ns_per_flit_hop"});
+
+}  // namespace
+
+}  // namespace weft::bench
