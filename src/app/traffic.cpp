@@ -90,7 +90,7 @@ class Progress {
   }
 
   std::size_t points_;
-  bool on_terminal_ = isatty(STDERR_FILENO);
+  bool on_terminal_ = isatty(STDERR_FILENO) == 1;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

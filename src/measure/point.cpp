@@ -2,7 +2,7 @@
 //
 // The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. Then batches
 // are measured: 8, and twice as many again while the 95% confidence interval of the mean latency is wider
-// than 1% either way, up to 64. If the first half of the batches differs from the second, or a network that
+// than 1% either way, up to 32. If the first half of the batches differs from the second, or a network that
 // seemed saturated caught up, the warm-up was too short after all: what was measured is thrown away and all
 // starts again, with windows twice as long.
 #include "measure/point.hpp"
@@ -29,11 +29,11 @@ struct Cancelled {};
 
 constexpr Cycle kShortestWindow = 200;
 constexpr double kPacketsInWindow = 1000, kMostPacketsInWindow = 2e6;
-constexpr unsigned kWindowsBeforeLonger = 8, kMostWindows = 32;
-constexpr unsigned kFewestBatches = 8, kMostBatches = 64, kSamplesPerBatch = 4;
+constexpr unsigned kWindowsBeforeLonger = 8, kMostWindows = 24;
+constexpr unsigned kFewestBatches = 8, kMostBatches = 32, kSamplesPerBatch = 4;
 constexpr double kWantedHalfWidth = 0.01;  // of the mean latency
 constexpr double kBehind = 0.02;           // of what is made, where it counts as saturated
-constexpr unsigned kMostAttempts = 5;
+constexpr unsigned kMostDoublings = 4;     // of the window, for want of a steady state
 
 class PointRun {
  public:
@@ -100,10 +100,10 @@ class PointRun {
   // ---------------------------------------------------------------------------------------------------
 
   void run_load() {
-    for (unsigned attempt = 1; !point_.stalled; ++attempt) {
-      bool last = attempt == kMostAttempts;
+    while (!point_.stalled) {
       Warmth warmth = warm_up();
       if (point_.stalled) return;
+      bool last = doublings_ == kMostDoublings;
       bool saturated = warmth == Warmth::Saturated;
       start_measuring();
       bool kept_still = measure(saturated);
@@ -114,8 +114,13 @@ class PointRun {
       // little.
       point_.saturated = behind || overfull_ || (last && !point_.steady && grows());
       if (point_.steady || overfull_ || last) return;
-      set_window(window_ * 2);
+      double_window();
     }
+  }
+
+  void double_window() {
+    ++doublings_;
+    set_window(window_ * 2);
   }
 
   Warmth warm_up() {
@@ -133,13 +138,17 @@ class PointRun {
       // again. That the sources' queues grow can be seen sooner than that latency keeps still.
       double flights = falls_behind(made, in_window.flits, kBehind) ? 2 : 8;
       auto wanted = static_cast<Cycle>(flights * in_window.mean_network());
-      bool too_short = in_window.packets == 0 || window_ < wanted || i % kWindowsBeforeLonger == 0;
+      bool too_short = in_window.packets == 0 || window_ < wanted;
+      bool in_vain = i % kWindowsBeforeLonger == 0 && doublings_ < kMostDoublings;
       if (too_short && window_ < longest_window_) {
         set_window(std::max(window_ * 2, wanted));
         test = {};
-        continue;
+      } else if (in_vain) {
+        double_window();
+        test = {};
+      } else {
+        warmth = test.add({in_window.mean_packet(), made, in_window.flits});
       }
-      warmth = test.add({in_window.mean_packet(), made, in_window.flits});
     }
     return warmth == Warmth::Undecided && test.behind() ? Warmth::Saturated : warmth;
   }
@@ -256,6 +265,7 @@ class PointRun {
   LinkWatch links_;
   TrafficPoint point_;
   Cycle window_ = 0, longest_window_ = 0;
+  unsigned doublings_ = 0;
   std::uint64_t most_packets_ = 0;  // queues this long are past saturation, and memory has an end
   bool overfull_ = false;
   Cycle still_for_ = 0;  // nothing has moved, with flits in the network
