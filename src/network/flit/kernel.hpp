@@ -64,6 +64,7 @@ class Kernel {
         router_count_(worker.router_end - worker.router_begin),
         slot_mask_(engine.links_.mask),
         words_(worker.words),
+        prefetch_lines_(std::min<unsigned>(24, engine.layout_.hot_lines())),
         buffer_flits_(engine.settings_.buffer_flits),
         shared_flits_(engine.settings_.shared_flits),
         cut_through_(engine.settings_.switching == Switching::CutThrough),
@@ -84,7 +85,7 @@ class Kernel {
     gather_visits();
     const std::size_t count = w_.visits.size();
     for (std::size_t i = 0; i < count; ++i) {
-      if (i + 2 < count) prefetch(w_.visits[i + 2]);
+      if (i + 1 < count) prefetch(w_.visits[i + 1]);
       visit(w_.visits[i]);
     }
     w_.counters.visits += count;
@@ -109,8 +110,13 @@ class Kernel {
   }
 
   void prefetch(std::uint32_t router) const {
+    // Everything but the rings, of which a visit touches few.
     const std::uint8_t* block = arena_ + e_.layout_.block(router);
-    for (unsigned line = 0; line < 8; ++line) __builtin_prefetch(block + 64 * line);
+    for (unsigned line = 0; line < prefetch_lines_; ++line) __builtin_prefetch(block + 64 * line, 1);
+    std::size_t at = slot_ * ports_ + e_.graph_.port_begin(router);
+    __builtin_prefetch(flit_ + at);
+    __builtin_prefetch(credit_ + at);
+    __builtin_prefetch(entry_ + at);
   }
 
   /// Makes a router of this thread look at its block in a later cycle.
@@ -376,7 +382,8 @@ class Kernel {
         if (q.out_port != next.port) q.accept = 0;
         q.out_port = next.port;
         // Where either class is allowed the packet draws one, as a router without regard for load would.
-        unsigned cls = next.classes == 3 ? coin(router, entry.destination()) : next.classes >> 1;
+        unsigned drawn = coin(router, entry.destination());  // drawn always: a branch here would be a guess
+        unsigned cls = next.classes == 3 ? drawn : next.classes >> 1;
         q.channels = class_channels_[cls] << shift;
         return;
       }
@@ -758,6 +765,7 @@ class Kernel {
   const bool oldest_first_;
   const std::uint32_t first_router_, router_count_, slot_mask_;
   const std::size_t words_;
+  const unsigned prefetch_lines_;
   const unsigned buffer_flits_, shared_flits_;
   const bool cut_through_;
   const std::size_t ports_;

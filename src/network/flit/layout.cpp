@@ -26,6 +26,7 @@ Layout::Layout(const topology::Graph& graph, unsigned channels, unsigned ring)
   for (topology::RouterId r = 0; r < graph.routers(); ++r) {
     std::uint64_t ports = graph.port_count(r), queues = ports * stride_;
     std::uint64_t size = head_bytes(words_) + ports * sizeof(Port) + queues * (sizeof(InputQueue) + 4);
+    hot_lines_ = std::max(hot_lines_, static_cast<unsigned>((size + 63) / 64));
     size = (size + 7) / 8 * 8 + queues * ring_ * 8;
     size = (size + 63) / 64 * 64;
     block_.push_back(total_);

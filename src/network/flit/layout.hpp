@@ -66,11 +66,13 @@ class Layout {
   std::uint64_t total() const { return total_; }
   std::uint64_t block(std::uint32_t router) const { return block_[router]; }
   std::uint64_t largest() const { return largest_; }
+  /// Cache lines of the largest block before its rings.
+  unsigned hot_lines() const { return hot_lines_; }
 
   static unsigned words_for(const topology::Graph& graph, unsigned channels);
 
  private:
-  unsigned stride_, words_, ring_;
+  unsigned stride_, words_, ring_, hot_lines_ = 0;
   std::uint64_t total_ = 0, largest_ = 0;
   std::vector<std::uint64_t> block_;
 };
