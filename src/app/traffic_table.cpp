@@ -66,7 +66,7 @@ std::string summary(const TrafficResult& result, const machine::Machine& machine
                        std::prev(saturated)->offered, saturated->offered, best->accepted);
   }
   if (result.stopped_past_saturation)
-    out += fmt::format("two loads are saturated: the {} after {} left out\n",
+    out += fmt::format("two loads are saturated: stopped there, {} after {} left out\n",
                        count_of(result.loads.size() - result.points.size(), "load"),
                        result.points.back().offered);
   const TrafficPoint& at = saturated == result.points.end() ? result.points.back() : *saturated;

@@ -28,7 +28,7 @@ using network::flit::Engine;
 struct Cancelled {};
 
 constexpr Cycle kShortestWindow = 200;
-constexpr double kPacketsInWindow = 1000, kMostPacketsInWindow = 2e6;
+constexpr double kPacketsInWindow = 10'000, kMostPacketsInWindow = 2e6;
 constexpr unsigned kWindowsBeforeLonger = 8, kMostWindows = 24;
 constexpr unsigned kFewestBatches = 8, kMostBatches = 32, kSamplesPerBatch = 4;
 constexpr double kWantedHalfWidth = 0.01;  // of the mean latency
@@ -136,12 +136,12 @@ class PointRun {
       std::uint64_t made = traffic_.flits_made() - made_before;
       // Windows short against the time a packet is under way say little: take longer ones, and start the test
       // again. That the sources' queues grow can be seen sooner than that latency keeps still.
-      double flights = falls_behind(made, in_window.flits, kBehind) ? 2 : 8;
+      double flights = falls_behind(made, in_window.flits, kBehind) ? 2 : 4;
       auto wanted = static_cast<Cycle>(flights * in_window.mean_network());
       bool too_short = in_window.packets == 0 || window_ < wanted;
-      bool in_vain = i % kWindowsBeforeLonger == 0 && doublings_ < kMostDoublings;
+      bool in_vain = test.windows() == kWindowsBeforeLonger && doublings_ < kMostDoublings;
       if (too_short && window_ < longest_window_) {
-        set_window(std::max(window_ * 2, wanted));
+        set_window(in_window.packets == 0 ? window_ * 2 : wanted);
         test = {};
       } else if (in_vain) {
         double_window();

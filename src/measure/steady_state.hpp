@@ -27,6 +27,7 @@ class WarmUpTest {
   Warmth add(const Window& window);
   /// The sources made more than the network took in the last window.
   bool behind() const { return behind_ > 0; }
+  unsigned windows() const { return windows_; }
 
  private:
   Window before_;
