@@ -99,6 +99,8 @@ Machine build_graph(Description description) {
     check_graph(d, *machine.graph);
     machine.faults = std::make_unique<topology::Faults>(*machine.graph);
     apply_faults(d, *machine.graph, *machine.faults);
+    if (std::string why = d.routing->refusal(d.routing_parameters.get(), *machine.graph); !why.empty())
+      refuse(d, "routing.kind", fmt::format("{} (this machine's topology is {})", why, d.topology->name));
   });
   return machine;
 }
@@ -107,8 +109,6 @@ Machine build(Description description) {
   Machine machine = build_graph(std::move(description));
   const Description& d = machine.description;
   stage(machine, "build routes", [&] {
-    if (std::string why = d.routing->refusal(d.routing_parameters.get(), *machine.graph); !why.empty())
-      refuse(d, "routing.kind", fmt::format("{} (this machine's topology is {})", why, d.topology->name));
     machine.routing = d.routing->make(d.routing_parameters.get(), *machine.graph, *machine.faults);
   });
   return machine;

@@ -720,7 +720,7 @@ class Kernel {
     const Port& port = v.port[in];
     auto credit = static_cast<CreditByte>((bit & (stride_ - 1)) + 1);
     if (port.endpoint != topology::kNone) {
-      std::uint32_t slot = slot_after(endpoint_cycles_);
+      std::uint32_t slot = slot_after(port.flight);
       credit_[slot * ports_ + v.header->port_begin + in] = credit;
       wake(v.header->router, slot);
     } else {
