@@ -16,7 +16,7 @@ machine::Machine build(const std::string& kind, const std::vector<std::string>& 
   std::vector<std::string> all;
   for (const std::string& setting : settings) all.push_back("topology." + setting);
   return machine::build_graph(machine::describe_text(
-      "[topology]\nkind = \"" + kind + "\"\n[routing]\nkind = \"dimension-order\"\n" + more, "test.toml",
+      "[topology]\nkind = \"" + kind + "\"\n[routing]\nkind = \"up-down\"\n" + more, "test.toml",
       all));
 }
 
