@@ -125,14 +125,20 @@ Picture plain_picture(const Graph& graph, const Faults& faults, std::string titl
   return picture;
 }
 
-std::string draw(const Graph& graph, const Faults& faults, const Layout& layout, const Picture& picture) {
+std::string draw_around(const Graph& graph, const Faults& faults, const Layout& layout,
+                        const std::string& cables) {
   std::string drawing;
   for (const std::string& area : layout.areas)
     drawing += fmt::format("<path d=\"{}\" fill=\"#f1f4f7\"/>\n", area);
-  drawing += draw_cables(graph, layout, picture) + draw_ticks(layout) + draw_routers(graph, faults, layout);
+  drawing += cables + draw_ticks(layout) + draw_routers(graph, faults, layout);
   for (const Caption& caption : layout.captions)
     drawing += svg_text(caption.at, caption.text, kCaptionSize, kFaintInk, caption.anchor);
-  return svg_page(picture.title, picture.about, layout.low, layout.high, drawing,
+  return drawing;
+}
+
+std::string draw(const Graph& graph, const Faults& faults, const Layout& layout, const Picture& picture) {
+  return svg_page(picture.title, picture.about, layout.low, layout.high,
+                  draw_around(graph, faults, layout, draw_cables(graph, layout, picture)),
                   full_legend(graph, layout, picture));
 }
 

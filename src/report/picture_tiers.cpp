@@ -23,10 +23,11 @@ constexpr double kBoxWidth = 560, kBoxHeight = 84, kGap = 84;
 
 /// Cables of one type between two tiers, or within one.
 struct Bundle {
-  std::uint64_t cables = 0, dead = 0;
+  std::vector<CableId> cables;
+  std::uint64_t dead = 0;
   Length shortest{INT64_MAX}, longest{0};
   std::string text(const std::string& type) const {
-    std::string out = cable_count(cables, type), length = length_range(shortest, longest);
+    std::string out = cable_count(cables.size(), type), length = length_range(shortest, longest);
     if (!length.empty()) out += fmt::format(" \u00b7 {} each", length);
     if (dead > 0) out += fmt::format(" \u00b7 {} out of order", with_commas(dead));
     return out;
@@ -72,7 +73,7 @@ Bundles bundles_of(const Graph& graph, const Faults& faults, const Rows& rows) {
     auto [a, b] = cable_routers(graph, c);
     auto [lower, upper] = std::minmax(rows[graph.router_tier(a)], rows[graph.router_tier(b)]);
     Bundle& bundle = out[{lower, upper}][graph.cable_type_index(c)];
-    ++bundle.cables;
+    bundle.cables.push_back(c);
     bundle.dead += !faults.usable(graph, graph.cable_ends(c).a);
     bundle.shortest = std::min(bundle.shortest, graph.cable_length(c));
     bundle.longest = std::max(bundle.longest, graph.cable_length(c));
@@ -129,7 +130,7 @@ std::string detour(double from, double to, bool right, double reach, std::string
 
 }  // namespace
 
-std::string draw_tiers(const Graph& graph, const Faults& faults, const Picture& picture) {
+Drawing tiers_drawing(const Graph& graph, const Faults& faults, const Picture& picture) {
   Rows rows = rows_of(graph);
   auto parts = topology::count_parts(graph);
   Point low{0, row_top(static_cast<int>(rows.size()) - 1)}, high{kBoxWidth, kGap + kBoxHeight};
@@ -143,8 +144,13 @@ std::string draw_tiers(const Graph& graph, const Faults& faults, const Picture& 
     auto [lower, upper] = ends;
     int nth = 0;
     for (const auto& [type, bundle] : types) {
-      std::string_view colour = colour_of(kCableColours, type);
+      std::string colour(colour_of(kCableColours, type));
       std::string text = bundle.text(graph.cable_types()[type].name);
+      if (picture.bundle_look) {
+        BundleLook look = picture.bundle_look(bundle.cables);
+        colour = look.colour;
+        text += " \u00b7 " + look.note;
+      }
       double shift = 22.0 * nth - 11.0 * static_cast<double>(types.size() - 1);
       if (upper == lower + 1) {
         double slot = kBoxWidth / static_cast<double>(types.size());
@@ -183,7 +189,12 @@ std::string draw_tiers(const Graph& graph, const Faults& faults, const Picture& 
     }
   }
   drawing += box(kGap, kTickColour, "endpoints", with_commas(graph.endpoints()), graph.endpoints(), false);
-  return svg_page(picture.title, picture.about, low, high, drawing, picture.legend);
+  return {low, high, std::move(drawing)};
+}
+
+std::string draw_tiers(const Graph& graph, const Faults& faults, const Picture& picture) {
+  Drawing tiers = tiers_drawing(graph, faults, picture);
+  return svg_page(picture.title, picture.about, tiers.low, tiers.high, tiers.body, picture.legend);
 }
 
 }  // namespace weft::report

@@ -1,0 +1,48 @@
+// Link heat maps: the layout of a machine, its cables in the colour of what they carry.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "measure/traffic_result.hpp"
+#include "report/layout.hpp"
+
+namespace weft::report {
+
+/// From light to dark without a turn, so that the order is seen with every kind of colour vision and in grey
+/// print; one step for each tenth.
+inline constexpr std::string_view kHeat[] = {"#c3ced8", "#f0d88f", "#f8c75c", "#fbad45", "#fb8f3d",
+                                             "#f56b33", "#e2412a", "#c0182a", "#930b2e", "#5c0a2b"};
+std::string_view heat_colour(double utilisation);
+
+/// The heat map of a report at one load, with buttons for the others. HTML.
+class HeatMap {
+ public:
+  /// `shown`: the point whose colours are drawn; the others are for the buttons.
+  HeatMap(const measure::TrafficResult& result, const machine::Machine& machine,
+          const measure::TrafficPoint& shown);
+
+  std::string html() const;
+
+ private:
+  /// What a cable carries each way: from its end a, from its end b.
+  struct Use {
+    double there = 0, back = 0;
+    double busier() const { return there > back ? there : back; }
+  };
+  std::vector<Use> use_at(const measure::TrafficPoint& point) const;
+  std::string buttons(const std::vector<topology::CableId>& order) const;
+  std::string cables(const Layout& layout, const std::vector<topology::CableId>& order) const;
+  std::string tiers() const;
+  std::string beside() const;
+
+  const machine::Machine& machine_;
+  const topology::Graph& graph_;
+  const measure::TrafficPoint& shown_;
+  std::vector<const measure::TrafficPoint*> points_;  // with a button each
+  bool as_tiers_;
+};
+
+}  // namespace weft::report

@@ -1,0 +1,179 @@
+// The paragraph at the head of a report. It claims no more than the figures show: where no link is full, it
+// says so and names the place where packets stand instead.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/text.hpp"
+#include "report/traffic_findings.hpp"
+
+namespace weft::report {
+
+using measure::TrafficPoint;
+using measure::TrafficResult;
+using topology::Graph;
+
+namespace {
+
+/// Kinds this near the busiest fill up together with it.
+constexpr double kAlike = 0.95;
+/// Below this a link has room to spare, and something else holds the traffic up.
+constexpr double kBusy = 0.75;
+/// Of Jain's index; below it, some sources get a good deal less than others.
+constexpr double kFair = 0.9;
+
+std::string listed(const std::vector<std::string>& words) {
+  if (words.size() < 2) return words.empty() ? "" : words.front();
+  std::vector<std::string> head(words.begin(), words.end() - 1);
+  return join(head, ", ") + " and " + words.back();
+}
+
+/// The kinds whose busiest links are about as busy as the busiest of all; families whole where both ways are.
+std::string busiest_kinds(const std::vector<LinkKindUse>& kinds) {
+  double busiest = 0;
+  std::map<std::string, std::pair<unsigned, std::string>> hot;  // by family: ways alike, and the last of them
+  std::map<std::string, unsigned> ways;
+  for (const LinkKindUse& use : kinds) busiest = std::max(busiest, use.busiest);
+  for (const LinkKindUse& use : kinds) {
+    ++ways[use.kind.family];
+    if (use.busiest < kAlike * busiest) continue;
+    auto& [count, text] = hot[use.kind.family];
+    ++count;
+    text = use.kind.text();
+  }
+  if (hot.size() > 1 && hot.size() == ways.size()) return "of all kinds alike";
+  std::vector<std::string> words;
+  for (const auto& [family, one] : hot) words.push_back(one.first == ways[family] ? family : one.second);
+  return listed(words);
+}
+
+std::string link_text(const Graph& graph, topology::PortId port) {
+  topology::PortId to = graph.peer(port);
+  return fmt::format("{} \u2192 {}", graph.router_name(graph.port_router(port)),
+                     graph.router_name(graph.port_router(to)));
+}
+
+/// The fullest kind of buffer between routers. That buffers fill where sources put packets in says only that
+/// the network takes no more.
+const measure::WaitingPlace* fullest_buffer(const TrafficPoint& point) {
+  const measure::WaitingPlace* out = nullptr;
+  for (const auto& place : point.waiting)
+    if (place.place.starts_with("input buffers") && (!out || place.fullest_share > out->fullest_share))
+      out = &place;
+  return out;
+}
+
+std::string cause(const TrafficPoint& point, const Graph& graph) {
+  auto hottest = hottest_links(point, 1);
+  if (hottest.empty()) return " There are no links between routers: the limit is the router itself.";
+  auto kinds = use_by_kind(graph, point);
+  double busiest = hottest.front()->utilisation;
+  std::string busiest_link = link_text(graph, hottest.front()->port);
+  std::uint64_t full = 0, links = 0;
+  for (const LinkKindUse& use : kinds) full += use.full, links += use.links;
+  if (busiest >= kFull)
+    return fmt::format(
+        " What fills up first are the links {}: {} of all {} are at least {} full, the busiest ({}) {}, and "
+        "the "
+        "queues of the sources grow.",
+        busiest_kinds(kinds), with_commas(full), count_of(links, "link"), percent(kFull), busiest_link,
+        percent(busiest));
+  if (busiest >= kBusy)
+    return fmt::format(
+        " The busiest are the links {}, up to {} full ({}): nearly all that routers get onto a cable, and "
+        "the "
+        "queues of the sources grow.",
+        busiest_kinds(kinds), percent(busiest), busiest_link);
+  std::string out =
+      fmt::format(" No link between routers is full: the busiest ({}) carries {} of what it could.",
+                  busiest_link, percent(busiest));
+  if (const auto* buffer = fullest_buffer(point); buffer && buffer->fullest_share >= 0.4)
+    return out +
+           fmt::format(
+               " Packets hold each other up in the {} instead, {} full on average at the worst port: more "
+               "buffers or channels may help, faster cables would not.",
+               buffer->place, percent(buffer->fullest_share));
+  if (point.accepted >= kFull)
+    return out + " The endpoints send nearly all they can: the limit is their own links.";
+  return out +
+         " What holds the traffic up is not the cables: buffers too small for the time credits take to come "
+         "back, packets in each other\u2019s way within routers, or endpoints that receive no more.";
+}
+
+std::string latency_words(const Findings& f, const Units& units) {
+  if (!f.last_taken) return "";
+  auto both = [&](double cycles) {
+    return fmt::format("{} cycles ({})", units.cycles(cycles), units.time(cycles));
+  };
+  if (f.last_taken == f.lowest)
+    return fmt::format(" Packets take {} on average at load {}, 99% of them at most {}.",
+                       both(f.lowest->packet.mean), units.load(f.lowest->offered),
+                       units.cycles(f.lowest->packet.p99));
+  return fmt::format(
+      " Mean latency goes from {} at load {} to {} at {}, where 99% of packets take at most {}.",
+      both(f.lowest->packet.mean), units.load(f.lowest->offered), both(f.last_taken->packet.mean),
+      units.load(f.last_taken->offered), both(f.last_taken->packet.p99));
+}
+
+std::string batch_words(const TrafficResult& result, const Graph& graph, const Units& units) {
+  const TrafficPoint& last = result.points.back();
+  auto cycles = static_cast<double>(last.completion_cycles);
+  std::string out =
+      fmt::format("{} from each of {} arrive within {} cycles ({}).", count_of(result.batch, "packet"),
+                  count_of(result.senders, "endpoint"), units.cycles(cycles), units.time(cycles));
+  if (auto hottest = hottest_links(last, 1); !hottest.empty())
+    out +=
+        fmt::format(" The busiest link ({}) is {} full on average over that time; the busiest are those {}.",
+                    link_text(graph, hottest.front()->port), percent(hottest.front()->utilisation),
+                    busiest_kinds(use_by_kind(graph, last)));
+  return out;
+}
+
+}  // namespace
+
+std::string summary_in_words(const TrafficResult& result, const machine::Machine& machine) {
+  if (result.points.empty()) return "No load was measured to its end.";
+  Findings f = find(result);
+  Units units = units_of(result);
+  const Graph& graph = *machine.graph;
+  std::string per = result.senders < result.endpoints ? "flits per sending endpoint and cycle"
+                                                      : "flits per endpoint and cycle";
+  if (f.stalled)
+    return fmt::format(
+        "At load {} the network comes to a standstill: packets wait for each other in a circle, and nothing "
+        "moves "
+        "any more. The circle is listed below, hop by hop.",
+        units.load(f.stalled->offered));
+  if (result.batch) return batch_words(result, graph, units);
+  std::string out;
+  if (!f.too_much) {
+    out = fmt::format("The network takes every load it was offered, up to {} {} ({}), and does not saturate.",
+                      units.load(f.focus->offered), per, units.rate(f.focus->offered));
+    if (auto hottest = hottest_links(*f.focus, 1); !hottest.empty())
+      out += fmt::format(" The busiest are the links {}, up to {} full at the highest load.",
+                         busiest_kinds(use_by_kind(graph, *f.focus)), percent(hottest.front()->utilisation));
+  } else {
+    out = f.last_taken
+              ? fmt::format(
+                    "Accepted traffic follows the offered load up to {} {} ({}); of {} the network "
+                    "takes only {}.",
+                    units.load(f.last_taken->offered), per, units.rate(f.last_taken->offered),
+                    units.load(f.too_much->offered), units.load(f.too_much->accepted))
+              : fmt::format("The lowest load is already too much: of {} {} ({}) the network takes only {}.",
+                            units.load(f.too_much->offered), per, units.rate(f.too_much->offered),
+                            units.load(f.too_much->accepted));
+    out += cause(*f.too_much, graph);
+    const TrafficPoint& last = result.points.back();
+    if (last.accepted < 0.95 * f.best->accepted)
+      out += fmt::format(" Past saturation it takes less, not more: {} of {}.", units.load(last.accepted),
+                         units.load(last.offered));
+    if (f.too_much->fairness < kFair)
+      out += fmt::format(" It is shared unequally: at load {} the worst source gets {} through, the best {}.",
+                         units.load(f.too_much->offered), units.load(f.too_much->least_source),
+                         units.load(f.too_much->most_source));
+  }
+  return out + latency_words(f, units);
+}
+
+}  // namespace weft::report
