@@ -16,6 +16,7 @@
 #include "measure/sweep.hpp"
 #include "report/traffic_csv.hpp"
 #include "report/traffic_json.hpp"
+#include "report/traffic_report.hpp"
 
 namespace weft::app {
 
@@ -122,6 +123,7 @@ void write_results(const TrafficResult& result, const machine::Machine& machine,
   write_file(folder + "/points.csv", report::points_csv(result));
   write_file(folder + "/links.csv", report::links_csv(result, machine));
   write_file(folder + "/histogram.csv", report::histogram_csv(result));
+  report::write_traffic_report(result, machine, folder + "/report.html");
 }
 
 /// The command as it could be typed again.
@@ -168,7 +170,7 @@ int traffic(Options options) {
   std::string json = report::traffic_json(result, machine).dump(1) + "\n";
   write_results(result, machine, folder, json);
   fmt::print("{}", options.json ? json : traffic_table(result, machine));
-  if (!options.json) fmt::print("results in {}: result.json, points.csv, links.csv, histogram.csv\n", folder);
+  if (!options.json) fmt::print("results in {}: report.html, result.json and tables (CSV)\n", folder);
   if (result.interrupted)
     fmt::print(stderr, "interrupted: {} of {} kept\n", result.points.size(),
                count_of(how.loads.size(), "point"));
