@@ -1,0 +1,54 @@
+#include "app/bench.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "run_program.hpp"
+
+namespace weft::app {
+namespace {
+
+using nlohmann::ordered_json;
+using ::testing::HasSubstr;
+
+TEST(Bench, PeakMemoryIsThatOfTheCase) {
+  constexpr std::size_t kBytes = 200'000'000;
+  ordered_json large = measure_in_own_process([] {
+    std::vector<char> memory(kBytes, 1);
+    return ordered_json{{"sum", memory[1] + memory[kBytes - 1]}};
+  });
+  ordered_json small = measure_in_own_process([] { return ordered_json{{"answer", 42}}; });
+  EXPECT_EQ(large["sum"], 2);
+  EXPECT_EQ(small["answer"], 42);
+  EXPECT_GE(large["peak_bytes"], kBytes);
+  EXPECT_LT(small["peak_bytes"], kBytes) << "the case before does not count";
+}
+
+TEST(Bench, ACaseThatFailsIsReported) {
+  auto thrown = measure_in_own_process([]() -> ordered_json { throw std::runtime_error("no luck"); });
+  EXPECT_EQ(thrown["error"], "no luck");
+  auto killed = measure_in_own_process([]() -> ordered_json { _exit(9); });
+  EXPECT_EQ(killed["error"], "ended early");
+}
+
+TEST(Bench, TopologyStaysWithinItsLimits) {
+  auto r = test::run_program({"bench", "topology", "--json"});
+  EXPECT_EQ(r.err, "");
+  auto out = ordered_json::parse(r.out);
+  EXPECT_EQ(out["bench"], "topology");
+  ASSERT_EQ(out["cases"].size(), 2u);
+  for (const auto& one : out["cases"]) {
+    EXPECT_FALSE(one.contains("error")) << one.dump(2);
+    EXPECT_EQ(one["endpoints"], 1'000'000);
+    EXPECT_LE(one["peak_bytes"], one["limit_bytes"]);
+  }
+}
+
+TEST(Bench, UnknownNamesAreTheUsersMistake) {
+  auto r = test::run_program({"bench", "topolgy"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("there is no bench 'topolgy' (did you mean 'topology'?)"));
+}
+
+}  // namespace
+}  // namespace weft::app
