@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -160,7 +161,7 @@ Distances measure_distances(const Graph& graph, const Faults& faults, const Dist
   constexpr double kPasses = 4;
   double visits = kPasses * static_cast<double>(links.to.size()) * all / Searches::kAtOnce;
   bool sampled = visits > options.affordable_visits && all > options.sampled_sources;
-  std::uint64_t reachable = 0, endpoints = 0, from_endpoints = 0;
+  std::uint64_t endpoints = 0, from_endpoints = 0;
   for (RouterId r : sources) endpoints += graph.endpoint_count(r);
   if (sampled) keep_sample(sources, options.sampled_sources);
   for (RouterId r : sources) from_endpoints += graph.endpoint_count(r);
@@ -183,8 +184,7 @@ Distances measure_distances(const Graph& graph, const Faults& faults, const Dist
     add_all(out.pairs, part.pairs);
     add_all(out.router_pairs, part.router_pairs);
   }
-  reachable = sum(out.pairs);
-  out.unreachable = from_endpoints * (endpoints - 1) - reachable;
+  out.unreachable = from_endpoints * (endpoints - 1) - sum(out.pairs);
   return out;
 }
 
