@@ -27,7 +27,7 @@ h3 { margin: 0 0 6px; font-size: 14px; }
 section { margin-top: 40px; }
 .about, .lead, figcaption, .small { color: var(--faint); }
 .about { margin: 0; }
-.lead { margin: 0 0 14px; max-width: 74ch; }
+.lead { margin: 0 0 14px; max-width: 92ch; }
 .small, figcaption { font-size: 13px; }
 .summary { margin: 24px 0; font-size: 18px; line-height: 1.55; max-width: 80ch; }
 .notice { margin: 20px 0 0; padding: 12px 16px; border-left: 4px solid #b4551d; background: #fdf3ea; }

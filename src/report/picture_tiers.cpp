@@ -20,6 +20,7 @@ using topology::TierId;
 namespace {
 
 constexpr double kBoxWidth = 560, kBoxHeight = 84, kGap = 84;
+constexpr double kJointText = 62;  // from the middle of a joint to its text
 
 /// Cables of one type between two tiers, or within one.
 struct Bundle {
@@ -103,8 +104,17 @@ std::string box(double top, std::string_view colour, const std::string& name, co
   return out;
 }
 
+/// A text beside its bundle, and a note below it where there is one.
+std::string words(Point at, const std::string& text, const std::string& note, Anchor anchor) {
+  double y = at.y + (note.empty() ? 4.5 : -4);
+  std::string out = svg_text({at.x, y}, text, 13, kInk, anchor);
+  if (!note.empty()) out += svg_text({at.x, y + 18}, note, 13, kInk, anchor, true);
+  return out;
+}
+
 /// Lines between two boxes that stand above each other, and what they are.
-std::string joint(double from, double to, std::string_view colour, double centre, const std::string& text) {
+std::string joint(double from, double to, std::string_view colour, double centre, const std::string& text,
+                  const std::string& note = "") {
   std::string out = fmt::format(
       "<path fill=\"none\" stroke=\"{}\" stroke-width=\"1.4\" stroke-opacity=\"0.85\" d=\"", colour);
   constexpr int kLines = 7;
@@ -112,20 +122,20 @@ std::string joint(double from, double to, std::string_view colour, double centre
     for (int j = 0; j < kLines; j += 3)
       out += fmt::format("M{:.0f} {:.0f}L{:.0f} {:.0f}", centre + 13.0 * (i - 3), from,
                          centre + 13.0 * (j - 3), to);
-  return out + "\"/>\n" + svg_text({centre + 62, (from + to) / 2 + 4.5}, text, 13, kInk);
+  return out + "\"/>\n" + words({centre + kJointText, (from + to) / 2}, text, note, Anchor::Start);
 }
 
 /// A line along one side of the boxes, where two are not neighbours.
 std::string detour(double from, double to, bool right, double reach, std::string_view colour,
-                   const std::string& text) {
+                   const std::string& text, const std::string& note = "") {
   double x = right ? kBoxWidth : 0, out_x = right ? x + reach : x - reach;
   std::string path = fmt::format(
       "<path fill=\"none\" stroke=\"{}\" stroke-width=\"3\" d=\"M{} {:.0f}C{} {:.0f} {} {:.0f} {} "
       "{:.0f}\"/>\n",
       colour, x, from, out_x, from, out_x, to, x, to);
   double edge = (x + 3 * out_x) / 4;
-  return path + svg_text({right ? edge + 10 : edge - 10, (from + to) / 2 + 4.5}, text, 13, kInk,
-                         right ? Anchor::Start : Anchor::End);
+  return path + words({right ? edge + 10 : edge - 10, (from + to) / 2}, text, note,
+                      right ? Anchor::Start : Anchor::End);
 }
 
 }  // namespace
@@ -145,22 +155,23 @@ Drawing tiers_drawing(const Graph& graph, const Faults& faults, const Picture& p
     int nth = 0;
     for (const auto& [type, bundle] : types) {
       std::string colour(colour_of(kCableColours, type));
-      std::string text = bundle.text(graph.cable_types()[type].name);
+      std::string text = bundle.text(graph.cable_types()[type].name), note;
       if (picture.bundle_look) {
         BundleLook look = picture.bundle_look(bundle.cables);
         colour = look.colour;
-        text += " \u00b7 " + look.note;
+        note = look.note;
       }
       double shift = 22.0 * nth - 11.0 * static_cast<double>(types.size() - 1);
       if (upper == lower + 1) {
         double slot = kBoxWidth / static_cast<double>(types.size());
         double centre = types.size() == 1 ? kBoxWidth * 0.32 : slot * nth + 56;
-        drawing += joint(row_top(upper) + kBoxHeight, row_top(lower), colour, centre, text);
+        drawing += joint(row_top(upper) + kBoxHeight, row_top(lower), colour, centre, text, note);
+        high.x = std::max(high.x, centre + kJointText + text_width(text, 13));
       } else {
         double from = row_top(lower) + (upper == lower ? 64 : 30) + shift,
                to = row_top(upper) + (upper == lower ? 20 : 54) - shift;
         double reach = upper == lower ? 60 : 40.0 + 30 * (upper - lower);
-        drawing += detour(from, to, true, reach, colour, text);
+        drawing += detour(from, to, true, reach, colour, text, note);
         beside(true, reach, text);
       }
       ++nth;

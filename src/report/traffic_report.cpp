@@ -151,7 +151,7 @@ class Report {
   std::string heat_map() const {
     return html_section(
         "heat", "Where the traffic flows",
-        fmt::format("Every cable in the colour of its busier direction; shown first is load {}{}.",
+        fmt::format("What the cables carry, in the busier direction of each; shown first is load {}{}.",
                     units_.load(found_.focus->offered),
                     found_.too_much ? ", the lowest that is too much" : ""),
         HeatMap(result_, machine_, *found_.focus).html());

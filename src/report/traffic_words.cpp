@@ -32,19 +32,21 @@ std::string listed(const std::vector<std::string>& words) {
 /// The kinds whose busiest links are about as busy as the busiest of all; families whole where both ways are.
 std::string busiest_kinds(const std::vector<LinkKindUse>& kinds) {
   double busiest = 0;
-  std::map<std::string, std::pair<unsigned, std::string>> hot;  // by family: ways alike, and the last of them
-  std::map<std::string, unsigned> ways;
   for (const LinkKindUse& use : kinds) busiest = std::max(busiest, use.busiest);
+  auto hot = [&](const LinkKindUse& use) { return use.busiest >= kAlike * busiest; };
+  std::map<std::string, bool> whole;  // by family
   for (const LinkKindUse& use : kinds) {
-    ++ways[use.kind.family];
-    if (use.busiest < kAlike * busiest) continue;
-    auto& [count, text] = hot[use.kind.family];
-    ++count;
-    text = use.kind.text();
+    auto [family, is_new] = whole.try_emplace(use.kind.family, true);
+    family->second = family->second && hot(use);
   }
-  if (hot.size() > 1 && hot.size() == ways.size()) return "of all kinds alike";
+  if (whole.size() > 1 && std::all_of(kinds.begin(), kinds.end(), hot)) return "of all kinds alike";
   std::vector<std::string> words;
-  for (const auto& [family, one] : hot) words.push_back(one.first == ways[family] ? family : one.second);
+  for (const LinkKindUse& use : kinds) {
+    if (!hot(use)) continue;
+    std::string word = use.kind.family;
+    if (!whole[use.kind.family] && !use.kind.way.empty()) word += fmt::format(" ({})", use.kind.way);
+    if (words.empty() || words.back() != word) words.push_back(std::move(word));
+  }
   return listed(words);
 }
 
@@ -75,15 +77,14 @@ std::string cause(const TrafficPoint& point, const Graph& graph) {
   if (busiest >= kFull)
     return fmt::format(
         " What fills up first are the links {}: {} of all {} are at least {} full, the busiest ({}) {}, and "
-        "the "
-        "queues of the sources grow.",
+        "the queues of the sources grow.",
         busiest_kinds(kinds), with_commas(full), count_of(links, "link"), percent(kFull), busiest_link,
         percent(busiest));
   if (busiest >= kBusy)
     return fmt::format(
-        " The busiest are the links {}, up to {} full ({}): nearly all that routers get onto a cable, and "
+        " The busiest are the links {}, up to {} full ({}): close to all they can carry, and the queues of "
         "the "
-        "queues of the sources grow.",
+        "sources grow.",
         busiest_kinds(kinds), percent(busiest), busiest_link);
   std::string out =
       fmt::format(" No link between routers is full: the busiest ({}) carries {} of what it could.",
@@ -142,8 +143,7 @@ std::string summary_in_words(const TrafficResult& result, const machine::Machine
   if (f.stalled)
     return fmt::format(
         "At load {} the network comes to a standstill: packets wait for each other in a circle, and nothing "
-        "moves "
-        "any more. The circle is listed below, hop by hop.",
+        "moves any more. The circle is listed below, hop by hop.",
         units.load(f.stalled->offered));
   if (result.batch) return batch_words(result, graph, units);
   std::string out;
