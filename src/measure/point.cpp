@@ -72,20 +72,9 @@ class PointRun {
 
   void advance(Cycle cycles) {
     if (cancelled_()) throw Cancelled{};
-    Cycle before = engine_.now();
-    std::uint64_t moved = movements();
-    engine_.run(traffic_, observers_, before + cycles);
-    // The engine's own patience starts again with every call, and windows are shorter than it.
-    network::flit::Counters c = engine_.counters();
-    bool still = movements() == moved && c.flits_injected > c.flits_delivered;
-    still_for_ = still ? still_for_ + cycles : 0;
-    point_.stalled = engine_.stalled() || still_for_ > kPatience;
+    engine_.run(traffic_, observers_, engine_.now() + cycles);
+    point_.stalled = engine_.stalled();
     overfull_ = engine_.packets_in_network() > most_packets_;
-  }
-
-  std::uint64_t movements() const {
-    network::flit::Counters c = engine_.counters();
-    return c.flit_hops + c.flits_injected + c.flits_delivered;
   }
 
   Arrivals arrivals() const {
@@ -253,7 +242,6 @@ class PointRun {
                                          hop.created, hop.reason));
   }
 
-  static constexpr Cycle kPatience = 100'000;
 
   const Experiment& experiment_;
   const topology::Graph& graph_;
@@ -268,7 +256,6 @@ class PointRun {
   unsigned doublings_ = 0;
   std::uint64_t most_packets_ = 0;  // queues this long are past saturation, and memory has an end
   bool overfull_ = false;
-  Cycle still_for_ = 0;  // nothing has moved, with flits in the network
   // When the measured time began:
   Cycle measured_from_ = 0;
   Arrivals at_start_;

@@ -132,10 +132,6 @@ void Engine::run_kernel(Traffic& traffic, const std::vector<Observer*>& observer
 template <int W, class Route>
 void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
                          Cycle patience) {
-  struct Progress {
-    std::uint64_t moved = 0;
-    Cycle since = 0;
-  } last{~std::uint64_t{0}, now_};
   // Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can happen.
   auto move_on = [&]() noexcept {
     ++now_;
@@ -145,9 +141,10 @@ void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector
       moved += c.flit_hops + c.flits_injected + c.flits_delivered;
       in_network += worker->in_network;
     }
-    if (moved != last.moved || in_network == 0) {
-      last = {moved, now_};
-    } else if (now_ - last.since > patience) {
+    if (moved != moved_ || in_network == 0) {
+      moved_ = moved;
+      moved_at_ = now_;
+    } else if (now_ - moved_at_ > patience) {
       stalled_ = true;
     }
     for (std::uint32_t i = 0; i < links_.slots; ++i)

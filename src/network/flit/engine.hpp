@@ -142,6 +142,8 @@ class Engine {
   std::mutex packets_guard_;
   std::vector<std::unique_ptr<Worker>> workers_;
   Cycle now_ = 0;
+  std::uint64_t moved_ = 0;  // flits moved when last something moved,
+  Cycle moved_at_ = 0;       // and when that was
   bool stalled_ = false;
   bool started_ = false;
 };
