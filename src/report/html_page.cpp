@@ -57,7 +57,6 @@ section { margin-top: 40px; }
 .map.wide aside .at:not([hidden]) { display: grid; grid-template-columns: repeat(auto-fit, minmax(400px, 1fr)); gap: 24px 36px; }
 .map figure svg { max-width: 100%; height: auto; }
 .map aside table { font-size: 13px; }
-.map aside td:first-child { white-space: nowrap; }
 .map aside th, .map aside td { padding-right: 10px; }
 .map aside .at > div { margin-bottom: 22px; }
 .map figcaption { text-align: left; margin-top: 8px; }

@@ -58,7 +58,7 @@ Chart::Chart(double width, double height, std::string about, Range x, AxisText x
       x_text_(std::move(x_text)),
       y_text_(std::move(y_text)) {}
 
-double Chart::left() const { return 68; }
+double Chart::left() const { return 74; }
 double Chart::top() const { return x_text_.second_factor > 0 ? 46 : 14; }
 double Chart::plot_width() const { return width_ - left() - (y_text_.second_factor > 0 ? 68 : 18); }
 double Chart::plot_height() const { return height_ - top() - 48; }
@@ -122,7 +122,7 @@ std::string Chart::axes() const {
     out += svg_text({left() - 8, y + 4}, number_text(tick), kFont, kInk, Anchor::End);
   }
   out += svg_text({left() + plot_width() / 2, height_ - 6}, x_text_.label, kFont, kFaintInk, Anchor::Middle);
-  out += turned_text({14, top() + plot_height() / 2}, y_text_.label);
+  out += turned_text({12, top() + plot_height() / 2}, y_text_.label);
   if (x_text_.second_factor > 0) {
     Range second = in_second_unit(x_, x_text_.second_factor);
     for (double tick : round_ticks(second, x_text_.ticks)) {

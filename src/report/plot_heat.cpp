@@ -75,7 +75,7 @@ std::string distribution(const TrafficPoint& point) {
 std::string scale_strip() {
   std::string out =
       "<svg class=\"chart\" viewBox=\"0 0 420 34\" role=\"img\" aria-label=\"colours by utilisation\">\n";
-  constexpr double kLeft = 68, kWidth = 334;
+  constexpr double kLeft = 74, kWidth = 328;
   for (std::size_t i = 0; i < kSteps; ++i)
     out += fmt::format("<rect x=\"{:.1f}\" y=\"2\" width=\"{:.1f}\" height=\"12\" fill=\"{}\"/>\n",
                        kLeft + kWidth * static_cast<double>(i) / kSteps, kWidth / kSteps + 0.2, kHeat[i]);

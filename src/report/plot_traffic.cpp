@@ -32,6 +32,13 @@ AxisText load_axis(const TrafficResult& result) {
           units_of(result).gigabytes(1)};
 }
 
+/// Cycles, and time in the unit that keeps its numbers short.
+AxisText latency_axis(const Units& units, double highest, unsigned ticks) {
+  bool micro = highest * units.cycle_ns >= 20'000;
+  return {"latency, cycles", ticks, micro ? "latency, \u00b5s" : "latency, ns",
+          units.cycle_ns / (micro ? 1000 : 1)};
+}
+
 /// The half of the gap before the first load that is too much: saturation lies somewhere in it.
 void shade_saturated(Chart& chart, const TrafficResult& result) {
   Findings f = find(result);
@@ -95,7 +102,7 @@ double shortest(const Latency& latency) {
 std::string latency_chart(const TrafficResult& result) {
   Units units = units_of(result);
   Chart chart(kWidth, kHeight, "latency over offered load", load_range(result), load_axis(result),
-              range_to(highest_latency(result), 6), {"latency, cycles", 6, "latency, ns", units.cycle_ns});
+              range_to(highest_latency(result), 6), latency_axis(units, highest_latency(result), 6));
   shade_saturated(chart, result);
   std::vector<Point> mean, tail, network;
   bool beyond = false;
@@ -160,7 +167,7 @@ std::string histogram_chart(const TrafficResult& result, const TrafficPoint& poi
   };
   double most = 0;
   for (std::size_t i = 0; i < now.size(); ++i) most = std::max({most, height(now, i), height(before, i)});
-  Chart chart(1004, 300, "packets by latency", range, {"latency, cycles", 9, "latency, ns", units.cycle_ns},
+  Chart chart(1004, 300, "packets by latency", range, latency_axis(units, range.high, 9),
               range_to(most * 1.22, 5), {"packets per bar, %", 5});
   std::vector<Point> outline{{edges.front(), 0}};
   for (std::size_t i = 0; i < now.size(); ++i) {

@@ -86,9 +86,9 @@ std::string cause(const TrafficPoint& point, const Graph& graph) {
         "the "
         "sources grow.",
         busiest_kinds(kinds), percent(busiest), busiest_link);
-  std::string out =
-      fmt::format(" No link between routers is full: the busiest ({}) carries {} of what it could.",
-                  busiest_link, percent(busiest));
+  std::string out = fmt::format(
+      " No link between routers is full: the busiest are those {}, which carry up to {} of what they could.",
+      busiest_kinds(kinds), percent(busiest));
   if (const auto* buffer = fullest_buffer(point); buffer && buffer->fullest_share >= 0.4)
     return out +
            fmt::format(
