@@ -53,7 +53,8 @@ double pointer_chase_ns() {
   constexpr std::uint32_t count = 1u << 24;
   std::vector<std::uint32_t> next(count);
   std::iota(next.begin(), next.end(), 0u);
-  for (std::uint32_t i = count - 1; i > 0; --i) std::swap(next[i], next[random_below(1, 0, i, i)]);  // one big circle
+  for (std::uint32_t i = count - 1; i > 0; --i)
+    std::swap(next[i], next[random_below(1, 0, i, i)]);  // one big circle
   std::uint32_t at = 0;
   constexpr int steps = 1'000'000;
   double start = cpu_seconds();
@@ -69,10 +70,12 @@ class Ignore : public network::Observer {
 
 ordered_json measure(const Case& one) {
   // The reference router of docs/validation.md: four stages, four channels of eight flits, wormhole, iSLIP.
-  std::string text = "[topology]\nkind = \"torus\"\ndims = " + one.dims +
-                     "\n[routing]\nkind = \"dimension-order\"\ndateline = \"balanced\"\n[router]\nchannels = 4\n"
-                     "buffer_flits = 8\nswitching = \"wormhole\"\nlatency = \"4ns\"\nclock = \"1GHz\"\n"
-                     "[cable.default]\nlanes = 1\nlane_rate = \"128Gbps\"\ncoding = \"none\"\ndelay = \"2ns\"\nlength = \"0m\"\n";
+  std::string text =
+      "[topology]\nkind = \"torus\"\ndims = " + one.dims +
+      "\n[routing]\nkind = \"dimension-order\"\ndateline = \"balanced\"\n[router]\nchannels = 4\n"
+      "buffer_flits = 8\nswitching = \"wormhole\"\nlatency = \"4ns\"\nclock = \"1GHz\"\n"
+      "[cable.default]\nlanes = 1\nlane_rate = \"128Gbps\"\ncoding = \"none\"\ndelay = \"2ns\"\nlength = "
+      "\"0m\"\n";
   machine::Machine m = machine::build(machine::describe_text(text, "bench", {}));
   auto settings = network::flit::settings_for(m, one.packet_flits, one.packet_flits);
   network::flit::Engine engine(*m.graph, *m.routing, settings);
@@ -114,12 +117,15 @@ void run(const std::function<void(app::BenchCase)>& done) {
     if (within) within = figures["bytes_per_router"] <= kMostBytesPerRouter;
     done({one.name, std::move(figures), within});
   }
-  ordered_json machine = app::measure_in_own_process([] { return ordered_json{{"pointer_chase_ns", pointer_chase_ns()}}; });
+  ordered_json machine = app::measure_in_own_process([] {
+    return ordered_json{{"pointer_chase_ns", pointer_chase_ns()}};
+  });
   done({"this machine", std::move(machine), true});
 }
 
-WEFT_REGISTER(app::Bench, {"flit", "processor time of the flit engine for a flit to cross a cable, and its memory", run,
-                           "ns_per_flit_hop"});
+WEFT_REGISTER(app::Bench,
+              {"flit", "processor time of the flit engine for a flit to cross a cable, and its memory", run,
+               "ns_per_flit_hop"});
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Every description in tests/broken is a user's mistake: the command must say what is wrong and exit with code 2.
-// What it must say stands in the file itself, as `# expect: words`.
+// Every description in tests/broken is a user's mistake: the command must say what is wrong and exit with
+// code 2. What it must say stands in the file itself, as `# expect: words`.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -38,14 +38,16 @@ TEST_P(Broken, IsExplained) {
   ProgramResult result = run_program({"show", GetParam().string()});
   EXPECT_EQ(result.code, 2) << result.err;
   EXPECT_EQ(result.out, "");
-  for (const std::string& words : expected) EXPECT_NE(result.err.find(words), std::string::npos) << words << "\n--- said:\n" << result.err;
+  for (const std::string& words : expected)
+    EXPECT_NE(result.err.find(words), std::string::npos) << words << "\n--- said:\n" << result.err;
 }
 
-INSTANTIATE_TEST_SUITE_P(Descriptions, Broken, testing::ValuesIn(broken_descriptions()), [](const auto& each) {
-  std::string name = each.param.stem().string();
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(Descriptions, Broken, testing::ValuesIn(broken_descriptions()),
+                         [](const auto& each) {
+                           std::string name = each.param.stem().string();
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(BrokenDescriptions, ThereAreAtLeastThirty) { EXPECT_GE(broken_descriptions().size(), 30u); }
 

@@ -24,8 +24,9 @@ using topology::PortId;
 using topology::RouterId;
 
 /// Builds the pair, or nothing where the routing says why it cannot run there.
-std::optional<machine::Machine> try_machine(const std::string& topology, const Settings& size, const std::string& routing,
-                                            const Settings& variant, const Settings& more = {}) {
+std::optional<machine::Machine> try_machine(const std::string& topology, const Settings& size,
+                                            const std::string& routing, const Settings& variant,
+                                            const Settings& more = {}) {
   try {
     return make_machine(topology, size, routing, variant, 64, more);
   } catch (const UserError& error) {
@@ -86,7 +87,8 @@ TEST(Contract, EveryRoutingThatClaimsItIsProvedDeadlockFreeOnEveryTopology) {
     EXPECT_GE(proved[routing], 3) << routing << " was proved on too few machines";
 }
 
-/// Everything packets can do, found the slow way: every endpoint as destination, every state by its full name.
+/// Everything packets can do, found the slow way: every endpoint as destination, every state by its full
+/// name.
 struct Reference {
   using Channel = std::pair<PortId, unsigned>;  // receiving port, class
   std::set<std::pair<Channel, Channel>> dependencies;
@@ -106,7 +108,8 @@ struct Reference {
     }
   }
 
-  static std::vector<Channel> ways(const Routing& routing, EndpointId to, RouterId at, std::optional<Channel> in) {
+  static std::vector<Channel> ways(const Routing& routing, EndpointId to, RouterId at,
+                                   std::optional<Channel> in) {
     const Graph& g = routing.graph();
     if (at == g.endpoint_router(to)) return {};
     routing::Hop hop;
@@ -123,7 +126,8 @@ struct Reference {
     return channels;
   }
 
-  void walk(const Routing& routing, EndpointId to, RouterId at, std::optional<Channel> in, std::set<Channel>& seen) {
+  void walk(const Routing& routing, EndpointId to, RouterId at, std::optional<Channel> in,
+            std::set<Channel>& seen) {
     for (const Channel& next : ways(routing, to, at, in)) {
       if (in) dependencies.emplace(*in, next);
       if (!seen.insert(next).second) continue;
@@ -131,8 +135,10 @@ struct Reference {
     }
   }
 
-  // What a packet holding `held` may come to ask for among escape channels, over any adaptive channels in between.
-  void follow_adaptive(const Routing& routing, EndpointId to, Channel held, Channel at, std::set<Channel>& passed) {
+  // What a packet holding `held` may come to ask for among escape channels, over any adaptive channels in
+  // between.
+  void follow_adaptive(const Routing& routing, EndpointId to, Channel held, Channel at,
+                       std::set<Channel>& passed) {
     for (const Channel& next : ways(routing, to, routing.graph().port_router(at.first), at)) {
       if (routing.is_escape(static_cast<routing::ChannelClass>(next.second)))
         escape_dependencies.emplace(held, next);
@@ -150,7 +156,8 @@ TEST(Contract, TheProofSeesExactlyTheDependenciesAnExhaustiveSearchSees) {
     options.channels = m->description.router.channels;
     Verdict v = routing::verify(*m->routing, options);
     Reference reference(*m->routing);
-    std::size_t expected = v.escape_proof ? reference.escape_dependencies.size() : reference.dependencies.size();
+    std::size_t expected =
+        v.escape_proof ? reference.escape_dependencies.size() : reference.dependencies.size();
     EXPECT_EQ(v.dependencies, expected) << name_of(topology, size, routing, variant);
   });
 }
@@ -191,9 +198,13 @@ std::optional<std::string> expendable_cable(const Graph& g, std::uint64_t seed) 
 }
 
 TEST(Contract, FaultAwareRoutingsAreProvedWithADeadCable) {
-  const std::vector<std::pair<std::string, Settings>> fault_aware{
-      {"up-down", {}}, {"up-down", {"paths=all"}}, {"shortest-path", {}}, {"fault-avoiding", {"base=up-down"}},
-      {"fault-avoiding", {}}, {"fault-avoiding", {"base=fat-tree"}}, {"fault-avoiding", {"base=dragonfly"}}};
+  const std::vector<std::pair<std::string, Settings>> fault_aware{{"up-down", {}},
+                                                                  {"up-down", {"paths=all"}},
+                                                                  {"shortest-path", {}},
+                                                                  {"fault-avoiding", {"base=up-down"}},
+                                                                  {"fault-avoiding", {}},
+                                                                  {"fault-avoiding", {"base=fat-tree"}},
+                                                                  {"fault-avoiding", {"base=dragonfly"}}};
   int proved = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed)
     for (const auto& [topology, kind] : topology::Topologies::all())

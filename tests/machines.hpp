@@ -24,13 +24,14 @@ inline machine::Machine make_machine(const std::string& topology, const Settings
 }
 
 /// One line that names a machine in a failure.
-inline std::string name_of(const std::string& topology, const Settings& topology_settings, const std::string& routing,
-                           const Settings& routing_settings) {
-  return topology + " {" + join(topology_settings, ", ") + "} with " + routing + " {" + join(routing_settings, ", ") + "}";
+inline std::string name_of(const std::string& topology, const Settings& topology_settings,
+                           const std::string& routing, const Settings& routing_settings) {
+  return topology + " {" + join(topology_settings, ", ") + "} with " + routing + " {" +
+         join(routing_settings, ", ") + "}";
 }
 
-/// Calls `use(topology, its settings, routing, its settings)` for every registered pair that fits together, over
-/// all example sizes and variants.
+/// Calls `use(topology, its settings, routing, its settings)` for every registered pair that fits together,
+/// over all example sizes and variants.
 template <class Use>
 void for_every_machine(Use use) {
   for (const auto& [topology, kind] : topology::Topologies::all())

@@ -107,7 +107,7 @@ TEST(Traffic, MistakesAreNamed) {
   EXPECT_THAT(expect_mistake({"--pattern", "transpose", "--set", "topology.dims=[4,3]"}),
               HasSubstr("9 or 16 would fit"));
   EXPECT_THAT(expect_mistake({"--source", "bernouli"}), HasSubstr("did you mean 'bernoulli'?"));
-  EXPECT_THAT(expect_mistake({"--packet", "33"}), HasSubstr("cut-through needs room for a whole packet"));
+  EXPECT_THAT(expect_mistake({"--packet", "65"}), HasSubstr("cut-through needs room for a whole packet"));
   EXPECT_THAT(expect_mistake({"--packet", "1:x"}), HasSubstr("expected flits"));
   EXPECT_THAT(expect_mistake({"--set", "router.channels=1"}), HasSubstr("at least 2 channels"));
   EXPECT_THAT(expect_mistake({"--set", "router.buffer_flits=0"}), HasSubstr("router.buffer_flits"));

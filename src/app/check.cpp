@@ -24,7 +24,9 @@ struct Options {
 };
 
 std::string pair_text(const Graph& graph, const BrokenPair& pair) {
-  std::string why = pair.cut_off ? "cut off: no way is left" : pair.endless ? "may go round for ever" : "comes to a dead end";
+  std::string why = pair.cut_off   ? "cut off: no way is left"
+                    : pair.endless ? "may go round for ever"
+                                   : "comes to a dead end";
   return fmt::format("{} -> e{} on {}: {}", graph.router_name(pair.source), pair.destination,
                      graph.router_name(graph.endpoint_router(pair.destination)), why);
 }
@@ -34,33 +36,41 @@ std::string hop_text(const Graph& graph, const routing::CycleHop& hop) {
   std::string packet = hop.target == topology::kNone ? "a packet that starts its second leg here"
                        : hop.via_leg                 ? fmt::format("a packet by way of {}", hop.target)
                                                      : fmt::format("a packet to e{}", hop.target);
-  return fmt::format("{} -> {}, channel {}  ({} -> {}); {} holds it and waits for", graph.port_name(hop.out_port),
-                     graph.port_name(to), hop.channel, graph.router_name(graph.port_router(hop.out_port)),
+  return fmt::format("{} -> {}, channel {}  ({} -> {}); {} holds it and waits for",
+                     graph.port_name(hop.out_port), graph.port_name(to), hop.channel,
+                     graph.router_name(graph.port_router(hop.out_port)),
                      graph.router_name(graph.port_router(to)), packet);
 }
 
-void print_line(std::string_view name, const std::string& text) { fmt::print("{:<11}{}\n", name, wrap(text, 110, 11)); }
+void print_line(std::string_view name, const std::string& text) {
+  fmt::print("{:<11}{}\n", name, wrap(text, 110, 11));
+}
 
 void print_connection(const Graph& graph, const Verdict& v) {
   if (v.connected()) {
-    print_line("connected", fmt::format("yes: {} (source router, destination), none without a way", count_of(v.pairs, "pair")));
+    print_line("connected", fmt::format("yes: {} (source router, destination), none without a way",
+                                        count_of(v.pairs, "pair")));
     return;
   }
-  print_line("connected", fmt::format("NO: {} of {} (source router, destination)", with_commas(v.broken_pairs), count_of(v.pairs, "pair")));
+  print_line("connected", fmt::format("NO: {} of {} (source router, destination)",
+                                      with_commas(v.broken_pairs), count_of(v.pairs, "pair")));
   for (const BrokenPair& pair : v.broken) fmt::print("             {}\n", pair_text(graph, pair));
-  if (v.broken_pairs > v.broken.size()) fmt::print("             and {} more\n", with_commas(v.broken_pairs - v.broken.size()));
+  if (v.broken_pairs > v.broken.size())
+    fmt::print("             and {} more\n", with_commas(v.broken_pairs - v.broken.size()));
 }
 
 void print_paths(const machine::Machine& m, const Verdict& v) {
   std::uint32_t bound = m.routing->max_hops();
-  std::string claim = bound ? fmt::format("no route crosses more than {}", count_of(bound, "cable")) : "every route is a shortest path";
+  std::string claim = bound ? fmt::format("no route crosses more than {}", count_of(bound, "cable"))
+                            : "every route is a shortest path";
   if (v.detours == 0) {
     print_line("paths", fmt::format("{}; the longest crosses {} ({})", claim, count_of(v.longest, "cable"),
                                     count_of(v.longest + 1, "router")));
   } else {
-    print_line("paths", fmt::format("NOT as claimed ({}): {} can be longer, first {} -> e{}; the longest crosses {}", claim,
-                                    count_of(v.detours, "pair"), m.graph->router_name(v.first_detour.source),
-                                    v.first_detour.destination, count_of(v.longest, "cable")));
+    print_line("paths",
+               fmt::format("NOT as claimed ({}): {} can be longer, first {} -> e{}; the longest crosses {}",
+                           claim, count_of(v.detours, "pair"), m.graph->router_name(v.first_detour.source),
+                           v.first_detour.destination, count_of(v.longest, "cable")));
   }
 }
 
@@ -71,41 +81,49 @@ void print_tables(const Verdict& v, const routing::Routing& routing) {
   }
   std::vector<std::string> parts;
   for (const auto& t : v.tables)
-    parts.push_back(t.limit == 0      ? fmt::format("{} {}", t.name, count_of(t.used, "item"))
-                    : t.used > t.limit ? fmt::format("{} {} DO NOT FIT in {}", t.name, count_of(t.used, "item"), t.limit)
-                                       : fmt::format("{} {} of {}", t.name, t.used, count_of(t.limit, "item")));
+    parts.push_back(t.limit == 0 ? fmt::format("{} {}", t.name, count_of(t.used, "item"))
+                    : t.used > t.limit
+                        ? fmt::format("{} {} DO NOT FIT in {}", t.name, count_of(t.used, "item"), t.limit)
+                        : fmt::format("{} {} of {}", t.name, t.used, count_of(t.limit, "item")));
   print_line("tables", join(parts, ", "));
 }
 
 void print_deadlock(const Graph& graph, const Verdict& v) {
   std::string what = v.escape_proof ? "escape channels" : "channels";
   if (v.without_escape > 0)
-    print_line("deadlock", fmt::format("POSSIBLE: {} without an escape channel", count_of(v.without_escape, "state")));
+    print_line("deadlock",
+               fmt::format("POSSIBLE: {} without an escape channel", count_of(v.without_escape, "state")));
   if (v.cycle.empty()) {
-    print_line("deadlock", fmt::format("none: {} {}, {}, no circle{}", with_commas(v.channels), what,
-                                       count_of(v.dependencies, "dependency", "dependencies"),
-                                       v.escape_proof ? " (Duato's condition, packets that leave an escape channel and "
-                                                        "come back included)"
-                                                      : ""));
+    print_line("deadlock",
+               fmt::format("none: {} {}, {}, no circle{}", with_commas(v.channels), what,
+                           count_of(v.dependencies, "dependency", "dependencies"),
+                           v.escape_proof ? " (Duato's condition, packets that leave an escape channel and "
+                                            "come back included)"
+                                          : ""));
     return;
   }
-  print_line("deadlock", fmt::format("POSSIBLE: {} wait for each other in a circle", count_of(v.cycle.size(), what.substr(0, what.size() - 1))));
-  for (std::size_t i = 0; i < v.cycle.size(); ++i) fmt::print("  {:>3}. {}\n", i + 1, hop_text(graph, v.cycle[i]));
+  print_line("deadlock", fmt::format("POSSIBLE: {} wait for each other in a circle",
+                                     count_of(v.cycle.size(), what.substr(0, what.size() - 1))));
+  for (std::size_t i = 0; i < v.cycle.size(); ++i)
+    fmt::print("  {:>3}. {}\n", i + 1, hop_text(graph, v.cycle[i]));
   fmt::print("       the first again\n");
 }
 
 void print_proof(const Verdict& v, double seconds) {
-  std::string how = v.exact() ? fmt::format("exact: all {} visited; endpoints of a router that are routed alike are "
-                                            "visited once, which loses nothing",
-                                            count_of(v.destinations, "target"))
-                              : fmt::format("NO PROOF: {} of {} sampled", with_commas(v.visited), count_of(v.destinations, "target"));
+  std::string how = v.exact() ? fmt::format(
+                                    "exact: all {} visited; endpoints of a router that are routed alike are "
+                                    "visited once, which loses nothing",
+                                    count_of(v.destinations, "target"))
+                              : fmt::format("NO PROOF: {} of {} sampled", with_commas(v.visited),
+                                            count_of(v.destinations, "target"));
   print_line("proof", fmt::format("{}; {} in {:.2f} s", how, count_of(v.states, "state"), seconds));
 }
 
 void print_report(const machine::Machine& m, const Verdict& v, double seconds) {
   const auto& d = m.description;
-  fmt::print("{}: {} on {}, routing {} in {} over {}\n", d.identity.name, count_of(m.graph->endpoints(), "endpoint"),
-             count_of(m.graph->routers(), "router"), d.routing->name, count_of(m.routing->classes(), "class", "classes"),
+  fmt::print("{}: {} on {}, routing {} in {} over {}\n", d.identity.name,
+             count_of(m.graph->endpoints(), "endpoint"), count_of(m.graph->routers(), "router"),
+             d.routing->name, count_of(m.routing->classes(), "class", "classes"),
              count_of(d.router.channels, "channel"));
   if (m.faults->any())
     print_line("faults", fmt::format("{} and {} dead", count_of(d.faults.dead_cables.size(), "cable"),
@@ -114,8 +132,10 @@ void print_report(const machine::Machine& m, const Verdict& v, double seconds) {
   print_paths(m, v);
   print_tables(v, *m.routing);
   if (d.router.channels < m.routing->classes())
-    print_line("channels", fmt::format("TOO FEW: the routing asks for {}, the router has {}; classes share channels below",
-                                       m.routing->classes(), d.router.channels));
+    print_line(
+        "channels",
+        fmt::format("TOO FEW: the routing asks for {}, the router has {}; classes share channels below",
+                    m.routing->classes(), d.router.channels));
   print_deadlock(*m.graph, v);
   print_proof(v, seconds);
   if (v.holds() && v.exact())
@@ -138,7 +158,8 @@ nlohmann::ordered_json report_json(const machine::Machine& m, const Verdict& v, 
   out["longest_path_cables"] = v.longest;
   out["paths_as_claimed"] = v.detours == 0;
   out["tables"] = nlohmann::ordered_json::array();
-  for (const auto& t : v.tables) out["tables"].push_back({{"name", t.name}, {"used", t.used}, {"limit", t.limit}});
+  for (const auto& t : v.tables)
+    out["tables"].push_back({{"name", t.name}, {"used", t.used}, {"limit", t.limit}});
   out["deadlock_free"] = v.deadlock_free();
   out["escape_proof"] = v.escape_proof;
   out["channels"] = v.channels;
@@ -160,7 +181,9 @@ int check(const Options& options) {
   how.sample = options.sample;
   how.threads = options.threads;
   auto start = std::chrono::steady_clock::now();
-  auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   bool on_terminal = isatty(STDERR_FILENO);
   double shown = 0;
   if (on_terminal)
@@ -168,7 +191,8 @@ int check(const Options& options) {
       double now = elapsed();
       if (now < 1 || now - shown < 0.2) return;
       shown = now;
-      fmt::print(stderr, "\rproving {:3.0f}%, about {:.0f} s left  ", 100.0 * static_cast<double>(done) / static_cast<double>(of),
+      fmt::print(stderr, "\rproving {:3.0f}%, about {:.0f} s left  ",
+                 100.0 * static_cast<double>(done) / static_cast<double>(of),
                  now * static_cast<double>(of - done) / static_cast<double>(done));
     };
   Verdict v = routing::verify(*m.routing, how);
@@ -189,7 +213,9 @@ std::function<int()> declare_check(CLI::App& app) {
   return [options] { return check(*options); };
 }
 
-WEFT_REGISTER(Verb, {"check", "prove a machine's routing: every pair connected, paths as claimed, no deadlock", 4, declare_check});
+WEFT_REGISTER(Verb,
+              {"check", "prove a machine's routing: every pair connected, paths as claimed, no deadlock", 4,
+               declare_check});
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The `weft` command: verbs register themselves, the command line and `weft help` come from the same declarations.
+// The `weft` command: verbs register themselves, the command line and `weft help` come from the same
+// declarations.
 #pragma once
 
 namespace weft::app {

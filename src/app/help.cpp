@@ -39,7 +39,8 @@ struct KindSection {
 template <class Kind>
 KindSection kind_section(std::string name, std::string about) {
   KindSection out{std::move(name), std::move(about), {}};
-  for (const auto& [kind_name, kind] : config::Registry<Kind>::all()) out.kinds.push_back({kind_name, kind.about, &kind.section});
+  for (const auto& [kind_name, kind] : config::Registry<Kind>::all())
+    out.kinds.push_back({kind_name, kind.about, &kind.section});
   return out;
 }
 
@@ -59,24 +60,30 @@ std::vector<const Verb*> verbs_in_order() {
 
 std::string overview() {
   std::string out = "Weft: an HPC interconnect you can run.\n\nUsage: weft VERB [...]\n\n";
-  for (const Verb* verb : verbs_in_order()) out += fmt::format("  {:<10} {}\n", verb->name, wrap(verb->about, 100, 13));
+  for (const Verb* verb : verbs_in_order())
+    out += fmt::format("  {:<10} {}\n", verb->name, wrap(verb->about, 100, 13));
   out += "  test       build and run every test (through ./weft)\n";
-  out += "\nA machine is described in sections; `weft help SECTION` and `weft help SECTION KIND` say what goes in:\n\n";
+  out +=
+      "\nA machine is described in sections; `weft help SECTION` and `weft help SECTION KIND` say what goes "
+      "in:\n\n";
   for (const KindSection& section : kind_sections()) {
     std::vector<std::string> names;
     for (const auto& kind : section.kinds) names.push_back(kind.name);
     out += fmt::format("  {:<10} {}: {}\n", section.name, section.about, wrap(join(names, ", "), 100, 13));
   }
   for (const auto& fixed : machine::fixed_sections())
-    out += fmt::format("  {:<10} {}\n", fixed.name.substr(0, fixed.name.find('.')), wrap(fixed.about, 100, 13));
-  out += "  sources    Where each value comes from: \"section.key\" = \"paper and section, or assumed: why\"\n";
+    out +=
+        fmt::format("  {:<10} {}\n", fixed.name.substr(0, fixed.name.find('.')), wrap(fixed.about, 100, 13));
+  out +=
+      "  sources    Where each value comes from: \"section.key\" = \"paper and section, or assumed: why\"\n";
   out += "\nTry: weft show torus --picture torus.svg\n";
   return out;
 }
 
 std::string kind_overview(const KindSection& section) {
   std::string out = fmt::format("[{}] {}. Its kind is one of:\n\n", section.name, section.about);
-  for (const auto& kind : section.kinds) out += fmt::format("  {:<20} {}\n", kind.name, wrap(kind.about, 100, 23));
+  for (const auto& kind : section.kinds)
+    out += fmt::format("  {:<20} {}\n", kind.name, wrap(kind.about, 100, 23));
   return out + fmt::format("\n`weft help {} KIND` lists a kind's parameters.\n", section.name);
 }
 
@@ -121,7 +128,8 @@ std::string help_text(const std::vector<std::string>& words) {
   for (const auto& fixed : machine::fixed_sections()) {
     std::string name = fixed.name.substr(0, fixed.name.find('.'));
     known.push_back(name);
-    if (name == words[0]) return fmt::format("[{}] {}\n\n{}", fixed.name, fixed.about, field_lines(*fixed.section));
+    if (name == words[0])
+      return fmt::format("[{}] {}\n\n{}", fixed.name, fixed.about, field_lines(*fixed.section));
   }
   throw UserError(fmt::format("there is no help on '{}'{}; `weft help` lists what there is", words[0],
                               did_you_mean(words[0], known)));
@@ -129,21 +137,29 @@ std::string help_text(const std::vector<std::string>& words) {
 
 std::string reference_page() {
   std::string out =
-      "# Reference\n\nEvery section and key of a machine description, and every verb. Written by `weft help --reference`\n"
+      "# Reference\n\nEvery section and key of a machine description, and every verb. Written by `weft help "
+      "--reference`\n"
       "from the declarations that also check descriptions; a test keeps this page and them the same.\n\n"
-      "Values carry their units: times `\"98.6ns\"`, lengths `\"20m\"`, rates `\"14Gbps\"`, sizes `\"1MiB\"`. A description may\n"
-      "start from another with `base = \"name\"`, and any value can be overridden with `--set section.key=value`.\n"
-      "Where a layer changes a section's `kind`, values below it that the new kind does not know are dropped.\n\n";
+      "Values carry their units: times `\"98.6ns\"`, lengths `\"20m\"`, rates `\"14Gbps\"`, sizes "
+      "`\"1MiB\"`. A description may\n"
+      "start from another with `base = \"name\"`, and any value can be overridden with `--set "
+      "section.key=value`.\n"
+      "Where a layer changes a section's `kind`, values below it that the new kind does not know are "
+      "dropped.\n\n";
   for (const KindSection& section : kind_sections()) {
     out += fmt::format("## [{}]\n\n{}.\n\n", section.name, section.about);
     for (const auto& kind : section.kinds)
-      out += fmt::format("### {} `{}`\n\n{}.\n\n{}", section.name, kind.name, kind.about, field_table(*kind.section));
+      out += fmt::format("### {} `{}`\n\n{}.\n\n{}", section.name, kind.name, kind.about,
+                         field_table(*kind.section));
   }
   for (const auto& fixed : machine::fixed_sections())
     out += fmt::format("## [{}]\n\n{}.\n\n{}", fixed.name, fixed.about, field_table(*fixed.section));
-  out += "## [sources]\n\nWhere each value comes from: `\"section.key\" = \"a paper's file and section, or assumed: why\"`.\n\n"
-         "## Verbs\n\n";
-  for (const Verb* verb : verbs_in_order()) out += fmt::format("### weft {}\n\n```\n{}```\n\n", verb->name, verb_help(*verb));
+  out +=
+      "## [sources]\n\nWhere each value comes from: `\"section.key\" = \"a paper's file and section, or "
+      "assumed: why\"`.\n\n"
+      "## Verbs\n\n";
+  for (const Verb* verb : verbs_in_order())
+    out += fmt::format("### weft {}\n\n```\n{}```\n\n", verb->name, verb_help(*verb));
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
 }
@@ -156,7 +172,8 @@ std::function<int()> declare_help(CLI::App& app) {
     bool reference = false;
   };
   auto options = std::make_shared<Options>();
-  app.add_option("words", options->words, "A verb, a section, or a section and one of its kinds")->option_text("WORD...");
+  app.add_option("words", options->words, "A verb, a section, or a section and one of its kinds")
+      ->option_text("WORD...");
   app.add_flag("--reference", options->reference, "Print the reference page (Markdown)");
   return [options] {
     fmt::print("{}", options->reference ? reference_page() : help_text(options->words));

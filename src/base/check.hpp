@@ -18,8 +18,8 @@ class Defect : public std::logic_error {
 
 }  // namespace weft
 
-#define WEFT_CHECK(condition, ...)                                          \
-  do {                                                                      \
-    if (!(condition)) [[unlikely]]                                          \
+#define WEFT_CHECK(condition, ...)                                            \
+  do {                                                                        \
+    if (!(condition)) [[unlikely]]                                            \
       ::weft::fail_check(#condition, ::std::string{__VA_OPT__(__VA_ARGS__)}); \
   } while (false)

@@ -11,7 +11,8 @@ namespace weft {
 
 unsigned default_threads() { return std::max(1u, std::thread::hardware_concurrency()); }
 
-void parallel_for(std::uint64_t count, unsigned threads, const std::function<void(unsigned, std::uint64_t)>& work) {
+void parallel_for(std::uint64_t count, unsigned threads,
+                  const std::function<void(unsigned, std::uint64_t)>& work) {
   threads = static_cast<unsigned>(std::clamp<std::uint64_t>(count, 1, std::max(1u, threads)));
   std::atomic<std::uint64_t> next{0};
   std::exception_ptr failure;

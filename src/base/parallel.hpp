@@ -10,6 +10,7 @@ namespace weft {
 unsigned default_threads();
 
 /// Calls work(thread, index) for every index in [0, count); exceptions are passed on to the caller.
-void parallel_for(std::uint64_t count, unsigned threads, const std::function<void(unsigned, std::uint64_t)>& work);
+void parallel_for(std::uint64_t count, unsigned threads,
+                  const std::function<void(unsigned, std::uint64_t)>& work);
 
 }  // namespace weft

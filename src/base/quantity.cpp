@@ -11,7 +11,9 @@ namespace weft {
 template <>
 const QuantityKind& quantity_kind<Time>() {
   static const QuantityKind kind{
-      "a time", "98.6ns", {{"ps", 1}, {"ns", 1000}, {"us", 1000'000}, {"ms", 1000'000'000}, {"s", 1000'000'000'000}}};
+      "a time",
+      "98.6ns",
+      {{"ps", 1}, {"ns", 1000}, {"us", 1000'000}, {"ms", 1000'000'000}, {"s", 1000'000'000'000}}};
   return kind;
 }
 
@@ -24,21 +26,25 @@ const QuantityKind& quantity_kind<Length>() {
 template <>
 const QuantityKind& quantity_kind<DataRate>() {
   static const QuantityKind kind{
-      "a data rate", "14Gbps", {{"bps", 1}, {"kbps", 1000}, {"Mbps", 1000'000}, {"Gbps", 1000'000'000}, {"Tbps", 1000'000'000'000}}};
+      "a data rate",
+      "14Gbps",
+      {{"bps", 1}, {"kbps", 1000}, {"Mbps", 1000'000}, {"Gbps", 1000'000'000}, {"Tbps", 1000'000'000'000}}};
   return kind;
 }
 
 template <>
 const QuantityKind& quantity_kind<DataSize>() {
-  static const QuantityKind kind{"a size", "1MiB", {{"B", 1},
-                                                    {"kB", 1000},
-                                                    {"KiB", 1024},
-                                                    {"MB", 1000'000},
-                                                    {"MiB", 1 << 20},
-                                                    {"GB", 1000'000'000},
-                                                    {"GiB", 1 << 30},
-                                                    {"TB", 1000'000'000'000},
-                                                    {"TiB", 1LL << 40}}};
+  static const QuantityKind kind{"a size",
+                                 "1MiB",
+                                 {{"B", 1},
+                                  {"kB", 1000},
+                                  {"KiB", 1024},
+                                  {"MB", 1000'000},
+                                  {"MiB", 1 << 20},
+                                  {"GB", 1000'000'000},
+                                  {"GiB", 1 << 30},
+                                  {"TB", 1000'000'000'000},
+                                  {"TiB", 1LL << 40}}};
   return kind;
 }
 
@@ -83,7 +89,8 @@ std::optional<Decimal> parse_decimal(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::int64_t> parse_quantity(const QuantityKind& kind, std::string_view text, std::string& error) {
+std::optional<std::int64_t> parse_quantity(const QuantityKind& kind, std::string_view text,
+                                           std::string& error) {
   std::string_view rest = trim(text);
   bool negative = rest.starts_with('-');
   if (negative) rest.remove_prefix(1);
@@ -98,10 +105,12 @@ std::optional<std::int64_t> parse_quantity(const QuantityKind& kind, std::string
   }
   if (name.empty() && number->mantissa == 0) return 0;
   if (name.empty()) {
-    error = fmt::format("expected {} with its unit ({}), such as \"{}\"", kind.noun, unit_names(kind), kind.example);
+    error = fmt::format("expected {} with its unit ({}), such as \"{}\"", kind.noun, unit_names(kind),
+                        kind.example);
     return std::nullopt;
   }
-  auto unit = std::find_if(kind.units.begin(), kind.units.end(), [&](const Unit& u) { return u.name == name; });
+  auto unit =
+      std::find_if(kind.units.begin(), kind.units.end(), [&](const Unit& u) { return u.name == name; });
   if (unit == kind.units.end()) {
     std::vector<std::string> names;
     for (const Unit& u : kind.units) names.emplace_back(u.name);
@@ -133,7 +142,8 @@ std::string format_quantity(const QuantityKind& kind, std::int64_t value) {
   for (const Unit& unit : kind.units) {
     if (std::abs(value) < unit.factor && &unit != &kind.units.front()) break;
     __int128 whole = value / unit.factor, rest = std::abs(value % unit.factor);
-    std::string text = fmt::format("{}{}", value < 0 && whole == 0 ? "-" : "", static_cast<std::int64_t>(whole));
+    std::string text =
+        fmt::format("{}{}", value < 0 && whole == 0 ? "-" : "", static_cast<std::int64_t>(whole));
     if (rest != 0) {
       std::string fraction;
       while (rest != 0 && fraction.size() < 18) {

@@ -52,7 +52,8 @@ const QuantityKind& quantity_kind<Frequency>();
 
 /// The value in base units, or nothing with a reason in `error`. A bare "0" needs no unit.
 /// Values finer than the base unit are refused rather than rounded.
-std::optional<std::int64_t> parse_quantity(const QuantityKind& kind, std::string_view text, std::string& error);
+std::optional<std::int64_t> parse_quantity(const QuantityKind& kind, std::string_view text,
+                                           std::string& error);
 
 /// The shortest exact text: 98600 ps prints as "98.6ns".
 std::string format_quantity(const QuantityKind& kind, std::int64_t value);

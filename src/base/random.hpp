@@ -18,7 +18,8 @@ inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t who, std::uin
 }
 
 /// Uniform in [0, bound) by multiplication (bias below bound / 2^32).
-inline std::uint32_t random_below(std::uint64_t seed, std::uint64_t who, std::uint64_t step, std::uint32_t bound) {
+inline std::uint32_t random_below(std::uint64_t seed, std::uint64_t who, std::uint64_t step,
+                                  std::uint32_t bound) {
   auto bits = static_cast<std::uint32_t>(random_bits(seed, who, step) >> 32);
   return static_cast<std::uint32_t>((std::uint64_t{bits} * bound) >> 32);
 }

@@ -1,16 +1,17 @@
 #include "config/node.hpp"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
-#include <toml++/toml.h>
 
 #include "base/text.hpp"
 
 namespace weft::config {
 
 const Node* Table::find(std::string_view key) const {
-  auto at = std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });
+  auto at =
+      std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });
   return at == entries.end() ? nullptr : &at->second;
 }
 
@@ -106,7 +107,8 @@ Node parse_toml(std::string_view text, const std::string& source, Diagnostics& p
     return convert(toml::parse(text), source);
   } catch (const toml::parse_error& error) {
     auto where = error.source().begin;
-    problems.add({source, where.line, where.column}, "", fmt::format("not valid TOML: {}", error.description()));
+    problems.add({source, where.line, where.column}, "",
+                 fmt::format("not valid TOML: {}", error.description()));
     return empty_table(source);
   }
 }
@@ -115,8 +117,9 @@ Node parse_override(std::string_view argument, Diagnostics& problems) {
   std::string source = fmt::format("--set {}", argument);
   std::size_t equals = argument.find('=');
   std::string_view key = trim(argument.substr(0, equals));
-  bool plain_key = !key.empty() && key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                         "0123456789_-.") == std::string_view::npos;
+  bool plain_key = !key.empty() && key.find_first_not_of(
+                                       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                       "0123456789_-.") == std::string_view::npos;
   if (equals == std::string_view::npos || !plain_key || key.find('.') == std::string_view::npos) {
     problems.add({source}, "", "expected section.key=value, such as --set 'topology.dims=[8,8,8]'");
     return empty_table(source);

@@ -47,5 +47,6 @@ class Registry {
 // Registers at start-up; the name carries the line so that one file may register several.
 #define WEFT_REGISTER_JOIN(a, b) a##b
 #define WEFT_REGISTER_NAME(line) WEFT_REGISTER_JOIN(weft_registered_, line)
-#define WEFT_REGISTER(KindType, ...) \
-  [[maybe_unused]] static const bool WEFT_REGISTER_NAME(__LINE__) = ::weft::config::Registry<KindType>::add(__VA_ARGS__)
+#define WEFT_REGISTER(KindType, ...)                                \
+  [[maybe_unused]] static const bool WEFT_REGISTER_NAME(__LINE__) = \
+      ::weft::config::Registry<KindType>::add(__VA_ARGS__)

@@ -27,8 +27,8 @@ std::optional<CableName> Codec<CableName>::parse(const Node& node, Reader& reade
   const std::vector<std::string>& known = reader.names["cable"];
   const std::string* name = node.string();
   if (name && std::find(known.begin(), known.end(), *name) != known.end()) return CableName{*name};
-  error = fmt::format("expected one of the cable types of this machine ({}), got {}{}", join(known, ", "), node.text(),
-                      name ? did_you_mean(*name, known) : "");
+  error = fmt::format("expected one of the cable types of this machine ({}), got {}{}", join(known, ", "),
+                      node.text(), name ? did_you_mean(*name, known) : "");
   return std::nullopt;
 }
 
@@ -51,7 +51,8 @@ std::optional<FilePath> Codec<FilePath>::parse(const Node& node, Reader&, std::s
 }
 
 const Field* Section::find(std::string_view name) const {
-  auto at = std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
+  auto at =
+      std::find_if(fields.begin(), fields.end(), [&](const Field& field) { return field.name == name; });
   return at == fields.end() ? nullptr : &*at;
 }
 
@@ -65,7 +66,8 @@ void Section::read(void* object, const Node* table, const std::string& path, Rea
                    const std::vector<std::string>& ignored) const {
   std::size_t problems_before = reader.problems.size();
   if (table && !table->table()) {
-    reader.problems.add(table->origin, path, fmt::format("expected a section, [{}], got {}", path, table->text()));
+    reader.problems.add(table->origin, path,
+                        fmt::format("expected a section, [{}], got {}", path, table->text()));
     return;
   }
   std::map<std::string, const Node*> given;

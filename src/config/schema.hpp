@@ -73,15 +73,15 @@ struct Codec<bool> {
 };
 
 template <class T>
-  requires(std::is_integral_v<T> && !std::is_same_v<T, bool>)
-struct Codec<T> {
+requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) struct Codec<T> {
   static std::string noun() { return "a whole number"; }
   static std::string print(T v) { return std::to_string(v); }
   static std::optional<T> parse(const Node& node, Reader&, std::string& error) {
     auto v = detail::whole_number(node, error);
     if (!v) return std::nullopt;
     if (!std::in_range<T>(*v)) {
-      error = fmt::format("{} is outside {}..{}", *v, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
+      error = fmt::format("{} is outside {}..{}", *v, std::numeric_limits<T>::min(),
+                          std::numeric_limits<T>::max());
       return std::nullopt;
     }
     return static_cast<T>(*v);
@@ -183,7 +183,8 @@ struct Section {
 
   const Field* find(std::string_view name) const;
   std::vector<std::string> names() const;
-  /// Fills `object` from `table` (null: all defaults), noting every mistake. `ignored` keys are read elsewhere.
+  /// Fills `object` from `table` (null: all defaults), noting every mistake. `ignored` keys are read
+  /// elsewhere.
   void read(void* object, const Node* table, const std::string& path, Reader& reader,
             const std::vector<std::string>& ignored = {}) const;
 };
@@ -198,7 +199,8 @@ class Schema {
 
   template <class V>
   Schema&& field(V T::*member, std::string name, std::string help) && {
-    add<V>(member, std::move(name), std::move(help), Codec<V>::noun(), [](const V&, std::string&) { return true; });
+    add<V>(member, std::move(name), std::move(help), Codec<V>::noun(),
+           [](const V&, std::string&) { return true; });
     return std::move(*this);
   }
 
@@ -212,8 +214,8 @@ class Schema {
 
   /// One of a few words; `V` is an enum whose values are positions in `words`.
   template <class V>
-    requires std::is_enum_v<V>
-  Schema&& choice(V T::*member, std::string name, std::string help, std::vector<std::string> words) && {
+  requires std::is_enum_v<V> Schema &&
+      choice(V T::*member, std::string name, std::string help, std::vector<std::string> words) && {
     Field field{name, std::move(help), "one of " + join(words, ", "), "", false, {}, {}};
     field.print = [member, words](const void* object) {
       return quote(words[static_cast<std::size_t>(static_cast<const T*>(object)->*member)]);
@@ -242,8 +244,9 @@ class Schema {
 
   /// A check over the whole struct, run when every parameter of it was read without a mistake.
   Schema&& check(std::function<void(const T&, const Complain&)> rule) && {
-    section_.checks.push_back(
-        [rule](const void* object, const Complain& complain) { rule(*static_cast<const T*>(object), complain); });
+    section_.checks.push_back([rule](const void* object, const Complain& complain) {
+      rule(*static_cast<const T*>(object), complain);
+    });
     return std::move(*this);
   }
 
@@ -264,7 +267,8 @@ class Schema {
     } else {
       V low = static_cast<V>(range.low), high = static_cast<V>(range.high);
       if (v >= low && v <= high) return true;
-      error = fmt::format("{} is outside {} to {}", Codec<V>::print(v), Codec<V>::print(low), Codec<V>::print(high));
+      error = fmt::format("{} is outside {} to {}", Codec<V>::print(v), Codec<V>::print(low),
+                          Codec<V>::print(high));
       return false;
     }
   }
@@ -281,10 +285,12 @@ class Schema {
   template <class V, class Check>
   void add(V T::*member, std::string name, std::string help, std::string expected, Check bounds) {
     Field field{std::move(name), std::move(help), std::move(expected), "", false, {}, {}};
-    field.print = [member](const void* object) { return Codec<V>::print(static_cast<const T*>(object)->*member); };
+    field.print = [member](const void* object) {
+      return Codec<V>::print(static_cast<const T*>(object)->*member);
+    };
     field.default_text = field.print(defaults());
-    field.read = [member, bounds, text = field.expected](void* object, const Node& node, const std::string& path,
-                                                         Reader& reader) {
+    field.read = [member, bounds, text = field.expected](void* object, const Node& node,
+                                                         const std::string& path, Reader& reader) {
       std::string error;
       auto v = Codec<V>::parse(node, reader, error);
       if (v && bounds(*v, error)) {

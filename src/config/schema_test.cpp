@@ -44,8 +44,9 @@ TEST(Schema, ReportsEveryMistakeWithItsPlace) {
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0], "t.toml:2:1: s.cuont: unknown key (did you mean 'count'?)");
   EXPECT_EQ(lines[1], "t.toml:3:1: s.count: 9 is outside 1 to 8");
-  EXPECT_EQ(lines[2],
-            "t.toml:4:1: s.delay: expected a time with its unit (ps, ns, us, ms, s), such as \"98.6ns\", got 5");
+  EXPECT_EQ(
+      lines[2],
+      "t.toml:4:1: s.delay: expected a time with its unit (ps, ns, us, ms, s), such as \"98.6ns\", got 5");
   EXPECT_EQ(lines[3], "t.toml:5:3: s.dims: 0 is outside 1 to 4");
 }
 

@@ -31,28 +31,34 @@ const config::Section& router_section() {
       config::Schema<RouterParameters>()
           .field(&RouterParameters::channels, "channels", "Virtual channels of each cable and direction",
                  Range<unsigned>{1, 64})
-          .field(&RouterParameters::ports, "ports", "Ports the router chip has; 0: as many as the topology asks for",
-                 Range<unsigned>{0, 4096})
-          .field(&RouterParameters::latency, "latency", "Time a packet's head takes through one router without waiting",
+          .field(&RouterParameters::ports, "ports",
+                 "Ports the router chip has; 0: as many as the topology asks for", Range<unsigned>{0, 4096})
+          .field(&RouterParameters::latency, "latency",
+                 "Time a packet's head takes through one router without waiting",
                  Range<Time>{{0}, {1'000'000'000}})
           .field(&RouterParameters::flit, "flit", "What a link carries in one step of flow control",
                  Range<DataSize>{{1}, {4096}})
-          .field(&RouterParameters::clock, "clock", "Flits a router can pass each second and port; 0: as the fastest cable",
+          .field(&RouterParameters::clock, "clock",
+                 "Flits a router can pass each second and port; 0: as the fastest cable",
                  Range<Frequency>{{0}, {100'000'000'000}})
           .choice(&RouterParameters::switching, "switching",
-                  "'wormhole' sends a flit when there is room for it, 'cut-through' a packet when there is room for all of it",
+                  "'wormhole' sends a flit when there is room for it, 'cut-through' a packet when there is "
+                  "room for all of it",
                   {"wormhole", "cut-through"})
-          .field(&RouterParameters::buffer_flits, "buffer_flits", "Buffer of each channel of an input port, its own",
-                 Range<unsigned>{1, 4096})
+          .field(&RouterParameters::buffer_flits, "buffer_flits",
+                 "Buffer of each channel of an input port, its own", Range<unsigned>{1, 4096})
           .field(&RouterParameters::shared_flits, "shared_flits",
                  "Buffer of an input port that any of its channels may use beyond its own (DAMQ); 0: none",
                  Range<unsigned>{0, 16384})
           .field(&RouterParameters::message_classes, "message_classes",
-                 "Classes of messages (requests, responses, completions) that never wait for each other; each has its own channels",
+                 "Classes of messages (requests, responses, completions) that never wait for each other; "
+                 "each has its own channels",
                  Range<unsigned>{1, 8})
           .choice(&RouterParameters::allocator, "allocator",
-                  "Who gets an output: in turn, in turn with iSLIP's pointers, or the oldest packet", {"round-robin", "islip", "age"})
-          .field(&RouterParameters::iterations, "iterations", "Rounds of the allocator in a cycle", Range<unsigned>{1, 16})
+                  "Who gets an output: in turn, in turn with iSLIP's pointers, or the oldest packet",
+                  {"round-robin", "islip", "age"})
+          .field(&RouterParameters::iterations, "iterations", "Rounds of the allocator in a cycle",
+                 Range<unsigned>{1, 16})
           .section();
   return section;
 }
@@ -60,12 +66,12 @@ const config::Section& router_section() {
 const config::Section& fault_section() {
   static const config::Section section =
       config::Schema<FaultParameters>()
-          .field(&FaultParameters::dead_cables, "dead_cables", "Cables out of order, each by a port at one end: \"r12.p3\"")
+          .field(&FaultParameters::dead_cables, "dead_cables",
+                 "Cables out of order, each by a port at one end: \"r12.p3\"")
           .field(&FaultParameters::dead_routers, "dead_routers", "Routers out of order, by number")
           .section();
   return section;
 }
-
 
 // The kinds a section may be of, whichever registry they are in.
 struct KindChoice {
@@ -100,10 +106,12 @@ void drop_foreign_keys(Table& lower, const Table& upper) {
     if (kinds.empty() || !above || !above->table() || !node.table()) continue;
     std::string now = kind_of(*above->table());
     if (now.empty() || now == kind_of(*node.table())) continue;
-    auto chosen = std::find_if(kinds.begin(), kinds.end(), [&](const KindChoice& c) { return c.name == now; });
+    auto chosen =
+        std::find_if(kinds.begin(), kinds.end(), [&](const KindChoice& c) { return c.name == now; });
     if (chosen == kinds.end()) continue;
-    std::erase_if(node.table()->entries,
-                  [&](const auto& entry) { return entry.first != "kind" && !chosen->section->find(entry.first); });
+    std::erase_if(node.table()->entries, [&](const auto& entry) {
+      return entry.first != "kind" && !chosen->section->find(entry.first);
+    });
   }
 }
 
@@ -119,11 +127,13 @@ class Loader {
   /// The file's tree with everything it builds on beneath it.
   Node load_file(const std::string& path) {
     if (!visited_.insert(std::filesystem::weakly_canonical(path).string()).second)
-      throw UserError({{{path}, "base", "this description builds on itself, through " + join(files, " and ")}});
+      throw UserError(
+          {{{path}, "base", "this description builds on itself, through " + join(files, " and ")}});
     files.push_back(path);
     std::ifstream in(path, std::ios::binary);
     std::error_code ignored;
-    if (!in || std::filesystem::is_directory(path, ignored)) throw UserError(fmt::format("{}: cannot be read", path));
+    if (!in || std::filesystem::is_directory(path, ignored))
+      throw UserError(fmt::format("{}: cannot be read", path));
     std::stringstream text;
     text << in.rdbuf();
     return with_base(config::parse_toml(text.str(), path, problems_), path);
@@ -133,7 +143,8 @@ class Loader {
     const Node* base = tree.table()->find("base");
     if (!base) return tree;
     if (!base->string()) {
-      problems_.add(base->origin, "base", fmt::format("expected a profile's name or a file's path, got {}", base->text()));
+      problems_.add(base->origin, "base",
+                    fmt::format("expected a profile's name or a file's path, got {}", base->text()));
       return tree;
     }
     std::filesystem::path beside = std::filesystem::path(path).parent_path() / *base->string();
@@ -161,17 +172,20 @@ class Loader {
 
 // Reads a section whose keys depend on its `kind`.
 template <class Kind>
-const Kind* read_kind(const Table& root, const std::string& path, Reader& reader, std::shared_ptr<void>& parameters) {
+const Kind* read_kind(const Table& root, const std::string& path, Reader& reader,
+                      std::shared_ptr<void>& parameters) {
   const Node* node = root.find(path);
   auto names = config::Registry<Kind>::names();
   if (!node || !node->table()) {
-    reader.problems.add(node ? node->origin : Origin{}, path,
-                        fmt::format("expected a section [{}] with a kind: one of {}", path, join(names, ", ")));
+    reader.problems.add(
+        node ? node->origin : Origin{}, path,
+        fmt::format("expected a section [{}] with a kind: one of {}", path, join(names, ", ")));
     return nullptr;
   }
   const Node* kind_node = node->table()->find("kind");
   if (!kind_node) {
-    reader.problems.add(node->origin, path + ".kind", fmt::format("is missing; expected one of {}", join(names, ", ")));
+    reader.problems.add(node->origin, path + ".kind",
+                        fmt::format("is missing; expected one of {}", join(names, ", ")));
     return nullptr;
   }
   const Kind* kind = kind_node->string() ? config::Registry<Kind>::find(*kind_node->string()) : nullptr;
@@ -206,8 +220,9 @@ void read_cables(const Table& root, Reader& reader, std::vector<topology::CableT
   for (const auto& [name, node] : all->table()->entries) {
     if (name == "default") continue;
     if (!node.table()) {
-      reader.problems.add(node.origin, "cable." + name,
-                          fmt::format("expected a section, [cable.{}]; the common type is [cable.default]", name));
+      reader.problems.add(
+          node.origin, "cable." + name,
+          fmt::format("expected a section, [cable.{}]; the common type is [cable.default]", name));
       continue;
     }
     read_one(name, &node);
@@ -254,9 +269,11 @@ void check_top_level(const Table& root, Diagnostics& problems) {
   for (const auto& [name, node] : root.entries)
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       std::string hint = did_you_mean(name, known);
-      problems.add(node.origin, name,
-                   node.table() ? "unknown section" + hint
-                                : "unknown key" + (hint.empty() ? "; keys belong in a section such as [topology]" : hint));
+      problems.add(
+          node.origin, name,
+          node.table()
+              ? "unknown section" + hint
+              : "unknown key" + (hint.empty() ? "; keys belong in a section such as [topology]" : hint));
     }
 }
 
@@ -321,7 +338,8 @@ Description describe(const std::string& name_or_path, const std::vector<std::str
   return read(std::move(tree), loader, settings, problems);
 }
 
-Description describe_text(std::string_view text, const std::string& source, const std::vector<std::string>& settings) {
+Description describe_text(std::string_view text, const std::string& source,
+                          const std::vector<std::string>& settings) {
   Diagnostics problems;
   Loader loader(problems);
   loader.files.push_back(source);

@@ -49,9 +49,9 @@ struct Description {
   RouterParameters router;
   FaultParameters faults;
 
-  std::vector<config::Setting> settings;                       // every parameter, as it is in force
-  std::vector<std::pair<std::string, std::string>> sources;    // key -> where its value comes from
-  std::vector<std::string> files;                              // the profile and what it builds on
+  std::vector<config::Setting> settings;                     // every parameter, as it is in force
+  std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from
+  std::vector<std::string> files;                            // the profile and what it builds on
 
   /// Where a key was written, for messages found after reading.
   Origin origin(std::string_view key) const;
@@ -69,7 +69,8 @@ const std::vector<FixedSection>& fixed_sections();
 Description describe(const std::string& name_or_path, const std::vector<std::string>& settings);
 
 /// The same from text, for tests and tools; `source` names it in messages.
-Description describe_text(std::string_view text, const std::string& source, const std::vector<std::string>& settings);
+Description describe_text(std::string_view text, const std::string& source,
+                          const std::vector<std::string>& settings);
 
 struct ProfileInfo {
   std::string name, path, about;

@@ -18,7 +18,8 @@ template <class Work>
 void stage(Machine& machine, std::string name, Work work) {
   auto start = std::chrono::steady_clock::now();
   work();
-  machine.stages.push_back({std::move(name), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+  machine.stages.push_back(
+      {std::move(name), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
 }
 
 [[noreturn]] void refuse(const Description& d, std::string key, std::string message) {
@@ -29,7 +30,8 @@ void check_size(const Description& d) {
   topology::Size size = d.topology->size(d.topology_parameters.get());
   if (size.ports > topology::kMaxPorts || size.routers > topology::kMaxRouters)
     refuse(d, "topology",
-           fmt::format("asks for {:.4g} endpoints on {:.4g} routers with {:.4g} ports; at most {:.4g} routers and {:.4g} "
+           fmt::format("asks for {:.4g} endpoints on {:.4g} routers with {:.4g} ports; at most {:.4g} "
+                       "routers and {:.4g} "
                        "ports can be built",
                        size.endpoints, size.routers, size.ports, topology::kMaxRouters, topology::kMaxPorts));
   if (size.endpoints < 1) refuse(d, "topology", "has no endpoints");
@@ -65,9 +67,11 @@ PortId parse_port(const Description& d, const Graph& graph, const std::string& n
   int used = 0;
   bool shaped = std::sscanf(name.c_str(), "r%u.p%u%n", &router, &port, &used) == 2 &&
                 static_cast<std::size_t>(used) == name.size();
-  if (!shaped) refuse(d, "faults.dead_cables", fmt::format("expected a port such as \"r12.p3\", got \"{}\"", name));
+  if (!shaped)
+    refuse(d, "faults.dead_cables", fmt::format("expected a port such as \"r12.p3\", got \"{}\"", name));
   if (router >= graph.routers())
-    refuse(d, "faults.dead_cables", fmt::format("\"{}\": there are routers r0 to r{}", name, graph.routers() - 1));
+    refuse(d, "faults.dead_cables",
+           fmt::format("\"{}\": there are routers r0 to r{}", name, graph.routers() - 1));
   if (port >= graph.port_count(router))
     refuse(d, "faults.dead_cables",
            fmt::format("\"{}\": router r{} has ports p0 to p{}", name, router, graph.port_count(router) - 1));
@@ -78,7 +82,8 @@ PortId parse_port(const Description& d, const Graph& graph, const std::string& n
 }
 
 void apply_faults(const Description& d, const Graph& graph, topology::Faults& faults) {
-  for (const std::string& name : d.faults.dead_cables) faults.kill_cable(graph.port_cable(parse_port(d, graph, name)));
+  for (const std::string& name : d.faults.dead_cables)
+    faults.kill_cable(graph.port_cable(parse_port(d, graph, name)));
   for (std::uint32_t r : d.faults.dead_routers) {
     if (r >= graph.routers())
       refuse(d, "faults.dead_routers", fmt::format("{}: there are routers 0 to {}", r, graph.routers() - 1));

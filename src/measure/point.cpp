@@ -242,7 +242,6 @@ class PointRun {
                                          hop.created, hop.reason));
   }
 
-
   const Experiment& experiment_;
   const topology::Graph& graph_;
   const std::function<bool()>& cancelled_;

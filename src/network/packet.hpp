@@ -28,8 +28,8 @@ struct Delivery {
   Cycle delivered;     // its last flit reached the destination
 };
 
-/// Makes packets. Called from the thread that owns the source endpoint; what it returns may depend on the endpoint
-/// and on the time, and on nothing another endpoint does.
+/// Makes packets. Called from the thread that owns the source endpoint; what it returns may depend on the
+/// endpoint and on the time, and on nothing another endpoint does.
 class Traffic {
  public:
   virtual ~Traffic() = default;

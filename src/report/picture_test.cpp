@@ -16,8 +16,7 @@ machine::Machine build(const std::string& kind, const std::vector<std::string>& 
   std::vector<std::string> all;
   for (const std::string& setting : settings) all.push_back("topology." + setting);
   return machine::build_graph(machine::describe_text(
-      "[topology]\nkind = \"" + kind + "\"\n[routing]\nkind = \"up-down\"\n" + more, "test.toml",
-      all));
+      "[topology]\nkind = \"" + kind + "\"\n[routing]\nkind = \"up-down\"\n" + more, "test.toml", all));
 }
 
 std::string picture_of(const machine::Machine& m, const std::string& title = "test") {

@@ -34,7 +34,9 @@ LocalDependencies::LocalDependencies(const Routing& routing, const Lanes& lanes)
 }
 
 void LocalDependencies::add(const StateExplorer& explorer, bool via_leg) {
-  auto set = [&](std::vector<Word>& masks, RouterId r, unsigned b) { masks[mask_begin_[r] + b / 64] |= Word{1} << (b % 64); };
+  auto set = [&](std::vector<Word>& masks, RouterId r, unsigned b) {
+    masks[mask_begin_[r] + b / 64] |= Word{1} << (b % 64);
+  };
   bool by_input = routing_.uses_input();
   bool two_legs = routing_.via_count() > 0;
   if (!by_input)
@@ -106,7 +108,8 @@ std::uint64_t LocalDependencies::edges() const {
   return sum;
 }
 
-void LocalDependencies::successors(std::uint64_t vertex, const std::function<void(std::uint64_t)>& call) const {
+void LocalDependencies::successors(std::uint64_t vertex,
+                                   const std::function<void(std::uint64_t)>& call) const {
   unsigned lanes = lanes_.count();
   auto receiving = static_cast<PortId>(vertex / lanes);
   RouterId r = graph_.port_router(receiving);
@@ -127,9 +130,11 @@ bool LocalDependencies::has(std::uint64_t from, std::uint64_t to) const {
 
 double EscapeDependencies::bytes_needed(const Routing& routing) {
   double escape_classes = 0;
-  for (unsigned c = 0; c < routing.classes(); ++c) escape_classes += routing.is_escape(static_cast<ChannelClass>(c));
+  for (unsigned c = 0; c < routing.classes(); ++c)
+    escape_classes += routing.is_escape(static_cast<ChannelClass>(c));
   double vertices = 2.0 * routing.graph().cables() * escape_classes;
-  double states = routing.graph().routers() + (routing.uses_input() ? 1.0 * routing.graph().ports() * routing.classes() : 0);
+  double states = routing.graph().routers() +
+                  (routing.uses_input() ? 1.0 * routing.graph().ports() * routing.classes() : 0);
   return (vertices + states) * vertices / 8;
 }
 
@@ -155,8 +160,8 @@ void EscapeDependencies::add(const StateExplorer& explorer) {
   auto unite = [&](Word* to, const Word* from) {
     for (std::uint64_t w = 0; w < words_; ++w) to[w] |= from[w];
   };
-  // Successors come first: what a state may come to ask for is its own escape channels and, over every adaptive
-  // channel, what the next state may ask for while the packet still holds what it held before.
+  // Successors come first: what a state may come to ask for is its own escape channels and, over every
+  // adaptive channel, what the next state may ask for while the packet still holds what it held before.
   for (std::size_t i = 0; i < settled.size(); ++i) {
     Word* reach = &reach_[i * words_];
     bool escapes = false;
@@ -174,7 +179,8 @@ void EscapeDependencies::add(const StateExplorer& explorer) {
   for (std::uint32_t state : settled)
     for (auto* e = explorer.edges_begin(state); e != explorer.edges_end(state); ++e)
       if (routing_.is_escape(e->channel_class) && e->next != StateExplorer::kArrived)
-        unite(&matrix_[vertex(graph_.peer(e->out_port), e->channel_class) * words_], &reach_[slot_[e->next] * words_]);
+        unite(&matrix_[vertex(graph_.peer(e->out_port), e->channel_class) * words_],
+              &reach_[slot_[e->next] * words_]);
 }
 
 void EscapeDependencies::merge(const EscapeDependencies& other) {
@@ -193,7 +199,8 @@ std::uint64_t EscapeDependencies::edges() const {
   return sum;
 }
 
-void EscapeDependencies::successors(std::uint64_t vertex, const std::function<void(std::uint64_t)>& call) const {
+void EscapeDependencies::successors(std::uint64_t vertex,
+                                    const std::function<void(std::uint64_t)>& call) const {
   for (std::uint64_t w = 0; w < words_; ++w)
     for (Word left = matrix_[vertex * words_ + w]; left; left &= left - 1)
       call(w * 64 + static_cast<unsigned>(std::countr_zero(left)));
@@ -203,7 +210,8 @@ namespace {
 
 using Successors = std::function<void(std::uint64_t, const std::function<void(std::uint64_t)>&)>;
 
-/// Vertices that are left after taking away, again and again, those nobody leads to: some of them lie on circles.
+/// Vertices that are left after taking away, again and again, those nobody leads to: some of them lie on
+/// circles.
 std::vector<std::uint64_t> core(std::uint64_t vertices, const Successors& successors) {
   std::vector<std::uint32_t> before(vertices, 0);
   for (std::uint64_t v = 0; v < vertices; ++v) successors(v, [&](std::uint64_t w) { ++before[w]; });

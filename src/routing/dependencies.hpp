@@ -1,5 +1,5 @@
-// The channel dependency graph, gathered target by target. Used by verify; a header of its own so that each half
-// fits in the head.
+// The channel dependency graph, gathered target by target. Used by verify; a header of its own so that each
+// half fits in the head.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ class Lanes {
   bool complete_;
 };
 
-/// Dependencies of a relation without escape channels. All dependencies of a channel are at the router it leads to,
-/// so they fit in a small bit matrix for each router: rows are channels in, columns channels out.
+/// Dependencies of a relation without escape channels. All dependencies of a channel are at the router it
+/// leads to, so they fit in a small bit matrix for each router: rows are channels in, columns channels out.
 class LocalDependencies {
  public:
   LocalDependencies(const Routing& routing, const Lanes& lanes);
@@ -44,9 +44,13 @@ class LocalDependencies {
 
  private:
   using Word = std::uint64_t;
-  unsigned bit(PortId port, ChannelClass c) const { return graph_.port_index(port) * lanes_.count() + lanes_.of_class(c); }
+  unsigned bit(PortId port, ChannelClass c) const {
+    return graph_.port_index(port) * lanes_.count() + lanes_.of_class(c);
+  }
   Word* row(RouterId r, unsigned in) { return &bits_[row_begin_[r] + std::uint64_t{in} * words_[r]]; }
-  const Word* row(RouterId r, unsigned in) const { return &bits_[row_begin_[r] + std::uint64_t{in} * words_[r]]; }
+  const Word* row(RouterId r, unsigned in) const {
+    return &bits_[row_begin_[r] + std::uint64_t{in} * words_[r]];
+  }
 
   const Routing& routing_;
   const Graph& graph_;
@@ -55,12 +59,12 @@ class LocalDependencies {
   std::vector<std::uint64_t> row_begin_;  // by router
   std::vector<std::uint64_t> mask_begin_;
   std::vector<Word> bits_;
-  std::vector<Word> in_, out_;             // masks by router: channels in use for the target at hand
-  std::vector<Word> arrivals_, starts_;    // masks by router: where first legs end and second legs start
+  std::vector<Word> in_, out_;           // masks by router: channels in use for the target at hand
+  std::vector<Word> arrivals_, starts_;  // masks by router: where first legs end and second legs start
 };
 
-/// Dependencies among escape channels, direct and by way of adaptive ones; they reach across routers, so this is one
-/// matrix over all escape channels.
+/// Dependencies among escape channels, direct and by way of adaptive ones; they reach across routers, so this
+/// is one matrix over all escape channels.
 class EscapeDependencies {
  public:
   explicit EscapeDependencies(const Routing& routing);
@@ -71,7 +75,9 @@ class EscapeDependencies {
   std::uint64_t vertices() const { return vertex_port_.size(); }
   std::uint64_t edges() const;
   std::uint64_t without_escape() const { return without_escape_; }
-  bool has(std::uint64_t from, std::uint64_t to) const { return matrix_[from * words_ + to / 64] >> (to % 64) & 1; }
+  bool has(std::uint64_t from, std::uint64_t to) const {
+    return matrix_[from * words_ + to / 64] >> (to % 64) & 1;
+  }
   void successors(std::uint64_t vertex, const std::function<void(std::uint64_t)>& call) const;
   /// The receiving port of a vertex and its class.
   PortId port(std::uint64_t vertex) const { return vertex_port_[vertex]; }
@@ -80,7 +86,9 @@ class EscapeDependencies {
 
  private:
   using Word = std::uint64_t;
-  std::uint32_t vertex(PortId receiving, ChannelClass c) const { return vertex_[std::uint64_t{receiving} * classes_ + c]; }
+  std::uint32_t vertex(PortId receiving, ChannelClass c) const {
+    return vertex_[std::uint64_t{receiving} * classes_ + c];
+  }
 
   const Routing& routing_;
   const Graph& graph_;
@@ -91,8 +99,8 @@ class EscapeDependencies {
   std::vector<PortId> vertex_port_;
   std::vector<ChannelClass> vertex_class_;
   std::vector<Word> matrix_;
-  std::vector<std::uint32_t> slot_;    // by state
-  std::vector<Word> reach_;            // by slot: escape channels a packet in that state may come to ask for
+  std::vector<std::uint32_t> slot_;  // by state
+  std::vector<Word> reach_;          // by slot: escape channels a packet in that state may come to ask for
 };
 
 /// A shortest circle through one of the vertices first found on a circle, or empty. `successors(v, call)`.

@@ -14,7 +14,10 @@ int first_difference(const GridShape& grid, RouterId a, RouterId b) {
 
 DimensionOrder::DimensionOrder(const Graph& graph, const topology::Faults& faults, Dateline dateline,
                                bool spread_parallel)
-    : Routing(graph, faults), grid_(*graph.shape_as<GridShape>()), dateline_(dateline), spread_(spread_parallel) {
+    : Routing(graph, faults),
+      grid_(*graph.shape_as<GridShape>()),
+      dateline_(dateline),
+      spread_(spread_parallel) {
   for (const GridShape::Dimension& d : grid_.dimensions) has_rings_ |= d.wraps;
 }
 
@@ -23,9 +26,11 @@ void DimensionOrder::candidates(const Hop& hop, Candidates& out) const {
   toward(hop, graph_.endpoint_router(hop.target), hop.target, 0, out);
 }
 
-void DimensionOrder::toward(const Hop& hop, RouterId to, std::uint32_t flow, ChannelClass base, Candidates& out) const {
+void DimensionOrder::toward(const Hop& hop, RouterId to, std::uint32_t flow, ChannelClass base,
+                            Candidates& out) const {
   auto offer = [&](PortIndex port, unsigned cls) {
-    if (faults_.usable(graph_, graph_.port(hop.router, port))) out.add(port, static_cast<ChannelClass>(base + cls));
+    if (faults_.usable(graph_, graph_.port(hop.router, port)))
+      out.add(port, static_cast<ChannelClass>(base + cls));
   };
   if (hop.router >= grid_.grid_routers) return offer(0, 0);  // a device has one way out
   RouterId goal = grid_.grid_router(to);
@@ -45,7 +50,8 @@ void DimensionOrder::toward(const Hop& hop, RouterId to, std::uint32_t flow, Cha
     if (dateline_ == Dateline::Ahead) {
       first_class = last_class = crosses;
     } else {
-      bool continues = hop.in_port != kInjected && hop.in_port >= d.plus && hop.in_port < d.minus + grid_.parallel;
+      bool continues =
+          hop.in_port != kInjected && hop.in_port >= d.plus && hop.in_port < d.minus + grid_.parallel;
       std::uint32_t middle = (d.length - 1) / 2;
       bool crosses_middle = plus ? from <= middle && goal_at > middle : from > middle && goal_at <= middle;
       if (continues) {
@@ -83,20 +89,22 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
   return std::make_unique<DimensionOrder>(graph, faults, p.dateline, p.parallel == Parallel::Any);
 }
 
-WEFT_REGISTER(RoutingKind,
-              routing_kind<Parameters>(
-                  "dimension-order",
-                  "one dimension after the other, the shorter way round; computed from coordinates, without tables",
-                  config::Schema<Parameters>()
-                      .choice(&Parameters::dateline, "dateline",
-                              "How rings are kept free of deadlock: 'ahead' uses class 1 until the ring's dateline is "
-                              "crossed; 'balanced' uses two datelines and spreads packets over both classes",
-                              {"ahead", "balanced"})
-                      .choice(&Parameters::parallel, "parallel",
-                              "Among parallel cables: one fixed by the destination, which keeps packets in order, or any",
-                              {"by-destination", "any"})
-                      .section(),
-                  refusal, make, {{"dateline=balanced"}, {"parallel=any"}}));
+WEFT_REGISTER(
+    RoutingKind,
+    routing_kind<Parameters>(
+        "dimension-order",
+        "one dimension after the other, the shorter way round; computed from coordinates, without tables",
+        config::Schema<Parameters>()
+            .choice(&Parameters::dateline, "dateline",
+                    "How rings are kept free of deadlock: 'ahead' uses class 1 until the ring's dateline is "
+                    "crossed; 'balanced' uses two datelines and spreads packets over both classes",
+                    {"ahead", "balanced"})
+            .choice(
+                &Parameters::parallel, "parallel",
+                "Among parallel cables: one fixed by the destination, which keeps packets in order, or any",
+                {"by-destination", "any"})
+            .section(),
+        refusal, make, {{"dateline=balanced"}, {"parallel=any"}}));
 
 }  // namespace
 

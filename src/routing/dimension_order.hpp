@@ -7,10 +7,12 @@
 namespace weft::routing {
 
 enum class Dateline {
-  /// A packet uses class 1 while it still has to cross the dateline of its ring, class 0 after. Depends on where
+  /// A packet uses class 1 while it still has to cross the dateline of its ring, class 0 after. Depends on
+  /// where
   /// the packet is and goes, on nothing else.
   Ahead,
-  /// Two datelines, opposite each other: packets that cross the first use class 1, those that cross the second
+  /// Two datelines, opposite each other: packets that cross the first use class 1, those that cross the
+  /// second
   /// class 0, and those that cross neither take either class and keep it. Spreads load over both classes.
   Balanced,
 };
@@ -26,7 +28,9 @@ class DimensionOrder final : public Routing {
   unsigned classes() const override { return has_rings_ ? 2 : 1; }
   bool uses_input() const override { return has_rings_ && dateline_ == Dateline::Balanced; }
   std::uint32_t destination_key(EndpointId e) const override { return spread_ ? 0 : e % grid_.parallel; }
-  bool keeps_order() const override { return (grid_.parallel == 1 || !spread_) && dateline_ == Dateline::Ahead; }
+  bool keeps_order() const override {
+    return (grid_.parallel == 1 || !spread_) && dateline_ == Dateline::Ahead;
+  }
 
   Dateline dateline() const { return dateline_; }
 

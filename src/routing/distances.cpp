@@ -6,8 +6,8 @@
 
 namespace weft::routing {
 
-void distances_to(const Graph& graph, const topology::Faults& faults, RouterId to, std::vector<std::uint16_t>& out,
-                  std::vector<RouterId>& queue) {
+void distances_to(const Graph& graph, const topology::Faults& faults, RouterId to,
+                  std::vector<std::uint16_t>& out, std::vector<RouterId>& queue) {
   out.assign(graph.routers(), kUnreachable);
   queue.clear();
   if (faults.router_dead(to)) return;
@@ -43,9 +43,10 @@ std::uint32_t spread_choice(std::uint32_t a, std::uint32_t b, std::uint32_t choi
 void check_table_bytes(double bytes, const char* what) {
   constexpr double limit = 12.0 * (1ull << 30);
   if (bytes > limit)
-    throw UserError(fmt::format("routing.kind: {} of this machine would take {:.0f} GiB; a routing computed from "
-                                "coordinates, or a smaller machine, is needed",
-                                what, bytes / (1ull << 30)));
+    throw UserError(
+        fmt::format("routing.kind: {} of this machine would take {:.0f} GiB; a routing computed from "
+                    "coordinates, or a smaller machine, is needed",
+                    what, bytes / (1ull << 30)));
 }
 
 }  // namespace weft::routing

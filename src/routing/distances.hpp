@@ -11,8 +11,8 @@ namespace weft::routing {
 inline constexpr std::uint16_t kUnreachable = 0xffff;
 
 /// Distances of all routers to one, into `out` (one entry per router; `queue` is scratch).
-void distances_to(const Graph& graph, const topology::Faults& faults, RouterId to, std::vector<std::uint16_t>& out,
-                  std::vector<RouterId>& queue);
+void distances_to(const Graph& graph, const topology::Faults& faults, RouterId to,
+                  std::vector<std::uint16_t>& out, std::vector<RouterId>& queue);
 
 /// Routers that carry endpoints, numbered; tables have one column for each.
 struct DestinationRouters {

@@ -72,15 +72,16 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
 }
 
 WEFT_REGISTER(RoutingKind,
-              routing_kind<Parameters>("dragonfly",
-                                       "within the group, across, within the other group; directly or through a third group",
-                                       config::Schema<Parameters>()
-                                           .choice(&Parameters::mode, "mode",
-                                                   "'minimal' goes straight; 'valiant' goes through a random third group; "
-                                                   "'ugal' lets the source choose the less loaded of the two",
-                                                   {"minimal", "valiant", "ugal"})
-                                           .section(),
-                                       refusal, make, {{"mode=valiant"}, {"mode=ugal"}}));
+              routing_kind<Parameters>(
+                  "dragonfly",
+                  "within the group, across, within the other group; directly or through a third group",
+                  config::Schema<Parameters>()
+                      .choice(&Parameters::mode, "mode",
+                              "'minimal' goes straight; 'valiant' goes through a random third group; "
+                              "'ugal' lets the source choose the less loaded of the two",
+                              {"minimal", "valiant", "ugal"})
+                      .section(),
+                  refusal, make, {{"mode=valiant"}, {"mode=ugal"}}));
 
 }  // namespace
 

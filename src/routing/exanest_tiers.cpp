@@ -1,5 +1,5 @@
-// ExaNeSt's routing: each tier finds its own part of the way, computed from numbers alone (F42, F43). Switches know
-// chassis, chassis know QFDBs in dimension order, QFDBs know their FPGAs.
+// ExaNeSt's routing: each tier finds its own part of the way, computed from numbers alone (F42, F43).
+// Switches know chassis, chassis know QFDBs in dimension order, QFDBs know their FPGAs.
 #include "routing/distances.hpp"
 #include "routing/kind.hpp"
 #include "topology/exanest_shape.hpp"
@@ -20,8 +20,8 @@ struct Parameters {
   Parallel parallel = Parallel::ByDestination;
 };
 
-// A packet uses class 0 until it has left its chassis and class 1 once it is in its destination's: a chassis' way
-// out and its way in never wait for each other, and the two channels of the real router are enough.
+// A packet uses class 0 until it has left its chassis and class 1 once it is in its destination's: a chassis'
+// way out and its way in never wait for each other, and the two channels of the real router are enough.
 class ExanestTiers final : public Routing {
  public:
   ExanestTiers(const Parameters& p, const Graph& graph, const topology::Faults& faults)
@@ -35,7 +35,8 @@ class ExanestTiers final : public Routing {
     ChannelClass cls = near;
     if (shape_.same_qfdb(at, to)) return across_board(at, to, cls, out);
     if (!shape_.is_network_fpga(at)) return across_board(at, shape_.network_fpga(at), cls, out);
-    RouterId goal = near ? shape_.network_fpga(to) : shape_.uplink_fpga(shape_.rack(at), shape_.chassis(at), uplink_of(to));
+    RouterId goal = near ? shape_.network_fpga(to)
+                         : shape_.uplink_fpga(shape_.rack(at), shape_.chassis(at), uplink_of(to));
     if (at == goal) return offer(at, shape_.uplink_ports(at), to, 0, out);
     offer(at, shape_.direction_ports(at, direction(at, goal)), to, cls, out);
   }
@@ -58,13 +59,16 @@ class ExanestTiers final : public Routing {
   std::uint32_t uplink_of(RouterId to) const { return to / shape_.fpgas_per_qfdb % shape_.uplinks; }
 
   Direction direction(RouterId at, RouterId goal) const {
-    if (shape_.x(at) != shape_.x(goal)) return shape_.x(at) < shape_.x(goal) ? Direction::PlusX : Direction::MinusX;
-    if (shape_.y(at) != shape_.y(goal)) return shape_.y(at) < shape_.y(goal) ? Direction::PlusY : Direction::MinusY;
+    if (shape_.x(at) != shape_.x(goal))
+      return shape_.x(at) < shape_.x(goal) ? Direction::PlusX : Direction::MinusX;
+    if (shape_.y(at) != shape_.y(goal))
+      return shape_.y(at) < shape_.y(goal) ? Direction::PlusY : Direction::MinusY;
     return shape_.z(at) < shape_.z(goal) ? Direction::PlusZ : Direction::MinusZ;
   }
 
   void from_switch(RouterId at, RouterId to, Candidates& out) const {
-    if (shape_.rack(at) != shape_.rack(to)) return offer(at, shape_.rack_ports(shape_.rack(at), shape_.rack(to)), to, 0, out);
+    if (shape_.rack(at) != shape_.rack(to))
+      return offer(at, shape_.rack_ports(shape_.rack(at), shape_.rack(to)), to, 0, out);
     Ports down = shape_.chassis_ports(shape_.chassis(to));
     offer(at, {static_cast<PortIndex>(down.first + uplink_of(to)), 1}, to, 1, out);
   }
@@ -97,17 +101,20 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
   return std::make_unique<ExanestTiers>(p, graph, faults);
 }
 
-WEFT_REGISTER(RoutingKind,
-              routing_kind<Parameters>(
-                  "exanest-tiers", "each tier its own part of the way: board, mezzanine and chassis, rack, racks",
-                  config::Schema<Parameters>()
-                      .choice(&Parameters::board_network, "board_network",
-                              "Which of the two networks of a board carries packets", {"high-throughput", "low-latency", "any"})
-                      .choice(&Parameters::parallel, "parallel",
-                              "Among parallel cables: one fixed by the destination, which keeps packets in order, or any",
-                              {"by-destination", "any"})
-                      .section(),
-                  refusal, make, {{"board_network=low-latency"}, {"board_network=any", "parallel=any"}}));
+WEFT_REGISTER(
+    RoutingKind,
+    routing_kind<Parameters>(
+        "exanest-tiers", "each tier its own part of the way: board, mezzanine and chassis, rack, racks",
+        config::Schema<Parameters>()
+            .choice(&Parameters::board_network, "board_network",
+                    "Which of the two networks of a board carries packets",
+                    {"high-throughput", "low-latency", "any"})
+            .choice(
+                &Parameters::parallel, "parallel",
+                "Among parallel cables: one fixed by the destination, which keeps packets in order, or any",
+                {"by-destination", "any"})
+            .section(),
+        refusal, make, {{"board_network=low-latency"}, {"board_network=any", "parallel=any"}}));
 
 }  // namespace
 

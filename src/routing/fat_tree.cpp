@@ -14,8 +14,9 @@ void FatTree::candidates(const Hop& hop, Candidates& out) const {
   out.clear();
   const TreeShape::Node& node = tree_.nodes[hop.router];
   EndpointId to = hop.target;
-  // Adaptive choices start from the destination's router, so that its endpoints share one proof.
-  EndpointId flow = ways_ == 1 ? to : tree_.nodes[graph_.endpoint_router(to)].below_begin;
+  // Adaptive choices start from the destination's router, so that its endpoints share one proof and routers
+  // spread over all ways.
+  EndpointId flow = ways_ == 1 ? to : graph_.endpoint_router(to);
   PortIndex first = node.first_up;
   std::uint32_t count = node.up_count;
   std::uint64_t start = flow / tree_.spread[node.level];
@@ -50,18 +51,19 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
   return std::make_unique<FatTree>(graph, faults, p.mode == Mode::Deterministic ? 1 : p.ways);
 }
 
-WEFT_REGISTER(RoutingKind,
-              routing_kind<Parameters>(
-                  "fat-tree", "up to a common ancestor and down again, computed from endpoint numbers, without tables",
-                  config::Schema<Parameters>()
-                      .choice(&Parameters::mode, "mode",
-                              "'deterministic' fixes the way by the destination and keeps packets in order; 'adaptive' "
-                              "lets a router choose the least loaded of a few ways",
-                              {"deterministic", "adaptive"})
-                      .field(&Parameters::ways, "ways", "Ways an adaptive router chooses among; 0: all there are",
-                             config::Range<unsigned>{0, 256})
-                      .section(),
-                  refusal, make, {{"mode=deterministic"}, {"ways=0"}}));
+WEFT_REGISTER(
+    RoutingKind,
+    routing_kind<Parameters>(
+        "fat-tree", "up to a common ancestor and down again, computed from endpoint numbers, without tables",
+        config::Schema<Parameters>()
+            .choice(&Parameters::mode, "mode",
+                    "'deterministic' fixes the way by the destination and keeps packets in order; 'adaptive' "
+                    "lets a router choose the least loaded of a few ways",
+                    {"deterministic", "adaptive"})
+            .field(&Parameters::ways, "ways", "Ways an adaptive router chooses among; 0: all there are",
+                   config::Range<unsigned>{0, 256})
+            .section(),
+        refusal, make, {{"mode=deterministic"}, {"ways=0"}}));
 
 }  // namespace
 

@@ -1,6 +1,6 @@
-// A routing made for a whole machine, kept on a broken one: pairs whose ways are intact use it unchanged, the others
-// go around by up*/down* on a channel class of their own (F65). A packet stays on the class it starts on, so neither
-// part can wait for the other.
+// A routing made for a whole machine, kept on a broken one: pairs whose ways are intact use it unchanged, the
+// others go around by up*/down* on a channel class of their own (F65). A packet stays on the class it starts
+// on, so neither part can wait for the other.
 #include <algorithm>
 
 #include "base/diagnostics.hpp"
@@ -51,7 +51,8 @@ class FaultAvoiding final : public Routing {
   }
   bool intact(RouterId from, EndpointId to) const { return intact_[cell(from, to)]; }
 
-  // A pair is intact when no way the base routing may take, for any endpoint of the destination, meets a fault.
+  // A pair is intact when no way the base routing may take, for any endpoint of the destination, meets a
+  // fault.
   void find_intact_pairs() {
     intact_.assign(destinations_.routers.size() * graph_.routers(), true);
     StateExplorer explorer(*base_);
@@ -60,7 +61,8 @@ class FaultAvoiding final : public Routing {
       if (graph_.endpoint_count(r) > 0) sources.push_back(r);
     std::vector<bool> broken;
     for (RouterId to : destinations_.routers)
-      for (EndpointId e = graph_.first_endpoint(to); e < graph_.first_endpoint(to) + graph_.endpoint_count(to); ++e) {
+      for (EndpointId e = graph_.first_endpoint(to);
+           e < graph_.first_endpoint(to) + graph_.endpoint_count(to); ++e) {
         explorer.explore(e, false, sources);
         explorer.measure();
         broken.assign(explorer.state_count(), false);
@@ -74,7 +76,8 @@ class FaultAvoiding final : public Routing {
         for (RouterId r : sources) {
           if (r == to) continue;
           if (broken[explorer.injected(r)]) intact_[cell(r, e)] = false;
-          if (explorer.longest(r) < StateExplorer::kStuck) longest_base_ = std::max(longest_base_, explorer.longest(r));
+          if (explorer.longest(r) < StateExplorer::kStuck)
+            longest_base_ = std::max(longest_base_, explorer.longest(r));
         }
       }
   }
@@ -93,7 +96,9 @@ const topology::Faults& no_faults() {
   return none;
 }
 
-const RoutingKind* base_kind(const Parameters& p) { return p.base == "fault-avoiding" ? nullptr : Routings::find(p.base); }
+const RoutingKind* base_kind(const Parameters& p) {
+  return p.base == "fault-avoiding" ? nullptr : Routings::find(p.base);
+}
 
 std::unique_ptr<Routing> make_base(const Parameters& p, const Graph& graph) {
   const RoutingKind* kind = base_kind(p);
@@ -102,11 +107,14 @@ std::unique_ptr<Routing> make_base(const Parameters& p, const Graph& graph) {
 
 std::string refusal(const Parameters& p, const Graph& graph) {
   const RoutingKind* kind = base_kind(p);
-  if (!kind) return fmt::format("routing.base: there is no routing '{}'{}", p.base, did_you_mean(p.base, Routings::names()));
+  if (!kind)
+    return fmt::format("routing.base: there is no routing '{}'{}", p.base,
+                       did_you_mean(p.base, Routings::names()));
   if (std::string why = kind->refusal(kind->section.make().get(), graph); !why.empty()) return why;
   auto base = make_base(p, graph);
   if (base->via_count() || base->has_escape())
-    return fmt::format("routing.base: '{}' has intermediate places or escape channels; expected a direct routing", p.base);
+    return fmt::format(
+        "routing.base: '{}' has intermediate places or escape channels; expected a direct routing", p.base);
   return "";
 }
 
@@ -114,14 +122,15 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
   return std::make_unique<FaultAvoiding>(make_base(p, graph), graph, faults);
 }
 
-WEFT_REGISTER(RoutingKind,
-              routing_kind<Parameters>(
-                  "fault-avoiding",
-                  "another routing wherever it is intact, and around dead cables and routers by up*/down* elsewhere",
-                  config::Schema<Parameters>()
-                      .field(&Parameters::base, "base", "The routing of the whole machine, with its default parameters")
-                      .section(),
-                  refusal, make, {{"base=up-down"}, {"base=fat-tree"}, {"base=dragonfly"}}));
+WEFT_REGISTER(
+    RoutingKind,
+    routing_kind<Parameters>(
+        "fault-avoiding",
+        "another routing wherever it is intact, and around dead cables and routers by up*/down* elsewhere",
+        config::Schema<Parameters>()
+            .field(&Parameters::base, "base", "The routing of the whole machine, with its default parameters")
+            .section(),
+        refusal, make, {{"base=up-down"}, {"base=fat-tree"}, {"base=dragonfly"}}));
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// A kind of routing: its parameters, what it runs on, and how to make it. Each registers itself from its own file.
+// A kind of routing: its parameters, what it runs on, and how to make it. Each registers itself from its own
+// file.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // The routing tables of TH Express-2: three levels, each of a few items, each item of up to four outputs
-// (F43, F46, F47, F48). A destination is looked up by its node in the own cabinet, by its cabinet in the own group,
-// and by its group elsewhere.
+// (F43, F46, F47, F48). A destination is looked up by its node in the own cabinet, by its cabinet in the own
+// group, and by its group elsewhere.
 #include <algorithm>
 
 #include "routing/fat_tree.hpp"
@@ -114,7 +114,8 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
 WEFT_REGISTER(
     RoutingKind,
     routing_kind<Parameters>(
-        "level-tables", "tables in three levels (cabinet, group, system), each item with up to four outputs to choose among",
+        "level-tables",
+        "tables in three levels (cabinet, group, system), each item with up to four outputs to choose among",
         config::Schema<Parameters>()
             .field(&Parameters::ways, "ways", "Active outputs of an item: 1 is oblivious, up to 4 adaptive",
                    config::Range<unsigned>{1, Item::kMaxWays})
@@ -122,15 +123,18 @@ WEFT_REGISTER(
                    config::Range<unsigned>{1, 16})
             .field(&Parameters::group_level, "group_level", "Tree level whose routers cover one group",
                    config::Range<unsigned>{1, 16})
-            .field(&Parameters::cabinet_items, "cabinet_items", "Items the router holds for nodes of its own cabinet",
+            .field(&Parameters::cabinet_items, "cabinet_items",
+                   "Items the router holds for nodes of its own cabinet",
                    config::Range<unsigned>{1, 1u << 20})
-            .field(&Parameters::group_items, "group_items", "Items the router holds for cabinets of its own group",
+            .field(&Parameters::group_items, "group_items",
+                   "Items the router holds for cabinets of its own group",
                    config::Range<unsigned>{1, 1u << 20})
             .field(&Parameters::system_items, "system_items", "Items the router holds for other groups",
                    config::Range<unsigned>{1, 1u << 20})
             .check([](const Parameters& p, const config::Complain& complain) {
               if (p.group_level < p.cabinet_level)
-                complain("group_level", fmt::format("a group is made of cabinets: expected at least {}", p.cabinet_level));
+                complain("group_level",
+                         fmt::format("a group is made of cabinets: expected at least {}", p.cabinet_level));
             })
             .section(),
         refusal, make, {{"ways=1"}, {"cabinet_level=1", "group_level=2"}}));

@@ -1,5 +1,6 @@
-// Minimal adaptive routing with escape channels: any shortest way, and at every step a way out that cannot lock.
-// Grids escape by dimension order and may return to adaptive channels; other graphs escape by up*/down* and stay.
+// Minimal adaptive routing with escape channels: any shortest way, and at every step a way out that cannot
+// lock. Grids escape by dimension order and may return to adaptive channels; other graphs escape by up*/down*
+// and stay.
 #include "routing/dimension_order.hpp"
 #include "routing/kind.hpp"
 #include "routing/up_down.hpp"
@@ -21,7 +22,8 @@ ChannelPlan plan_with_escape(unsigned escape_classes, unsigned channels) {
   for (unsigned c = 0; c <= escape_classes; ++c) {
     unsigned begin = plan.complete ? c : c % channels;
     plan.begin.push_back(static_cast<std::uint8_t>(begin));
-    plan.end.push_back(static_cast<std::uint8_t>(plan.complete && c == escape_classes ? channels : begin + 1));
+    plan.end.push_back(
+        static_cast<std::uint8_t>(plan.complete && c == escape_classes ? channels : begin + 1));
   }
   return plan;
 }
@@ -79,7 +81,8 @@ class AdaptiveGraph final : public Routing {
  public:
   AdaptiveGraph(const Graph& graph, const topology::Faults& faults, bool escape)
       : Routing(graph, faults), escape_(escape), up_down_(graph, faults, kNone, true), destinations_(graph) {
-    check_table_bytes(2.0 * static_cast<double>(destinations_.routers.size()) * graph.routers(), "distance tables");
+    check_table_bytes(2.0 * static_cast<double>(destinations_.routers.size()) * graph.routers(),
+                      "distance tables");
     left_.reserve(destinations_.routers.size() * graph.routers());
     std::vector<std::uint16_t> row;
     std::vector<RouterId> queue;
@@ -129,15 +132,16 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
   return std::make_unique<AdaptiveGraph>(graph, faults, p.escape);
 }
 
-WEFT_REGISTER(RoutingKind,
-              routing_kind<Parameters>(
-                  "minimal-adaptive", "any shortest way, with escape channels that keep it free of deadlock",
-                  config::Schema<Parameters>()
-                      .field(&Parameters::escape, "escape",
-                             "Keep escape channels: dimension order on grids, up*/down* elsewhere; false shows what "
-                             "happens without")
-                      .section(),
-                  refusal, make, {{"escape=false"}}));
+WEFT_REGISTER(
+    RoutingKind,
+    routing_kind<Parameters>(
+        "minimal-adaptive", "any shortest way, with escape channels that keep it free of deadlock",
+        config::Schema<Parameters>()
+            .field(&Parameters::escape, "escape",
+                   "Keep escape channels: dimension order on grids, up*/down* elsewhere; false shows what "
+                   "happens without")
+            .section(),
+        refusal, make, {{"escape=false"}}));
 
 }  // namespace
 

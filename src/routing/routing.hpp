@@ -1,4 +1,5 @@
-// A routing is a relation: where a packet stands, how it got there and where it goes -> the channels it may take.
+// A routing is a relation: where a packet stands, how it got there and where it goes -> the channels it may
+// take.
 //
 // Channels of a cable are grouped in classes. A routing names classes; `ChannelPlan` says which channels of a
 // router each class owns. All channels of a class are alike to the routing, so proofs work on classes.
@@ -27,7 +28,8 @@ using ChannelClass = std::uint8_t;
 inline constexpr PortIndex kInjected = 0xffff;
 
 /// Where a packet stands. A route has one leg, to its destination endpoint, or two: first to an intermediate
-/// place (`via`, numbered by the routing), then to the destination. A packet that starts a leg counts as injected.
+/// place (`via`, numbered by the routing), then to the destination. A packet that starts a leg counts as
+/// injected.
 struct Hop {
   RouterId router;
   PortIndex in_port = kInjected;

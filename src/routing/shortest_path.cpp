@@ -6,8 +6,8 @@
 
 namespace weft::routing {
 
-ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, ChannelRule rule, bool per_input_port,
-                           std::uint32_t item_limit)
+ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, ChannelRule rule,
+                           bool per_input_port, std::uint32_t item_limit)
     : Routing(graph, faults),
       rule_(rule),
       per_input_port_(per_input_port),
@@ -16,7 +16,8 @@ ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, C
   // With tables per input port, injected packets share one more table: endpoints enter by several ports.
   std::uint64_t tables = graph.routers() + (per_input_port ? graph.ports() : 0);
   std::uint64_t width = destinations_.routers.size();
-  check_table_bytes(static_cast<double>(tables) * static_cast<double>(width) * sizeof(PortIndex), "shortest-path tables");
+  check_table_bytes(static_cast<double>(tables) * static_cast<double>(width) * sizeof(PortIndex),
+                    "shortest-path tables");
   next_.assign(tables * width, kNoWay);
 
   std::vector<std::uint16_t> left;
@@ -32,7 +33,9 @@ ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, C
       for (PortId p = graph.port_begin(r); p < graph.port_begin(r + 1); ++p)
         if (faults.usable(graph, p) && left[graph.port_router(graph.peer(p))] + 1 == left[r])
           good.push_back(graph.port_index(p));
-      auto pick = [&](std::uint32_t who) { return good[spread_choice(who, to, static_cast<std::uint32_t>(good.size()))]; };
+      auto pick = [&](std::uint32_t who) {
+        return good[spread_choice(who, to, static_cast<std::uint32_t>(good.size()))];
+      };
       next_[std::uint64_t{r} * width + d] = pick(r);
       if (per_input_port)
         for (PortId p = graph.port_begin(r); p < graph.port_begin(r + 1); ++p)
@@ -72,19 +75,20 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
   return std::make_unique<ShortestPath>(graph, faults, p.channel_rule, p.per_input_port, p.table_items);
 }
 
-WEFT_REGISTER(RoutingKind,
-              routing_kind<Parameters>(
-                  "shortest-path", "a shortest path from a table, on any graph; routes around dead cables and routers",
-                  config::Schema<Parameters>()
-                      .choice(&Parameters::channel_rule, "channel_rule",
-                              "'by-hop' uses a new class at each hop, which rules out deadlock; 'one' uses one class",
-                              {"by-hop", "one"})
-                      .field(&Parameters::per_input_port, "per_input_port",
-                             "A private table for each input port, as in EXTOLL, instead of one for the router")
-                      .field(&Parameters::table_items, "table_items", "Items one table holds; 0: no limit",
-                             config::Range<std::uint32_t>{0, 1u << 30})
-                      .section(),
-                  refusal, make, {{"per_input_port=true"}, {"channel_rule=one"}}));
+WEFT_REGISTER(
+    RoutingKind,
+    routing_kind<Parameters>(
+        "shortest-path", "a shortest path from a table, on any graph; routes around dead cables and routers",
+        config::Schema<Parameters>()
+            .choice(&Parameters::channel_rule, "channel_rule",
+                    "'by-hop' uses a new class at each hop, which rules out deadlock; 'one' uses one class",
+                    {"by-hop", "one"})
+            .field(&Parameters::per_input_port, "per_input_port",
+                   "A private table for each input port, as in EXTOLL, instead of one for the router")
+            .field(&Parameters::table_items, "table_items", "Items one table holds; 0: no limit",
+                   config::Range<std::uint32_t>{0, 1u << 30})
+            .section(),
+        refusal, make, {{"per_input_port=true"}, {"channel_rule=one"}}));
 
 }  // namespace
 

@@ -12,7 +12,8 @@ enum class ChannelRule {
 
 class ShortestPath final : public Routing {
  public:
-  /// `per_input_port`: a table for each input port, so that flows entering by different ports spread differently.
+  /// `per_input_port`: a table for each input port, so that flows entering by different ports spread
+  /// differently.
   ShortestPath(const Graph& graph, const topology::Faults& faults, ChannelRule rule, bool per_input_port,
                std::uint32_t item_limit);
 

@@ -5,7 +5,10 @@
 namespace weft::routing {
 
 StateExplorer::StateExplorer(const Routing& routing)
-    : routing_(routing), graph_(routing.graph()), classes_(routing.classes()), by_input_(routing.uses_input()) {
+    : routing_(routing),
+      graph_(routing.graph()),
+      classes_(routing.classes()),
+      by_input_(routing.uses_input()) {
   std::uint64_t count = graph_.routers() + (by_input_ ? std::uint64_t{graph_.ports()} * classes_ : 0);
   WEFT_CHECK(count < kArrived, "states have 32-bit numbers");
   stamp_.assign(count, 0);
@@ -60,7 +63,8 @@ void StateExplorer::explore(std::uint32_t target, bool via_leg, const std::vecto
     edge_begin_[state] = edges_.size();
     for (const Candidate& way : ways) {
       PortId out_port = graph_.port(hop.router, way.port);
-      WEFT_CHECK(graph_.peer(out_port) != kNone && way.channel_class < classes_, "a routing offers existing channels");
+      WEFT_CHECK(graph_.peer(out_port) != kNone && way.channel_class < classes_,
+                 "a routing offers existing channels");
       bool there = arrived(graph_.port_router(graph_.peer(out_port)));
       std::uint32_t next = there ? kArrived : state_after(out_port, way.channel_class);
       edges_.push_back({out_port, way.channel_class, next});

@@ -10,9 +10,9 @@ namespace weft::routing {
 
 /// Explores one target at a time; memory is reused from target to target.
 ///
-/// A state is a router where the routing does not look at the input, else a router with the channel the packet came
-/// in by. State numbers: [0, routers) are packets standing at a router as injected; the rest are arrivals,
-/// routers + in_port * classes + in_class.
+/// A state is a router where the routing does not look at the input, else a router with the channel the
+/// packet came in by. State numbers: [0, routers) are packets standing at a router as injected; the rest are
+/// arrivals, routers + in_port * classes + in_class.
 class StateExplorer {
  public:
   explicit StateExplorer(const Routing& routing);
@@ -24,7 +24,8 @@ class StateExplorer {
   };
   static constexpr std::uint32_t kArrived = 0xffff'fffe;
 
-  /// Visits every state a packet can be in on its way to `target`, from each of `sources` (as injected there).
+  /// Visits every state a packet can be in on its way to `target`, from each of `sources` (as injected
+  /// there).
   void explore(std::uint32_t target, bool via_leg, const std::vector<RouterId>& sources);
 
   /// States in the order found.
@@ -33,12 +34,13 @@ class StateExplorer {
   const Edge* edges_begin(std::uint32_t state) const { return edges_.data() + edge_begin_[state]; }
   const Edge* edges_end(std::uint32_t state) const { return edges_.data() + edge_end_[state]; }
 
-  /// Most cables a packet can cross from a state to the target; kEndless where it may go round for ever, kStuck
-  /// where it may come to a state without a way on. Call after explore().
+  /// Most cables a packet can cross from a state to the target; kEndless where it may go round for ever,
+  /// kStuck where it may come to a state without a way on. Call after explore().
   static constexpr std::uint32_t kEndless = 0xffff'ffff, kStuck = 0xffff'fffe;
   void measure();
   std::uint32_t longest(std::uint32_t state) const { return height_[state]; }
-  /// States from the target backwards: every state after all states it can lead to. Empty where some are endless.
+  /// States from the target backwards: every state after all states it can lead to. Empty where some are
+  /// endless.
   const std::vector<std::uint32_t>& settled() const { return settled_; }
 
   std::uint32_t injected(RouterId r) const { return r; }

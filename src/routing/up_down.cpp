@@ -9,7 +9,8 @@ namespace weft::routing {
 
 UpDown::UpDown(const Graph& graph, const topology::Faults& faults, RouterId root, bool all_paths)
     : Routing(graph, faults), all_paths_(all_paths), root_(root), destinations_(graph) {
-  check_table_bytes(4.0 * static_cast<double>(destinations_.routers.size()) * graph.routers(), "up*/down* tables");
+  check_table_bytes(4.0 * static_cast<double>(destinations_.routers.size()) * graph.routers(),
+                    "up*/down* tables");
   if (root_ == kNone) root_ = most_central_router();
   std::vector<RouterId> queue;
   distances_to(graph, faults, root_, level_, queue);
@@ -17,7 +18,8 @@ UpDown::UpDown(const Graph& graph, const topology::Faults& faults, RouterId root
 }
 
 RouterId UpDown::most_central_router() const {
-  // Two sweeps find the ends of a longest shortest path; its middle is central on trees and close to it elsewhere.
+  // Two sweeps find the ends of a longest shortest path; its middle is central on trees and close to it
+  // elsewhere.
   std::vector<std::uint16_t> from_a, from_b;
   std::vector<RouterId> queue;
   RouterId start = 0;
@@ -30,7 +32,8 @@ RouterId UpDown::most_central_router() const {
   RouterId best = a;
   auto worst = [&](RouterId r) { return std::max(from_a[r], from_b[r]); };
   for (RouterId r = 0; r < graph_.routers(); ++r)
-    if (worst(r) < worst(best) || (worst(r) == worst(best) && graph_.port_count(r) > graph_.port_count(best))) best = r;
+    if (worst(r) < worst(best) || (worst(r) == worst(best) && graph_.port_count(r) > graph_.port_count(best)))
+      best = r;
   return best;
 }
 
@@ -39,7 +42,9 @@ bool UpDown::leads_up(PortId p) const {
   return std::pair(level_[to], to) < std::pair(level_[from], from);
 }
 
-bool UpDown::came_down(RouterId router, PortIndex in_port) const { return leads_up(graph_.port(router, in_port)); }
+bool UpDown::came_down(RouterId router, PortIndex in_port) const {
+  return leads_up(graph_.port(router, in_port));
+}
 
 void UpDown::fill_tables() {
   const std::uint32_t routers = graph_.routers();
@@ -128,12 +133,14 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
 
 WEFT_REGISTER(RoutingKind,
               routing_kind<Parameters>(
-                  "up-down", "climb toward a root, then descend, on any graph; routes around dead cables and routers",
+                  "up-down",
+                  "climb toward a root, then descend, on any graph; routes around dead cables and routers",
                   config::Schema<Parameters>()
                       .field(&Parameters::root, "root", "Router at the top; -1: the most central one",
                              config::Range<std::int64_t>{-1, 0xffff'fffe})
                       .choice(&Parameters::paths, "paths",
-                              "Offer one shortest legal way, which keeps packets in order, or all of them", {"one", "all"})
+                              "Offer one shortest legal way, which keeps packets in order, or all of them",
+                              {"one", "all"})
                       .section(),
                   refusal, make, {{"paths=all"}}));
 

@@ -1,5 +1,5 @@
-// Up*/down*: every cable has an end nearer the root of a spanning tree; routes climb first, then descend, and never
-// climb again. No circle of channels can form on any graph, whole or broken.
+// Up*/down*: every cable has an end nearer the root of a spanning tree; routes climb first, then descend, and
+// never climb again. No circle of channels can form on any graph, whole or broken.
 #pragma once
 
 #include "routing/distances.hpp"

@@ -1,5 +1,5 @@
-// Valiant's routing on grids: to a random router first, then to the destination, each leg in dimension order on
-// channels of its own.
+// Valiant's routing on grids: to a random router first, then to the destination, each leg in dimension order
+// on channels of its own.
 #include "routing/dimension_order.hpp"
 #include "routing/kind.hpp"
 
@@ -44,21 +44,22 @@ class Valiant final : public Routing {
 };
 
 std::string refusal(const Parameters&, const Graph& graph) {
-  return graph.shape_as<GridShape>() ? "" : "valiant routing needs a grid; a dragonfly has its own (routing.mode)";
+  return graph.shape_as<GridShape>() ? ""
+                                     : "valiant routing needs a grid; a dragonfly has its own (routing.mode)";
 }
 
 std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const topology::Faults& faults) {
   return std::make_unique<Valiant>(p, graph, faults);
 }
 
-WEFT_REGISTER(RoutingKind,
-              routing_kind<Parameters>("valiant", "by way of a random router, to even out any traffic pattern",
-                                       config::Schema<Parameters>()
-                                           .choice(&Parameters::dateline, "dateline",
-                                                   "How rings are kept free of deadlock, as for dimension-order",
-                                                   {"ahead", "balanced"})
-                                           .section(),
-                                       refusal, make, {{"dateline=balanced"}}));
+WEFT_REGISTER(RoutingKind, routing_kind<Parameters>(
+                               "valiant", "by way of a random router, to even out any traffic pattern",
+                               config::Schema<Parameters>()
+                                   .choice(&Parameters::dateline, "dateline",
+                                           "How rings are kept free of deadlock, as for dimension-order",
+                                           {"ahead", "balanced"})
+                                   .section(),
+                               refusal, make, {{"dateline=balanced"}}));
 
 }  // namespace
 

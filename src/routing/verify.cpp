@@ -18,7 +18,8 @@
 namespace weft::routing {
 
 bool Verdict::tables_fit() const {
-  return std::all_of(tables.begin(), tables.end(), [](const TableUse& t) { return t.limit == 0 || t.used <= t.limit; });
+  return std::all_of(tables.begin(), tables.end(),
+                     [](const TableUse& t) { return t.limit == 0 || t.used <= t.limit; });
 }
 
 namespace {
@@ -36,7 +37,8 @@ std::vector<Target> targets_of(const Routing& routing) {
   for (RouterId r = 0; r < graph.routers(); ++r) {
     if (routing.faults().router_dead(r)) continue;
     std::set<std::uint32_t> keys;
-    for (EndpointId e = graph.first_endpoint(r); e != kNone && e < graph.first_endpoint(r) + graph.endpoint_count(r); ++e)
+    for (EndpointId e = graph.first_endpoint(r);
+         e != kNone && e < graph.first_endpoint(r) + graph.endpoint_count(r); ++e)
       if (keys.insert(routing.destination_key(e)).second) out.push_back({e, false});
   }
   return out;
@@ -45,7 +47,8 @@ std::vector<Target> targets_of(const Routing& routing) {
 std::vector<RouterId> living_routers(const Routing& routing, bool only_with_endpoints) {
   std::vector<RouterId> out;
   for (RouterId r = 0; r < routing.graph().routers(); ++r)
-    if (!routing.faults().router_dead(r) && (!only_with_endpoints || routing.graph().endpoint_count(r) > 0)) out.push_back(r);
+    if (!routing.faults().router_dead(r) && (!only_with_endpoints || routing.graph().endpoint_count(r) > 0))
+      out.push_back(r);
   return out;
 }
 
@@ -131,13 +134,16 @@ void refuse_if_too_large(const Routing& routing, const VerifyOptions& options, s
   double states = routing.graph().routers() + (routing.uses_input() ? 2.0 * routing.graph().cables() : 0);
   double visits = states * static_cast<double>(targets);
   if (visits > options.max_states)
-    throw UserError(fmt::format("a proof for this machine would visit about {:.2g} states, hours of work; check a smaller "
-                                "instance, or look at some destinations with --sample (which is no proof)",
-                                visits));
+    throw UserError(fmt::format(
+        "a proof for this machine would visit about {:.2g} states, hours of work; check a smaller "
+        "instance, or look at some destinations with --sample (which is no proof)",
+        visits));
   double limit = 3.0 * (1u << 30);
   if (double bytes = EscapeDependencies::bytes_needed(routing); routing.has_escape() && bytes > limit)
-    throw UserError(fmt::format("a proof of the escape channels of this machine would take {:.0f} GiB; check a smaller "
-                                "instance of it", bytes / (1u << 30)));
+    throw UserError(
+        fmt::format("a proof of the escape channels of this machine would take {:.0f} GiB; check a smaller "
+                    "instance of it",
+                    bytes / (1u << 30)));
 }
 
 void merge(Prover& into, Prover& from) {
@@ -150,7 +156,8 @@ void merge(Prover& into, Prover& from) {
   a.states += b.states;
   a.broken.insert(a.broken.end(), b.broken.begin(), b.broken.end());
   auto place = [](const BrokenPair& p) { return std::pair(p.destination, p.source); };
-  if (b.detours && (!a.detours || place(b.first_detour) < place(a.first_detour))) a.first_detour = b.first_detour;
+  if (b.detours && (!a.detours || place(b.first_detour) < place(a.first_detour)))
+    a.first_detour = b.first_detour;
   a.detours += b.detours;
   into.longest_via = std::max(into.longest_via, from.longest_via);
   into.longest_direct = std::max(into.longest_direct, from.longest_direct);
@@ -167,7 +174,9 @@ void explain(const std::vector<std::uint64_t>& cycle, const std::vector<Target>&
     prover.explore(target);
     for (std::size_t i = 0; i < cycle.size(); ++i) {
       std::uint64_t from = cycle[i], to = cycle[(i + 1) % cycle.size()];
-      if (hops[i].target != kNone || !(prover.local ? prover.local->has(from, to) : prover.escape->has(from, to))) continue;
+      if (hops[i].target != kNone ||
+          !(prover.local ? prover.local->has(from, to) : prover.escape->has(from, to)))
+        continue;
       hops[i].target = target.id;
       hops[i].via_leg = target.via_leg;
       --unexplained;
@@ -184,7 +193,8 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
   std::size_t all_targets = targets.size();
   if (options.sample && options.sample < targets.size()) {
     std::vector<Target> some;
-    for (std::uint64_t i = 0; i < options.sample; ++i) some.push_back(targets[i * targets.size() / options.sample]);
+    for (std::uint64_t i = 0; i < options.sample; ++i)
+      some.push_back(targets[i * targets.size() / options.sample]);
     targets = some;
   }
   refuse_if_too_large(routing, options, targets.size());
@@ -233,8 +243,8 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
     out.without_escape = whole.escape->without_escape();
     cycle = find_cycle(whole.escape->vertices(), successors);
     for (std::uint64_t v : cycle)
-      hops.push_back({graph.peer(whole.escape->port(v)), lanes.first_channel(lanes.of_class(whole.escape->channel_class(v))),
-                      kNone, false});
+      hops.push_back({graph.peer(whole.escape->port(v)),
+                      lanes.first_channel(lanes.of_class(whole.escape->channel_class(v))), kNone, false});
   }
   explain(cycle, targets, whole, hops);
   out.cycle = std::move(hops);

@@ -1,9 +1,10 @@
 // The proof before cycle 0: every pair connected, every path as short as claimed, and no circle of channels.
 //
-// Channels are the vertices of the dependency graph. There is an edge from one to another when some packet can hold
-// the first while it asks for the second. Without a cycle no deadlock can form (Dally and Seitz). An adaptive routing
-// with escape channels may have cycles; then the escape channels alone must be reachable from every state and free of
-// cycles, counting also the dependencies a packet makes by leaving them and coming back (Duato).
+// Channels are the vertices of the dependency graph. There is an edge from one to another when some packet
+// can hold the first while it asks for the second. Without a cycle no deadlock can form (Dally and Seitz). An
+// adaptive routing with escape channels may have cycles; then the escape channels alone must be reachable
+// from every state and free of cycles, counting also the dependencies a packet makes by leaving them and
+// coming back (Duato).
 #pragma once
 
 #include <functional>
@@ -18,8 +19,8 @@ namespace weft::routing {
 struct CycleHop {
   PortId out_port;
   unsigned channel;
-  /// A packet to this endpoint (or, on the first of two legs, to this intermediate place) holds the channel and asks
-  /// for the next one. kNone: it asks as it starts its second leg.
+  /// A packet to this endpoint (or, on the first of two legs, to this intermediate place) holds the channel
+  /// and asks for the next one. kNone: it asks as it starts its second leg.
   std::uint32_t target;
   bool via_leg = false;
 };
@@ -33,21 +34,21 @@ struct BrokenPair {
 };
 
 struct Verdict {
-  std::uint64_t destinations = 0;         // representative destinations there are
-  std::uint64_t visited = 0;              // ... and visited; fewer only when sampled
-  std::uint64_t pairs = 0;                // source routers x destinations looked at
+  std::uint64_t destinations = 0;  // representative destinations there are
+  std::uint64_t visited = 0;       // ... and visited; fewer only when sampled
+  std::uint64_t pairs = 0;         // source routers x destinations looked at
   std::uint64_t broken_pairs = 0;
-  std::vector<BrokenPair> broken;         // the first few
-  std::uint32_t longest = 0;              // most cables any route crosses
-  std::uint64_t detours = 0;              // pairs with a route longer than claimed
+  std::vector<BrokenPair> broken;  // the first few
+  std::uint32_t longest = 0;       // most cables any route crosses
+  std::uint64_t detours = 0;       // pairs with a route longer than claimed
   BrokenPair first_detour{};
-  std::uint64_t channels = 0;             // vertices: (cable direction, channel class)
-  std::uint64_t dependencies = 0;         // edges
-  bool escape_proof = false;              // proved on the escape channels
-  std::uint64_t without_escape = 0;       // states a packet can be in with no escape channel to ask for
-  std::vector<CycleHop> cycle;            // empty: none
+  std::uint64_t channels = 0;        // vertices: (cable direction, channel class)
+  std::uint64_t dependencies = 0;    // edges
+  bool escape_proof = false;         // proved on the escape channels
+  std::uint64_t without_escape = 0;  // states a packet can be in with no escape channel to ask for
+  std::vector<CycleHop> cycle;       // empty: none
   std::vector<TableUse> tables;
-  std::uint64_t states = 0;               // visited in all
+  std::uint64_t states = 0;  // visited in all
 
   bool tables_fit() const;
   bool connected() const { return broken_pairs == 0; }
@@ -58,9 +59,9 @@ struct Verdict {
 
 struct VerifyOptions {
   unsigned channels = 1;
-  unsigned threads = 0;              // 0: the cores there are
-  std::uint64_t sample = 0;          // destinations to visit; 0: all, which makes it a proof
-  double max_states = 4e10;          // refuse larger proofs, saying how large they would be
+  unsigned threads = 0;      // 0: the cores there are
+  std::uint64_t sample = 0;  // destinations to visit; 0: all, which makes it a proof
+  double max_states = 4e10;  // refuse larger proofs, saying how large they would be
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;
 };
 

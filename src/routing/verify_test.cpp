@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "routing/dependencies.hpp"
 #include "machines.hpp"
+#include "routing/dependencies.hpp"
 
 namespace weft::routing {
 namespace {
@@ -59,7 +59,8 @@ TEST(Verify, DoesNotTrustEscapeChannelsThatShareTheirChannel) {
 }
 
 TEST(Verify, NamesPairsWithoutAWay) {
-  machine::Machine m = make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 2, {"faults.dead_cables=[\"r0.p0\"]"});
+  machine::Machine m =
+      make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 2, {"faults.dead_cables=[\"r0.p0\"]"});
   Verdict v = check(m);
   EXPECT_FALSE(v.connected());
   ASSERT_FALSE(v.broken.empty());

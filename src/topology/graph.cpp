@@ -17,9 +17,9 @@ std::string Graph::router_name(RouterId r) const {
 
 std::uint64_t Graph::bytes() const {
   auto size = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
-  return size(port_begin_) + size(port_router_) + size(port_peer_) + size(port_cable_) + size(port_endpoint_) +
-         size(endpoint_port_) + size(first_endpoint_) + size(endpoint_count_) + size(cable_ends_) +
-         size(cable_type_) + size(cable_length_mm_) + size(router_tier_);
+  return size(port_begin_) + size(port_router_) + size(port_peer_) + size(port_cable_) +
+         size(port_endpoint_) + size(endpoint_port_) + size(first_endpoint_) + size(endpoint_count_) +
+         size(cable_ends_) + size(cable_type_) + size(cable_length_mm_) + size(router_tier_);
 }
 
 GraphBuilder::GraphBuilder(std::vector<CableType> cable_types) {
@@ -28,7 +28,8 @@ GraphBuilder::GraphBuilder(std::vector<CableType> cable_types) {
   graph_.port_begin_.push_back(0);
 }
 
-void GraphBuilder::reserve(std::uint64_t routers, std::uint64_t ports, std::uint64_t cables, std::uint64_t endpoints) {
+void GraphBuilder::reserve(std::uint64_t routers, std::uint64_t ports, std::uint64_t cables,
+                           std::uint64_t endpoints) {
   WEFT_CHECK(routers < kNone && ports < kNone && cables < kNone && endpoints < kNone);
   graph_.port_begin_.reserve(routers + 1);
   graph_.router_tier_.reserve(routers);
@@ -69,8 +70,9 @@ RouterId GraphBuilder::router(std::uint32_t port_count, TierId tier) {
 EndpointId GraphBuilder::endpoint(RouterId r, PortIndex port) {
   PortId p = graph_.port(r, port);
   EndpointId e = graph_.endpoints();
-  WEFT_CHECK(p < graph_.port_begin(r + 1) && graph_.port_peer_[p] == kNone && graph_.port_endpoint_[p] == kNone,
-             "an endpoint needs a free port");
+  WEFT_CHECK(
+      p < graph_.port_begin(r + 1) && graph_.port_peer_[p] == kNone && graph_.port_endpoint_[p] == kNone,
+      "an endpoint needs a free port");
   auto& first = graph_.first_endpoint_[r];
   auto& count = graph_.endpoint_count_[r];
   if (count == 0) first = e;
@@ -83,7 +85,8 @@ EndpointId GraphBuilder::endpoint(RouterId r, PortIndex port) {
 
 std::uint8_t GraphBuilder::cable_type(const config::CableName& name) const {
   const auto& types = graph_.cable_types_;
-  auto at = std::find_if(types.begin(), types.end(), [&](const CableType& type) { return type.name == name.name; });
+  auto at =
+      std::find_if(types.begin(), types.end(), [&](const CableType& type) { return type.name == name.name; });
   WEFT_CHECK(at != types.end(), "cable type " + name.name);
   return static_cast<std::uint8_t>(at - types.begin());
 }
@@ -97,8 +100,9 @@ CableId GraphBuilder::connect(RouterId a, PortIndex port_a, RouterId b, PortInde
   PortId pa = graph_.port(a, port_a), pb = graph_.port(b, port_b);
   WEFT_CHECK(a != b, fmt::format("a cable joins two routers, not r{} to itself", a));
   for (auto [p, r] : {std::pair(pa, a), std::pair(pb, b)})
-    WEFT_CHECK(p < graph_.port_begin(r + 1) && graph_.port_peer_[p] == kNone && graph_.port_endpoint_[p] == kNone,
-               fmt::format("port r{}.p{} is free", r, p - graph_.port_begin(r)));
+    WEFT_CHECK(
+        p < graph_.port_begin(r + 1) && graph_.port_peer_[p] == kNone && graph_.port_endpoint_[p] == kNone,
+        fmt::format("port r{}.p{} is free", r, p - graph_.port_begin(r)));
   CableId c = graph_.cables();
   graph_.port_peer_[pa] = pb;
   graph_.port_peer_[pb] = pa;

@@ -1,7 +1,7 @@
 // The network as one immutable flat graph: endpoints, routers, ports and cables, all numbered from 0.
 //
-// Every port of every router has a global number; the ports of router r are [port_begin(r), port_begin(r + 1)).
-// A port leads to another port by a cable, to an endpoint, or nowhere. People see ports as "r12.p3".
+// Every port of every router has a global number; the ports of router r are [port_begin(r), port_begin(r +
+// 1)). A port leads to another port by a cable, to an endpoint, or nowhere. People see ports as "r12.p3".
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace weft::topology {
 
 using RouterId = std::uint32_t;
 using EndpointId = std::uint32_t;
-using PortId = std::uint32_t;   // global
+using PortId = std::uint32_t;     // global
 using PortIndex = std::uint16_t;  // within a router
 using CableId = std::uint32_t;
 
@@ -77,9 +77,9 @@ class Graph {
     return dynamic_cast<const S*>(shape_.get());
   }
 
-  std::string port_name(PortId p) const;     // "r12.p3"
+  std::string port_name(PortId p) const;      // "r12.p3"
   std::string router_name(RouterId r) const;  // "r12" or "r12 (1,2,0)"
-  std::uint64_t bytes() const;               // memory held by the arrays
+  std::uint64_t bytes() const;                // memory held by the arrays
 
  private:
   friend class GraphBuilder;
@@ -100,8 +100,8 @@ class Graph {
   std::shared_ptr<const Shape> shape_;
 };
 
-/// Assembles a graph. Routers come in the order they are added; the ports of a router are known when it is added,
-/// and those left unconnected stay so (a corner of a mesh has them, and so does real hardware).
+/// Assembles a graph. Routers come in the order they are added; the ports of a router are known when it is
+/// added, and those left unconnected stay so (a corner of a mesh has them, and so does real hardware).
 class GraphBuilder {
  public:
   explicit GraphBuilder(std::vector<CableType> cable_types);
@@ -115,7 +115,8 @@ class GraphBuilder {
   std::uint8_t cable_type(const config::CableName& name) const;
   /// Joins two ports by a cable of its type's own length.
   CableId connect(RouterId a, PortIndex port_a, RouterId b, PortIndex port_b, std::uint8_t type);
-  CableId connect(RouterId a, PortIndex port_a, RouterId b, PortIndex port_b, std::uint8_t type, Length length);
+  CableId connect(RouterId a, PortIndex port_a, RouterId b, PortIndex port_b, std::uint8_t type,
+                  Length length);
   void shape(std::shared_ptr<const Shape> shape);
   Graph finish() &&;
 

@@ -8,7 +8,8 @@ std::uint32_t GridShape::distance(RouterId a, RouterId b) const {
   if (a == b) return 0;
   std::uint32_t hops = (a >= grid_routers) + (b >= grid_routers);
   RouterId from = grid_router(a), to = grid_router(b);
-  for (unsigned d = 0; d < dimensions.size(); ++d) hops += step(d, coordinate(from, d), coordinate(to, d)).hops;
+  for (unsigned d = 0; d < dimensions.size(); ++d)
+    hops += step(d, coordinate(from, d), coordinate(to, d)).hops;
   return hops;
 }
 
@@ -29,7 +30,9 @@ std::uint32_t link_ports(const GridParameters& p) {
   return ports;
 }
 
-std::uint32_t spare_ports(const GridParameters& p) { return p.attach.empty() ? p.spare_ports : std::max(1u, p.spare_ports); }
+std::uint32_t spare_ports(const GridParameters& p) {
+  return p.attach.empty() ? p.spare_ports : std::max(1u, p.spare_ports);
+}
 
 }  // namespace
 
@@ -79,7 +82,8 @@ Graph build_grid(const GridParameters& p, const BuildContext& context) {
       if (d.length == 1 || (last && !d.wraps)) continue;
       RouterId neighbour = last ? r - (d.length - 1) * d.stride : r + d.stride;
       for (unsigned k = 0; k < p.parallel_cables; ++k)
-        builder.connect(r, static_cast<PortIndex>(d.plus + k), neighbour, static_cast<PortIndex>(d.minus + k), type);
+        builder.connect(r, static_cast<PortIndex>(d.plus + k), neighbour, static_cast<PortIndex>(d.minus + k),
+                        type);
     }
   }
   if (!p.attach.empty()) {

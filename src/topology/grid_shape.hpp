@@ -16,17 +16,17 @@ class GridShape : public Shape {
 
   struct Dimension {
     std::uint32_t length;
-    std::uint32_t stride;    // router numbers from one point to the next
-    bool wraps;              // a ring of more than two
-    PortIndex plus, minus;   // first port of each direction; equal where one cable joins two routers
+    std::uint32_t stride;   // router numbers from one point to the next
+    bool wraps;             // a ring of more than two
+    PortIndex plus, minus;  // first port of each direction; equal where one cable joins two routers
   };
 
   std::vector<Dimension> dimensions;
   std::uint32_t grid_routers = 0;
-  unsigned parallel = 1;                  // cables side by side in each direction
-  PortIndex extra_port = 0;               // leads to the attached device
-  std::vector<RouterId> attached_to;      // grid router of each attached device
-  std::vector<RouterId> device_of;        // attached device of each grid router, or kNone; empty without devices
+  unsigned parallel = 1;              // cables side by side in each direction
+  PortIndex extra_port = 0;           // leads to the attached device
+  std::vector<RouterId> attached_to;  // grid router of each attached device
+  std::vector<RouterId> device_of;    // attached device of each grid router, or kNone; empty without devices
 
   std::uint32_t coordinate(RouterId r, unsigned dimension) const {
     const Dimension& d = dimensions[dimension];
@@ -36,8 +36,8 @@ class GridShape : public Shape {
   /// The grid router through which a router is reached: itself, or the one a device hangs on.
   RouterId grid_router(RouterId r) const { return r < grid_routers ? r : attached_to[r - grid_routers]; }
 
-  /// Hops and direction of the shorter way along one dimension; `tie` where both ways are equally short (plus is
-  /// then the direction to take unless tie_goes_plus says otherwise).
+  /// Hops and direction of the shorter way along one dimension; `tie` where both ways are equally short (plus
+  /// is then the direction to take unless tie_goes_plus says otherwise).
   struct Step {
     std::uint32_t hops;
     bool plus;

@@ -40,14 +40,16 @@ using Topologies = config::Registry<TopologyKind>;
 
 /// Gives a kind's functions the type of its parameters.
 template <class P>
-TopologyKind topology_kind(std::string name, std::string about, config::Section section, Size (*size)(const P&),
-                           Graph (*build)(const P&, const BuildContext&),
+TopologyKind topology_kind(std::string name, std::string about, config::Section section,
+                           Size (*size)(const P&), Graph (*build)(const P&, const BuildContext&),
                            std::vector<std::vector<std::string>> examples) {
   return {std::move(name),
           std::move(about),
           std::move(section),
           [size](const void* p) { return size(*static_cast<const P*>(p)); },
-          [build](const void* p, const BuildContext& context) { return build(*static_cast<const P*>(p), context); },
+          [build](const void* p, const BuildContext& context) {
+            return build(*static_cast<const P*>(p), context);
+          },
           std::move(examples)};
 }
 

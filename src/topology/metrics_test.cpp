@@ -13,8 +13,7 @@ namespace {
 
 machine::Machine build(const std::string& topology, const std::string& rest = "") {
   return machine::build_graph(machine::describe_text(
-      fmt::format("[topology]\n{}\n[routing]\nkind = \"up-down\"\n{}", topology, rest), "test.toml",
-      {}));
+      fmt::format("[topology]\n{}\n[routing]\nkind = \"up-down\"\n{}", topology, rest), "test.toml", {}));
 }
 
 machine::Machine grid(const std::string& kind, const std::vector<std::uint32_t>& dims,
@@ -122,8 +121,7 @@ TEST(Distances, EveryTopologyKindAgreesWithSlowDistances) {
       SCOPED_TRACE(fmt::format("{} {}", name, fmt::join(example, " ")));
       std::vector<std::string> settings;
       for (const std::string& setting : example) settings.push_back("topology." + setting);
-      std::string text =
-          fmt::format("[topology]\nkind = \"{}\"\n[routing]\nkind = \"up-down\"\n", name);
+      std::string text = fmt::format("[topology]\nkind = \"{}\"\n[routing]\nkind = \"up-down\"\n", name);
       auto m = machine::build_graph(machine::describe_text(text, "test.toml", settings));
       if (m.graph->routers() > 300) continue;
       Histogram slow = slow_distances(*m.graph);

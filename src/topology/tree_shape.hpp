@@ -1,4 +1,5 @@
-// Fat trees: every router covers a run of consecutive endpoints, and all parents of a router cover the same run.
+// Fat trees: every router covers a run of consecutive endpoints, and all parents of a router cover the same
+// run.
 #pragma once
 
 #include <vector>
@@ -12,10 +13,10 @@ class TreeShape : public Shape {
   struct Node {
     EndpointId below_begin, below_end;  // endpoints under this router
     std::uint32_t child_span;           // endpoints under each child; the last child may have fewer
-    PortIndex first_down;               // ports to child c: first_down + c * down_parallel + [0, down_parallel)
-    PortIndex down_parallel;            // cables to each child, side by side
-    PortIndex first_up, up_count;       // all ports upwards; any of them leads to a router that covers more
-    std::uint8_t level;                 // 1: routers that carry endpoints
+    PortIndex first_down;          // ports to child c: first_down + c * down_parallel + [0, down_parallel)
+    PortIndex down_parallel;       // cables to each child, side by side
+    PortIndex first_up, up_count;  // all ports upwards; any of them leads to a router that covers more
+    std::uint8_t level;            // 1: routers that carry endpoints
   };
 
   std::vector<Node> nodes;  // by router

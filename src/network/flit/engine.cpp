@@ -17,7 +17,8 @@ namespace {
 
 unsigned ring_size(const Settings& s) {
   unsigned flits = s.buffer_flits + s.shared_flits;
-  unsigned packets = flits / std::max(1u, s.smallest_packet_flits) + 2;  // the first and the last may be here in part
+  unsigned packets =
+      flits / std::max(1u, s.smallest_packet_flits) + 2;  // the first and the last may be here in part
   return std::bit_ceil(s.smallest_packet_flits <= 1 ? flits : std::min(flits, packets));
 }
 
@@ -26,10 +27,14 @@ unsigned ring_size(const Settings& s) {
 Engine::~Engine() = default;
 
 Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings)
-    : graph_(graph), routing_(routing), settings_(std::move(settings)), layout_(graph, settings_.all_channels(), ring_size(settings_)) {
+    : graph_(graph),
+      routing_(routing),
+      settings_(std::move(settings)),
+      layout_(graph, settings_.all_channels(), ring_size(settings_)) {
   WEFT_CHECK(settings_.all_channels() <= 32, "a port has at most 32 channels");
   WEFT_CHECK(settings_.route_cycles <= 1 && settings_.allocate_cycles <= 1 && settings_.traverse_cycles >= 1);
-  WEFT_CHECK(settings_.cable_cycles.size() == graph.cables() && settings_.cable_interval.size() == graph.cables());
+  WEFT_CHECK(settings_.cable_cycles.size() == graph.cables() &&
+             settings_.cable_interval.size() == graph.cables());
   WEFT_CHECK(graph.endpoints() < Entry::kMaxEndpoints);
   unsigned longest = settings_.endpoint_cycles + 1;
   for (std::uint16_t cycles : settings_.cable_cycles) longest = std::max<unsigned>(longest, cycles);
@@ -93,14 +98,16 @@ void Engine::fill_blocks() {
       port.peer_router = peer == kNone ? kNone : graph_.port_router(peer);
       port.endpoint = graph_.port_endpoint(p);
       port.free_channels = all;
-      bool near = peer != kNone && port.peer_router >= worker.router_begin && port.peer_router < worker.router_end;
+      bool near =
+          peer != kNone && port.peer_router >= worker.router_begin && port.peer_router < worker.router_end;
       std::uint32_t local = port.peer_router - worker.router_begin;
       port.wake_word = near ? local / 64 : kNone;
       port.wake_bit = std::uint64_t{1} << (local % 64);
       bool cable = graph_.port_cable(p) != kNone;
       port.interval = cable ? settings_.cable_interval[graph_.port_cable(p)] : 256;
-      port.flight = static_cast<std::uint16_t>(settings_.traverse_cycles +
-                                               (cable ? settings_.cable_cycles[graph_.port_cable(p)] : settings_.endpoint_cycles));
+      port.flight = static_cast<std::uint16_t>(
+          settings_.traverse_cycles +
+          (cable ? settings_.cable_cycles[graph_.port_cable(p)] : settings_.endpoint_cycles));
       if (port.endpoint != kNone) first = std::min(first, i), last = i;
     }
     header->first_endpoint_port = static_cast<std::uint16_t>(first);
@@ -113,13 +120,15 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
   if (!started_) {
     started_ = true;
     for (auto& worker : workers_)
-      for (EndpointId e = worker->endpoint_begin; e < worker->endpoint_end; ++e) worker->timers.set(e, traffic.first(e));
+      for (EndpointId e = worker->endpoint_begin; e < worker->endpoint_end; ++e)
+        worker->timers.set(e, traffic.first(e));
   }
   with_width([&]<int W>() { run_kernel<W>(traffic, observers, until, patience); });
 }
 
 template <int W>
-void Engine::run_kernel(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience) {
+void Engine::run_kernel(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
+                        Cycle patience) {
   const auto* order = dynamic_cast<const routing::DimensionOrder*>(&routing_);
   if (order && GridRoute::fits(graph_) && !routing_.faults().any()) {
     GridRoute route(graph_, order->dateline());
@@ -130,9 +139,10 @@ void Engine::run_kernel(Traffic& traffic, const std::vector<Observer*>& observer
 }
 
 template <int W, class Route>
-void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
-                         Cycle patience) {
-  // Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can happen.
+void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers,
+                         Cycle until, Cycle patience) {
+  // Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can
+  // happen.
   auto move_on = [&]() noexcept {
     ++now_;
     std::uint64_t moved = 0, in_network = 0;
@@ -199,14 +209,17 @@ std::uint64_t Engine::packets_in_network() const {
 }
 
 std::uint64_t Engine::sent(PortId p) const {
-  return with_width([&]<int W>() -> std::uint64_t { return view<W>(graph_.port_router(p)).port[graph_.port_index(p)].sent; });
+  return with_width([&]<int W>() -> std::uint64_t {
+    return view<W>(graph_.port_router(p)).port[graph_.port_index(p)].sent;
+  });
 }
 
 std::uint32_t Engine::standing(PortId p) const {
   return with_width([&]<int W>() -> std::uint32_t {
     View<W> v = view<W>(graph_.port_router(p));
     std::uint32_t flits = 0;
-    for (unsigned c = 0; c < settings_.all_channels(); ++c) flits += v.queue[graph_.port_index(p) * layout_.stride() + c].flits;
+    for (unsigned c = 0; c < settings_.all_channels(); ++c)
+      flits += v.queue[graph_.port_index(p) * layout_.stride() + c].flits;
     return flits;
   });
 }
@@ -215,8 +228,9 @@ std::uint64_t Engine::bytes() const {
   std::uint64_t awake = 0;
   for (const auto& worker : workers_)
     for (const auto& bits : worker->awake) awake += bits.size() * 8;
-  return arena_.size() * sizeof(CacheLine) + links_.flit.size() + links_.credit.size() + links_.entry.size() * 8 + senders_.size() * sizeof(Sender) +
-         sender_used_.size() * 2 + endpoint_router_.size() * 4 + packets_.bytes() + awake;
+  return arena_.size() * sizeof(CacheLine) + links_.flit.size() + links_.credit.size() +
+         links_.entry.size() * 8 + senders_.size() * sizeof(Sender) + sender_used_.size() * 2 +
+         endpoint_router_.size() * 4 + packets_.bytes() + awake;
 }
 
 }  // namespace weft::network::flit

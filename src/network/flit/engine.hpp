@@ -1,8 +1,9 @@
 // The flit engine: every router, channel, buffer and credit, cycle by cycle.
 //
-// A cycle has two phases. First every router looks at its own block and at what arrives on its links in this cycle, and
-// writes what it sends into link slots of later cycles; then the clock moves. Whatever a router reads in a cycle was
-// written in an earlier one, so the order in which routers are visited, and the threads that visit them, cannot matter.
+// A cycle has two phases. First every router looks at its own block and at what arrives on its links in this
+// cycle, and writes what it sends into link slots of later cycles; then the clock moves. Whatever a router
+// reads in a cycle was written in an earlier one, so the order in which routers are visited, and the threads
+// that visit them, cannot matter.
 #pragma once
 
 #include <atomic>
@@ -23,35 +24,38 @@ struct alignas(64) CacheLine {
   std::uint64_t words[8];
 };
 
-/// What arrives at a port in a cycle, in a byte; 0 is nothing. Types of their own and not plain bytes, because a
-/// compiler must assume that a plain byte may overwrite anything and would reload everything after each store.
+/// What arrives at a port in a cycle, in a byte; 0 is nothing. Types of their own and not plain bytes,
+/// because a compiler must assume that a plain byte may overwrite anything and would reload everything after
+/// each store.
 enum class FlitByte : std::uint8_t { kNothing = 0, kChannel = 0x3f, kHead = 0x40, kFlit = 0x80 };
 enum class CreditByte : std::uint8_t { kNothing = 0 };  // channel + 1
 
-/// Flits and credits under way, by cycle of arrival: a slot holds, for every port, what arrives there in one cycle.
+/// Flits and credits under way, by cycle of arrival: a slot holds, for every port, what arrives there in one
+/// cycle.
 struct Links {
   std::uint32_t slots = 0, mask = 0;  // a power of two above the longest flight
   std::uint64_t ports = 0;            // in a slot, padded so that eight can be read at once
   std::vector<FlitByte> flit;
   std::vector<CreditByte> credit;
-  std::vector<std::uint64_t> entry;   // of heads
+  std::vector<std::uint64_t> entry;  // of heads
 };
 
-/// An endpoint's sending side: packets queued, the one being sent, and what it knows of its router's input queues.
+/// An endpoint's sending side: packets queued, the one being sent, and what it knows of its router's input
+/// queues.
 struct Sender {
   PacketId first = kNoPacket, last = kNoPacket;  // queue
   PacketId current = kNoPacket;
-  std::uint16_t left = 0;          // flits of the current packet
+  std::uint16_t left = 0;  // flits of the current packet
   std::uint16_t shared_used = 0;
   std::uint8_t channel = 0, next_channel = 0;
-  std::uint32_t created = 0;       // packets ever, the step of its random draws
+  std::uint32_t created = 0;  // packets ever, the step of its random draws
 };
 
 struct Counters {
-  std::uint64_t flit_hops = 0;       // flits that crossed a cable between routers
+  std::uint64_t flit_hops = 0;  // flits that crossed a cable between routers
   std::uint64_t flits_injected = 0, flits_delivered = 0;
   std::uint64_t packets_created = 0, packets_delivered = 0;
-  std::uint64_t visits = 0;          // of routers
+  std::uint64_t visits = 0;  // of routers
   std::uint64_t peak_packets = 0;
 };
 
@@ -61,7 +65,7 @@ struct Waiting {
   unsigned channel;       // channel
   EndpointId source, destination;
   Cycle created;
-  std::string reason;     // in words
+  std::string reason;  // in words
 };
 
 class Engine {
@@ -69,14 +73,14 @@ class Engine {
   Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings);
   ~Engine();
 
-  /// Runs until `until`. `observers` has one for each thread. Returns early, before `until`, only when nothing will ever
-  /// happen again or nothing has moved for `patience` cycles while packets wait.
+  /// Runs until `until`. `observers` has one for each thread. Returns early, before `until`, only when
+  /// nothing will ever happen again or nothing has moved for `patience` cycles while packets wait.
   void run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience = 100'000);
 
   Cycle now() const { return now_; }
   bool stalled() const { return stalled_; }
-  /// Who waits for whom when nothing moves: a circle of queues where there is one, else the oldest packet and what it
-  /// waits for in turn.
+  /// Who waits for whom when nothing moves: a circle of queues where there is one, else the oldest packet and
+  /// what it waits for in turn.
   std::vector<Waiting> explain_stall() const;
   /// The packet that has been under way longest, with its place; nothing where the network is empty.
   std::optional<Waiting> oldest_packet() const;
@@ -152,11 +156,16 @@ class Engine {
 template <class Use>
 decltype(auto) Engine::with_width(Use use) const {
   switch (layout_.words()) {
-    case 1: return use.template operator()<1>();
-    case 2: return use.template operator()<2>();
-    case 4: return use.template operator()<4>();
-    case 8: return use.template operator()<8>();
-    case 16: return use.template operator()<16>();
+    case 1:
+      return use.template operator()<1>();
+    case 2:
+      return use.template operator()<2>();
+    case 4:
+      return use.template operator()<4>();
+    case 8:
+      return use.template operator()<8>();
+    case 16:
+      return use.template operator()<16>();
   }
   throw Defect("routers have at most 1024 input queues");
 }

@@ -24,7 +24,9 @@ class Script : public Traffic {
   explicit Script(std::vector<Send> sends) {
     for (const Send& send : sends) by_source_[send.source].push_back(send);
   }
-  Cycle first(EndpointId source) override { return by_source_.count(source) ? by_source_[source].front().when : kNever; }
+  Cycle first(EndpointId source) override {
+    return by_source_.count(source) ? by_source_[source].front().when : kNever;
+  }
   bool create(EndpointId source, Cycle, NewPacket& packet, Cycle& next) override {
     auto& list = by_source_[source];
     packet = {list.front().destination, list.front().flits, list.front().message_class};
@@ -43,7 +45,8 @@ class Arrivals : public Observer {
   std::vector<Delivery> all;
 };
 
-Settings settings(const machine::Machine& m, Switching switching, unsigned buffer = 8, unsigned cable_cycles = 1) {
+Settings settings(const machine::Machine& m, Switching switching, unsigned buffer = 8,
+                  unsigned cable_cycles = 1) {
   Settings s;
   s.channels = m.description.router.channels;
   s.buffer_flits = buffer;
@@ -66,8 +69,8 @@ std::vector<Delivery> deliver(const machine::Machine& m, const Settings& s, std:
   return arrivals.all;
 }
 
-/// A packet alone: one cycle to leave the source, one to its router, then for each router its pipeline and for each
-/// cable its flight, one to the destination, and a cycle for each further flit.
+/// A packet alone: one cycle to leave the source, one to its router, then for each router its pipeline and
+/// for each cable its flight, one to the destination, and a cycle for each further flit.
 Cycle alone(unsigned routers, unsigned pipeline, unsigned cable, unsigned flits) {
   return 3 + routers * pipeline + (routers - 1) * cable + flits - 1;
 }
@@ -112,8 +115,9 @@ TEST(FlitEngine, TwoPacketsForOneOutputShareIt) {
 }
 
 TEST(FlitEngine, OneChannelSerialisesWholePackets) {
-  // With one channel the second packet waits for the first one's last flit. The channel changes hands in the cycle after
-  // it won the switch; at the next router the second packet stands behind the first and starts a cycle late again.
+  // With one channel the second packet waits for the first one's last flit. The channel changes hands in the
+  // cycle after it won the switch; at the next router the second packet stands behind the first and starts a
+  // cycle late again.
   machine::Machine m = make_machine("mesh", {"dims=[2]", "endpoints_per_router=2"}, "dimension-order", {}, 1);
   auto arrived = deliver(m, settings(m, Switching::Wormhole), {{0, 0, 2, 6}, {0, 1, 2, 6}});
   ASSERT_EQ(arrived.size(), 2u);
@@ -135,7 +139,8 @@ TEST(FlitEngine, WormholeAndCutThroughDifferWhereTheNextBufferIsShort) {
 TEST(FlitEngine, SlowerCablesSpaceFlitsOut) {
   machine::Machine m = make_machine("mesh", {"dims=[2]"}, "dimension-order", {}, 1);
   Settings s = settings(m, Switching::CutThrough, 32);
-  // Flits after the first need no routing and no channel, two cycles the first one spent at the second router.
+  // Flits after the first need no routing and no channel, two cycles the first one spent at the second
+  // router.
   s.cable_interval.assign(m.graph->cables(), 256 * 3);
   EXPECT_EQ(deliver(m, s, {{0, 0, 1, 5}})[0].delivered, alone(2, 4, 1, 1) + 4 * 3 - 2);
   s.cable_interval.assign(m.graph->cables(), 256 * 3 / 2);
@@ -143,8 +148,8 @@ TEST(FlitEngine, SlowerCablesSpaceFlitsOut) {
 }
 
 TEST(FlitEngine, MessageClassesDoNotBlockEachOther) {
-  // A long request holds the only channel of its class; what follows in the same class waits for all of it, a response
-  // on its own channel does not.
+  // A long request holds the only channel of its class; what follows in the same class waits for all of it, a
+  // response on its own channel does not.
   machine::Machine m = make_machine("mesh", {"dims=[2]", "endpoints_per_router=2"}, "dimension-order", {}, 1);
   Settings s = settings(m, Switching::Wormhole, 4);
   s.message_classes = 2;
@@ -156,8 +161,10 @@ TEST(FlitEngine, MessageClassesDoNotBlockEachOther) {
 }
 
 TEST(FlitEngine, TheLeastLoadedWayUpWins) {
-  // Two ways up from each leaf router. While a long packet fills one, the next packet takes the other and meets nobody.
-  machine::Machine m = make_machine("fat-tree", {"children=[2,2]", "parents=[1,2]"}, "fat-tree", {"ways=0"}, 1);
+  // Two ways up from each leaf router. While a long packet fills one, the next packet takes the other and
+  // meets nobody.
+  machine::Machine m =
+      make_machine("fat-tree", {"children=[2,2]", "parents=[1,2]"}, "fat-tree", {"ways=0"}, 1);
   auto arrived = deliver(m, settings(m, Switching::Wormhole, 64), {{0, 0, 2, 50}, {20, 1, 3, 1}});
   ASSERT_EQ(arrived.size(), 2u);
   EXPECT_EQ(arrived[0].flits, 1);
@@ -165,7 +172,8 @@ TEST(FlitEngine, TheLeastLoadedWayUpWins) {
 }
 
 TEST(FlitEngine, APrivateShareKeepsEveryChannelMoving) {
-  // Class 0 crosses a cable a hundred times slower and fills all shared room on the way; class 1 still gets through.
+  // Class 0 crosses a cable a hundred times slower and fills all shared room on the way; class 1 still gets
+  // through.
   machine::Machine m = make_machine("mesh", {"dims=[3]", "endpoints_per_router=2"}, "dimension-order", {}, 1);
   Settings s = settings(m, Switching::Wormhole, 1);
   s.message_classes = 2;
@@ -178,8 +186,8 @@ TEST(FlitEngine, APrivateShareKeepsEveryChannelMoving) {
 }
 
 /// Random packets with exact bookkeeping: every one arrives once, and flits and credits add up all the way.
-void soak(const std::string& topology, const test::Settings& size, const std::string& routing, Switching switching,
-          unsigned shared, std::uint64_t seed) {
+void soak(const std::string& topology, const test::Settings& size, const std::string& routing,
+          Switching switching, unsigned shared, std::uint64_t seed) {
   machine::Machine m = make_machine(topology, size, routing, {}, 8);
   Settings s = settings(m, switching, 6);
   s.shared_flits = shared;
@@ -193,7 +201,8 @@ void soak(const std::string& topology, const test::Settings& size, const std::st
     }
   Script script(sends);
   Arrivals arrivals;
-  for (Cycle until = 20; arrivals.all.size() < sends.size() && !engine.stalled() && until < 100'000; until += 20) {
+  for (Cycle until = 20; arrivals.all.size() < sends.size() && !engine.stalled() && until < 100'000;
+       until += 20) {
     engine.run(script, {&arrivals}, until, 2'000);
     engine.check_conservation();
   }
@@ -215,16 +224,17 @@ TEST(FlitEngine, NothingIsLostOnAnyTopologyOrRouting) {
       soak("torus", {"dims=[4,4]"}, "minimal-adaptive", switching, shared, seed++);
       soak("torus", {"dims=[3,3]"}, "valiant", switching, shared, seed++);
       soak("fat-tree", {"children=[4,4]", "parents=[1,2]"}, "fat-tree", switching, shared, seed++);
-      soak("dragonfly", {"routers_per_group=4", "endpoints_per_router=1", "global_cables_per_router=1"}, "dragonfly",
-           switching, shared, seed++);
+      soak("dragonfly", {"routers_per_group=4", "endpoints_per_router=1", "global_cables_per_router=1"},
+           "dragonfly", switching, shared, seed++);
       soak("jellyfish", {"routers=12", "degree=3"}, "minimal-adaptive", switching, shared, seed++);
       soak("jellyfish", {"routers=12", "degree=3"}, "shortest-path", switching, shared, seed++);
     }
 }
 
 TEST(FlitEngine, ADeadlockIsFoundAndPrintedAsACircle) {
-  // A ring, one channel, every router sends two hops ahead: a textbook deadlock. Each packet is in the circle twice: its
-  // tail holds a channel and waits for its head to move, its head waits for a channel another tail holds.
+  // A ring, one channel, every router sends two hops ahead: a textbook deadlock. Each packet is in the circle
+  // twice: its tail holds a channel and waits for its head to move, its head waits for a channel another tail
+  // holds.
   machine::Machine m = make_machine("torus", {"dims=[6]"}, "shortest-path", {"channel_rule=one"}, 1);
   Settings s = settings(m, Switching::Wormhole, 1);
   Engine engine(*m.graph, *m.routing, s);

@@ -6,7 +6,8 @@ using topology::GridShape;
 
 bool GridRoute::fits(const topology::Graph& graph) {
   const auto* grid = graph.shape_as<GridShape>();
-  if (!grid || grid->dimensions.size() > kMaxDimensions || grid->parallel != 1 || !grid->attached_to.empty()) return false;
+  if (!grid || grid->dimensions.size() > kMaxDimensions || grid->parallel != 1 || !grid->attached_to.empty())
+    return false;
   for (const auto& d : grid->dimensions)
     if (d.length > 2048) return false;  // its table would not stay in a cache
   return true;
@@ -17,7 +18,8 @@ GridRoute::GridRoute(const topology::Graph& graph, routing::Dateline dateline)
   const GridShape& grid = *graph.shape_as<GridShape>();
   for (std::uint32_t r = 0; r < graph.routers(); ++r) {
     std::uint64_t word = 0;
-    for (unsigned d = 0; d < grid.dimensions.size(); ++d) word |= std::uint64_t{grid.coordinate(r, d)} << (16 * d);
+    for (unsigned d = 0; d < grid.dimensions.size(); ++d)
+      word |= std::uint64_t{grid.coordinate(r, d)} << (16 * d);
     coordinates_.push_back(word);
   }
   for (unsigned i = 0; i < grid.dimensions.size(); ++i) {
@@ -35,8 +37,8 @@ GridRoute::GridRoute(const topology::Graph& graph, routing::Dateline dateline)
           unsigned classes = 1;
           if (d.wraps && !balanced_) classes = crosses ? 2 : 1;
           if (d.wraps && balanced_) classes = crosses ? 2 : crosses_middle ? 1 : 3;
-          steps_.push_back({static_cast<std::uint16_t>(way.hops), plus ? d.plus : d.minus, static_cast<std::uint8_t>(classes),
-                            way.tie, d.wraps});
+          steps_.push_back({static_cast<std::uint16_t>(way.hops), plus ? d.plus : d.minus,
+                            static_cast<std::uint8_t>(classes), way.tie, d.wraps});
         }
   }
 }

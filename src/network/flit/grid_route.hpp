@@ -1,4 +1,5 @@
-// Dimension-order routing for the engine's hot path: the same relation, from small tables instead of arithmetic.
+// Dimension-order routing for the engine's hot path: the same relation, from small tables instead of
+// arithmetic.
 #pragma once
 
 #include <bit>
@@ -15,7 +16,8 @@ struct NextHop {
   std::uint8_t classes;
 };
 
-/// Only for grids of up to four dimensions without parallel cables or attached devices; others take the general way.
+/// Only for grids of up to four dimensions without parallel cables or attached devices; others take the
+/// general way.
 class GridRoute {
  public:
   static constexpr unsigned kMaxDimensions = 4;
@@ -27,9 +29,11 @@ class GridRoute {
     std::uint64_t here = coordinates_[router], there = coordinates_[goal];
     unsigned shift = static_cast<unsigned>(std::countr_zero(here ^ there)) & ~15u;
     const Dimension& d = dimensions_[shift / 16];
-    unsigned from = static_cast<unsigned>(here >> shift) & 0xffff, to = static_cast<unsigned>(there >> shift) & 0xffff;
+    unsigned from = static_cast<unsigned>(here >> shift) & 0xffff,
+             to = static_cast<unsigned>(there >> shift) & 0xffff;
     const Step* step = &steps_[d.first + from * d.length + to];
-    if (step->tie && tie_goes_minus(from, there & ~(std::uint64_t{0xffff} << shift))) step += d.length * d.length;
+    if (step->tie && tie_goes_minus(from, there & ~(std::uint64_t{0xffff} << shift)))
+      step += d.length * d.length;
     bool keeps_class = balanced_ && step->ring && in_port - d.first_port < d.ports;
     return {step->port, keeps_class ? static_cast<std::uint8_t>(1u << in_class) : step->classes};
   }

@@ -1,4 +1,5 @@
-// The slow side of the engine: what it looks like from outside, why nothing moves, and whether everything adds up.
+// The slow side of the engine: what it looks like from outside, why nothing moves, and whether everything
+// adds up.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ using topology::RouterId;
 
 template <int W>
 const InputQueue& Engine::queue_at(Place place) const {
-  return view<W>(graph_.port_router(place.port)).queue[graph_.port_index(place.port) * layout_.stride() + place.channel];
+  return view<W>(graph_.port_router(place.port))
+      .queue[graph_.port_index(place.port) * layout_.stride() + place.channel];
 }
 
 std::vector<Engine::Place> Engine::occupied() const {
@@ -53,7 +55,8 @@ Waiting Engine::describe(Place place, std::vector<Place>& waits_for) const {
       const InputQueue& holder = v.queue[other];
       bool holds = has(v.masks->active, other) && holder.out_port == q.out_port &&
                    (q.channels >> holder.out_channel & 1);
-      if (holds) waits_for.push_back({v.header->port_begin + other / layout_.stride(), other % layout_.stride()});
+      if (holds)
+        waits_for.push_back({v.header->port_begin + other / layout_.stride(), other % layout_.stride()});
     }
     if (waits_for.empty() && v.port[q.out_port].peer != kNone) {
       out.reason = fmt::format("asks for room for {} flits behind {}", entry.flits(), name(q.out_port));
@@ -71,7 +74,8 @@ Waiting Engine::describe(Place place, std::vector<Place>& waits_for) const {
           waits_for.push_back({u.header->port_begin + other / layout_.stride(), other % layout_.stride()});
     }
   } else {
-    out.reason = fmt::format("holds channel {} of {} and waits for room behind it", q.out_channel, name(q.out_port));
+    out.reason =
+        fmt::format("holds channel {} of {} and waits for room behind it", q.out_channel, name(q.out_port));
     if (v.port[q.out_port].peer != kNone) waits_for.push_back({v.port[q.out_port].peer, q.out_channel});
   }
   return out;
@@ -128,7 +132,8 @@ std::vector<Waiting> Engine::explain_stall() const {
         Place to = next.back();
         next.pop_back();
         if (seen[to] == Seen::OnPath)
-          return words(std::find_if(path.begin(), path.end(), [&](const auto& step) { return step.first == to; }));
+          return words(
+              std::find_if(path.begin(), path.end(), [&](const auto& step) { return step.first == to; }));
         if (seen[to] == Seen::New && queue_at<W>(to).packets > 0) enter(to);
       }
     }
@@ -160,17 +165,20 @@ void Engine::check_conservation() const {
           used = u.used[graph_.port_index(from) * layout_.stride() + c];
           if (settings_.switching == Switching::CutThrough)  // room is taken for the whole packet at once
             for (unsigned other = 0; other < u.header->ports * layout_.stride(); ++other)
-              if (View<W>::has(u.masks->active, other) && u.queue[other].out_port == graph_.port_index(from) &&
-                  u.queue[other].out_channel == c)
+              if (View<W>::has(u.masks->active, other) &&
+                  u.queue[other].out_port == graph_.port_index(from) && u.queue[other].out_channel == c)
                 promised += u.queue[other].left;
         } else if (EndpointId e = graph_.port_endpoint(p); e != kNone) {
           used = sender_used_[std::size_t{e} * layout_.stride() + c];
-          if (settings_.switching == Switching::CutThrough && senders_[e].current != kNoPacket && senders_[e].channel == c)
+          if (settings_.switching == Switching::CutThrough && senders_[e].current != kNoPacket &&
+              senders_[e].channel == c)
             promised = senders_[e].left;
         }
-        WEFT_CHECK(used == here + coming + credits + promised,
-                   fmt::format("{} channel {}: {} taken, but {} here, {} coming, {} credits on their way, {} promised",
-                               graph_.port_name(p), c, used, here, coming, credits, promised));
+        WEFT_CHECK(
+            used == here + coming + credits + promised,
+            fmt::format(
+                "{} channel {}: {} taken, but {} here, {} coming, {} credits on their way, {} promised",
+                graph_.port_name(p), c, used, here, coming, credits, promised));
       }
     }
     std::uint64_t in_network = 0;

@@ -146,7 +146,8 @@ class Kernel {
 
   std::uint32_t slot_after(unsigned cycles) const { return (slot_ + cycles) & slot_mask_; }
 
-  // --- endpoints ---------------------------------------------------------------------------------------------------
+  // --- endpoints
+  // ---------------------------------------------------------------------------------------------------
 
   void create(EndpointId source) {
     NewPacket made;
@@ -156,7 +157,8 @@ class Kernel {
                  "traffic makes packets for endpoints there are");
       PacketId id = w_.take_packet(e_);
       Sender& sender = e_.senders_[source];
-      e_.packets_[id] = {now_, 0, source, made.destination, topology::kNone, kNoPacket, made.flits, 0, made.message_class};
+      e_.packets_[id] = {now_,      0,          source, made.destination,  topology::kNone,
+                         kNoPacket, made.flits, 0,      made.message_class};
       (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
       sender.last = id;
       ++sender.created;
@@ -179,7 +181,8 @@ class Kernel {
   void take_room(std::uint16_t& used, std::uint16_t& shared_used, unsigned flits) const {
     unsigned before = used;
     used = static_cast<std::uint16_t>(used + flits);
-    if (used > buffer_flits_) shared_used = static_cast<std::uint16_t>(shared_used + used - std::max(before, buffer_flits_));
+    if (used > buffer_flits_)
+      shared_used = static_cast<std::uint16_t>(shared_used + used - std::max(before, buffer_flits_));
   }
 
   void give_room(std::uint16_t& used, std::uint16_t& shared_used) const {
@@ -196,7 +199,8 @@ class Kernel {
       EndpointId endpoint = v.port[p].endpoint;
       if (endpoint == topology::kNone) continue;
       Sender& sender = e_.senders_[endpoint];
-      if (sender.current == kNoPacket && (sender.first == kNoPacket || !start_packet(v, sender, endpoint))) continue;
+      if (sender.current == kNoPacket && (sender.first == kNoPacket || !start_packet(v, sender, endpoint)))
+        continue;
       std::uint16_t& used = e_.sender_used_[std::size_t{endpoint} * stride_ + sender.channel];
       if (!cut_through()) {
         if (!has_room(used, sender.shared_used, 1)) continue;
@@ -225,7 +229,8 @@ class Kernel {
   bool start_packet(View& v, Sender& sender, EndpointId endpoint) {
     PacketId id = sender.first;
     PacketRecord& record = e_.packets_[id];
-    if (record.created == now_) {  // made in this cycle, sent in the next, whether or not the router was awake
+    if (record.created ==
+        now_) {  // made in this cycle, sent in the next, whether or not the router was awake
       again_ = true;
       return false;
     }
@@ -247,7 +252,8 @@ class Kernel {
     return false;
   }
 
-  /// Valiant always goes by way of a random place; UGAL only where the way there is the less loaded for its length.
+  /// Valiant always goes by way of a random place; UGAL only where the way there is the less loaded for its
+  /// length.
   void choose_via(View& v, PacketRecord& record) {
     const routing::Routing& routing = e_.routing_;
     std::uint32_t via = random_below(s_.seed, record.source, record.created, routing.via_count());
@@ -277,7 +283,8 @@ class Kernel {
     return least;
   }
 
-  // --- routers -----------------------------------------------------------------------------------------------------
+  // --- routers
+  // -----------------------------------------------------------------------------------------------------
 
   void visit(std::uint32_t router) {
     View v(arena_ + e_.layout_.block(router), stride_);
@@ -307,15 +314,20 @@ class Kernel {
     return work != 0;
   }
 
-  WEFT_HOT static void set(std::uint64_t* mask, unsigned bit) { mask[W == 1 ? 0 : bit / 64] |= std::uint64_t{1} << (bit % 64); }
-  WEFT_HOT static void clear(std::uint64_t* mask, unsigned bit) { mask[W == 1 ? 0 : bit / 64] &= ~(std::uint64_t{1} << (bit % 64)); }
+  WEFT_HOT static void set(std::uint64_t* mask, unsigned bit) {
+    mask[W == 1 ? 0 : bit / 64] |= std::uint64_t{1} << (bit % 64);
+  }
+  WEFT_HOT static void clear(std::uint64_t* mask, unsigned bit) {
+    mask[W == 1 ? 0 : bit / 64] &= ~(std::uint64_t{1} << (bit % 64));
+  }
 
   WEFT_HOT static void ready_queues(const Masks& m, std::uint64_t* out) {
     for (int w = 0; w < W; ++w) out[w] = m.active[w] & m.filled[w];
   }
 
   static FlitByte flit_byte(bool head, unsigned channel) {
-    return static_cast<FlitByte>(static_cast<unsigned>(FlitByte::kFlit) | (head ? static_cast<unsigned>(FlitByte::kHead) : 0) | channel);
+    return static_cast<FlitByte>(static_cast<unsigned>(FlitByte::kFlit) |
+                                 (head ? static_cast<unsigned>(FlitByte::kHead) : 0) | channel);
   }
 
   /// Calls use(port, byte) for what arrives at a router's ports, and clears it. Reads eight ports at a time.
@@ -345,7 +357,8 @@ class Kernel {
     for_each_arrival(credit_ + at, ports, [&](unsigned p, unsigned byte) {
       unsigned channel = byte - 1u;
       if (EndpointId endpoint = v.port[p].endpoint; endpoint != topology::kNone)
-        give_room(e_.sender_used_[std::size_t{endpoint} * stride_ + channel], e_.senders_[endpoint].shared_used);
+        give_room(e_.sender_used_[std::size_t{endpoint} * stride_ + channel],
+                  e_.senders_[endpoint].shared_used);
       else
         give_room(v.used[(p << stride_bits_) + channel], v.port[p].shared_used);
     });
@@ -395,19 +408,24 @@ class Kernel {
         new_leg = true;
       }
       bool via_leg = record && record->via != topology::kNone;
-      if (goal != router || via_leg) return find_way_by_relation(v, bit, entry, shift, via_leg ? record->via : topology::kNone, new_leg);
+      if (goal != router || via_leg)
+        return find_way_by_relation(v, bit, entry, shift, via_leg ? record->via : topology::kNone, new_leg);
     }
-    q.out_port = static_cast<std::uint16_t>(e_.graph_.endpoint_port(entry.destination()) - v.header->port_begin);
+    q.out_port =
+        static_cast<std::uint16_t>(e_.graph_.endpoint_port(entry.destination()) - v.header->port_begin);
     q.channels = static_cast<std::uint32_t>((std::uint64_t{1} << channels_) - 1) << shift;
   }
 
   /// A fair coin that depends on place, time and packet, not on the order of visits.
   unsigned coin(std::uint32_t router, EndpointId destination) const {
-    std::uint64_t mixed = (now_ ^ s_.seed << 48 ^ std::uint64_t{router} << 32 ^ std::uint64_t{destination} << 16) * 0x9e3779b97f4a7c15u;
+    std::uint64_t mixed =
+        (now_ ^ s_.seed << 48 ^ std::uint64_t{router} << 32 ^ std::uint64_t{destination} << 16) *
+        0x9e3779b97f4a7c15u;
     return static_cast<unsigned>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
   }
 
-  void find_way_by_relation(View& v, unsigned bit, Entry entry, unsigned shift, std::uint32_t via, bool new_leg) {
+  void find_way_by_relation(View& v, unsigned bit, Entry entry, unsigned shift, std::uint32_t via,
+                            bool new_leg) {
     InputQueue& q = v.queue[bit];
     unsigned in_port = bit >> stride_bits_;
     routing::Hop hop{.router = v.header->router};
@@ -467,7 +485,8 @@ class Kernel {
   }
 
   /// Channels of an output a new packet can have now.
-  WEFT_HOT std::uint32_t open_channels(const View& v, unsigned p, std::uint32_t wanted, unsigned flits) const {
+  WEFT_HOT std::uint32_t open_channels(const View& v, unsigned p, std::uint32_t wanted,
+                                       unsigned flits) const {
     const Port& port = v.port[p];
     std::uint32_t open = wanted & port.free_channels;
     if (!cut_through() || port.endpoint != topology::kNone) return open;
@@ -482,7 +501,8 @@ class Kernel {
     return Entry(v.ring[(std::size_t{bit} << ring_bits_) + v.queue[bit].first]);
   }
 
-  // --- channels ----------------------------------------------------------------------------------------------------
+  // --- channels
+  // ----------------------------------------------------------------------------------------------------
 
   WEFT_HOT void allocate_channels(View& v, Masks& m) {
     std::uint32_t count = 0;
@@ -565,17 +585,21 @@ class Kernel {
     v.grant[(ask.port << stride_bits_) + channel] = ask.bit;
     port.free_channels ^= 1u << channel;
     if (cut_through() && port.endpoint == topology::kNone)
-      take_room(v.used[(ask.port << stride_bits_) + channel], port.shared_used, first_entry(v, ask.bit).flits());
+      take_room(v.used[(ask.port << stride_bits_) + channel], port.shared_used,
+                first_entry(v, ask.bit).flits());
     clear(m.waiting, ask.bit);
     set(m.active, ask.bit);
   }
 
-  // --- the switch --------------------------------------------------------------------------------------------------
+  // --- the switch
+  // --------------------------------------------------------------------------------------------------
 
   /// May the first flit of this queue be sent now?
   WEFT_HOT bool may_send(const View& v, const InputQueue& q) const {
     const Port& port = v.port[q.out_port];
-    if (port.interval != 256 && static_cast<std::int32_t>(port.next_send - static_cast<std::uint32_t>(now_ << 8)) > 0) return false;
+    if (port.interval != 256 &&
+        static_cast<std::int32_t>(port.next_send - static_cast<std::uint32_t>(now_ << 8)) > 0)
+      return false;
     if (cut_through() || port.endpoint != topology::kNone) return true;
     return has_room(v.used[(q.out_port << stride_bits_) + q.out_channel], port.shared_used, 1);
   }
@@ -621,7 +645,8 @@ class Kernel {
     v.port[in].channel = static_cast<std::uint16_t>(want.bit & (stride_ - 1));
   }
 
-  /// iSLIP: outputs grant in turn, inputs accept in turn; turns move on only with accepted grants of the first round.
+  /// iSLIP: outputs grant in turn, inputs accept in turn; turns move on only with accepted grants of the
+  /// first round.
   [[gnu::noinline]] void match(View& v, Masks& m, unsigned count) {
     std::uint64_t in_done[W] = {}, out_done[W] = {};  // ports matched; there are at most 64 * W
     auto done = [](const std::uint64_t* mask, unsigned p) { return mask[p / 64] >> (p % 64) & 1; };

@@ -1,8 +1,9 @@
-// The state of one router as a block of bytes in one flat array: masks first, then ports, then queues, in the order
-// a visit touches them. Blocks hold numbers, never pointers, so they can be split over threads, ranks or a GPU.
+// The state of one router as a block of bytes in one flat array: masks first, then ports, then queues, in the
+// order a visit touches them. Blocks hold numbers, never pointers, so they can be split over threads, ranks
+// or a GPU.
 //
-// An input queue is named by bit = port * stride + channel, where stride is the channel count rounded up to a power of
-// two; masks over all input queues of a router are `words` 64-bit words.
+// An input queue is named by bit = port * stride + channel, where stride is the channel count rounded up to a
+// power of two; masks over all input queues of a router are `words` 64-bit words.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +17,33 @@ namespace weft::network::flit {
 
 /// One input queue: packets in order, the first of which is being sent on.
 struct InputQueue {
-  std::uint32_t channels;    // output channels its head may take, one bit each
-  std::uint16_t left;        // flits of the first packet still to send
-  std::uint16_t flits;       // here now
+  std::uint32_t channels;  // output channels its head may take, one bit each
+  std::uint16_t left;      // flits of the first packet still to send
+  std::uint16_t flits;     // here now
   std::uint16_t out_port;
   std::uint16_t out_channel;
-  std::uint8_t first;        // place of the first packet in the ring
-  std::uint8_t packets;      // in the ring
-  std::uint16_t accept;      // round-robin place among channels granted
+  std::uint8_t first;    // place of the first packet in the ring
+  std::uint8_t packets;  // in the ring
+  std::uint16_t accept;  // round-robin place among channels granted
 };
 static_assert(sizeof(InputQueue) == 16);
 
 /// One port, both directions: a cache line.
 struct alignas(64) Port {
-  std::uint32_t peer;            // receiving port at the other end; kNone: an endpoint or nothing
+  std::uint32_t peer;  // receiving port at the other end; kNone: an endpoint or nothing
   std::uint32_t peer_router;
-  std::uint32_t endpoint;        // kNone: a cable or nothing
-  std::uint32_t free_channels;   // output channels no packet holds
-  std::uint64_t sent;            // flits, ever
-  std::uint64_t wake_bit;        // the peer's router among its owner's, and the word it is in;
-  std::uint32_t wake_word;       // kNone: another thread owns it
-  std::uint32_t next_send;       // output may send again from here on, in 1/256 cycles (low bits)
-  std::uint16_t interval;        // 1/256 cycles from flit to flit; 256: one each cycle
-  std::uint16_t flight;          // cycles from winning the switch to arrival at the other end
-  std::uint16_t shared_used;     // of the peer's shared buffer
-  std::uint16_t grant;           // who had the last turn: input port for this output,
-  std::uint16_t accept;          // output port for this input,
-  std::uint16_t channel;         // channel of this input
+  std::uint32_t endpoint;       // kNone: a cable or nothing
+  std::uint32_t free_channels;  // output channels no packet holds
+  std::uint64_t sent;           // flits, ever
+  std::uint64_t wake_bit;       // the peer's router among its owner's, and the word it is in;
+  std::uint32_t wake_word;      // kNone: another thread owns it
+  std::uint32_t next_send;      // output may send again from here on, in 1/256 cycles (low bits)
+  std::uint16_t interval;       // 1/256 cycles from flit to flit; 256: one each cycle
+  std::uint16_t flight;         // cycles from winning the switch to arrival at the other end
+  std::uint16_t shared_used;    // of the peer's shared buffer
+  std::uint16_t grant;          // who had the last turn: input port for this output,
+  std::uint16_t accept;         // output port for this input,
+  std::uint16_t channel;        // channel of this input
 };
 static_assert(sizeof(Port) == 64);
 
@@ -52,7 +53,7 @@ struct Header {
   std::uint16_t ports;
   std::uint16_t first_endpoint_port;
   std::uint16_t endpoint_ports;
-  std::uint16_t senders;     // endpoints with something to send
+  std::uint16_t senders;  // endpoints with something to send
 };
 static_assert(sizeof(Header) == 16);
 
@@ -96,8 +97,9 @@ struct View {
   Header* header;
   Masks<W>* masks;
   Port* port;
-  InputQueue* queue;     // [port * stride + channel]
-  std::uint16_t* used;   // [port * stride + channel]: flits sent to the peer's queue and not yet gone from there
+  InputQueue* queue;  // [port * stride + channel]
+  std::uint16_t*
+      used;  // [port * stride + channel]: flits sent to the peer's queue and not yet gone from there
   std::uint16_t* grant;  // [port * stride + channel]: input queue that had this output channel last
   std::uint64_t* ring;   // [(port * stride + channel) * ring size]
 

@@ -16,8 +16,8 @@ inline constexpr PacketId kNoPacket = 0xffff'ffff;
 struct PacketRecord {
   Cycle created, injected;
   EndpointId source, destination;
-  std::uint32_t via;       // intermediate place of the routing, or kNone: none, or passed
-  PacketId next;           // in its source's queue
+  std::uint32_t via;  // intermediate place of the routing, or kNone: none, or passed
+  PacketId next;      // in its source's queue
   std::uint16_t flits, hops;
   std::uint8_t message_class;
 };
@@ -56,7 +56,8 @@ class Entry {
  public:
   Entry() = default;
   Entry(PacketId id, EndpointId destination, std::uint32_t flits, std::uint32_t message_class)
-      : bits_(std::uint64_t{destination} << 40 | std::uint64_t{id} << 16 | std::uint64_t{flits} << 4 | message_class) {}
+      : bits_(std::uint64_t{destination} << 40 | std::uint64_t{id} << 16 | std::uint64_t{flits} << 4 |
+              message_class) {}
   explicit Entry(std::uint64_t bits) : bits_(bits) {}
   EndpointId destination() const { return static_cast<EndpointId>(bits_ >> 40); }
   PacketId id() const { return static_cast<PacketId>(bits_ >> 16) & 0xff'ffff; }

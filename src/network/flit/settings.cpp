@@ -22,7 +22,8 @@ CycleTime cycle_time(const Machine& m) {
   const auto& router = m.description.router;
   if (router.clock.value > 0) return {1'000'000'000'000, router.clock.value};
   std::int64_t fastest = 0;
-  for (topology::CableId c = 0; c < m.graph->cables(); ++c) fastest = std::max(fastest, m.graph->cable_type(c).rate().value);
+  for (topology::CableId c = 0; c < m.graph->cables(); ++c)
+    fastest = std::max(fastest, m.graph->cable_type(c).rate().value);
   if (fastest == 0) fastest = m.graph->cable_types().front().rate().value;  // one router, no cables
   std::int64_t bits = router.flit.value * 8;
   __int128 numerator = static_cast<__int128>(bits) * 1'000'000'000'000;
@@ -35,16 +36,19 @@ void check(const Machine& m, unsigned largest_packet_flits) {
   unsigned classes = m.routing->classes();
   if (router.channels < classes)
     refuse(m, "router.channels",
-           fmt::format("routing {} asks for at least {} channels, the router has {}; `weft check` shows what would happen",
+           fmt::format("routing {} asks for at least {} channels, the router has {}; `weft check` shows what "
+                       "would happen",
                        m.description.routing->name, classes, router.channels));
   if (router.channels * router.message_classes > 32)
     refuse(m, "router.message_classes", "a port has at most 32 channels over all message classes");
   if (largest_packet_flits > Entry::kMaxFlits)
-    refuse(m, "router.flit", fmt::format("a packet of {} flits is longer than {}", largest_packet_flits, Entry::kMaxFlits));
+    refuse(m, "router.flit",
+           fmt::format("a packet of {} flits is longer than {}", largest_packet_flits, Entry::kMaxFlits));
   unsigned room = router.buffer_flits + router.shared_flits;
   if (router.switching == Switching::CutThrough && largest_packet_flits > room)
     refuse(m, "router.buffer_flits",
-           fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {}", largest_packet_flits, room));
+           fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {}",
+                       largest_packet_flits, room));
   if (m.graph->endpoints() >= Entry::kMaxEndpoints)
     refuse(m, "topology", fmt::format("the flit engine runs at most {} endpoints", Entry::kMaxEndpoints));
 }
@@ -65,8 +69,8 @@ Settings settings_for(const Machine& m, unsigned smallest_packet_flits, unsigned
   s.smallest_packet_flits = smallest_packet_flits;
   s.cycle = cycle_time(m);
 
-  // A pipeline of routing, channel allocation, switch allocation and traversal, as far as the latency allows; what is
-  // left over lies behind the switch.
+  // A pipeline of routing, channel allocation, switch allocation and traversal, as far as the latency allows;
+  // what is left over lies behind the switch.
   unsigned latency = static_cast<unsigned>(std::max<std::uint64_t>(1, s.cycle.cycles(router.latency)));
   s.route_cycles = latency >= 3 ? 1 : 0;
   s.allocate_cycles = latency >= 2 ? 1 : 0;
@@ -75,13 +79,16 @@ Settings settings_for(const Machine& m, unsigned smallest_packet_flits, unsigned
   const topology::Graph& graph = *m.graph;
   for (topology::CableId c = 0; c < graph.cables(); ++c) {
     const topology::CableType& type = graph.cable_type(c);
-    std::uint64_t flight = std::max<std::uint64_t>(1, s.cycle.cycles(type.flight_time(graph.cable_length(c))));
+    std::uint64_t flight =
+        std::max<std::uint64_t>(1, s.cycle.cycles(type.flight_time(graph.cable_length(c))));
     if (flight > 20'000)
-      refuse(m, "cable." + type.name + ".length", fmt::format("its flight takes {} cycles; the flit engine keeps 20,000", flight));
+      refuse(m, "cable." + type.name + ".length",
+             fmt::format("its flight takes {} cycles; the flit engine keeps 20,000", flight));
     s.cable_cycles.push_back(static_cast<std::uint16_t>(flight));
     __int128 bits = static_cast<__int128>(router.flit.value) * 8 * 1'000'000'000'000;
-    __int128 interval = (bits * s.cycle.over * 256 + static_cast<__int128>(type.rate().value) * s.cycle.picoseconds - 1) /
-                        (static_cast<__int128>(type.rate().value) * s.cycle.picoseconds);
+    __int128 interval =
+        (bits * s.cycle.over * 256 + static_cast<__int128>(type.rate().value) * s.cycle.picoseconds - 1) /
+        (static_cast<__int128>(type.rate().value) * s.cycle.picoseconds);
     if (interval > 65'535)
       refuse(m, "cable." + type.name + ".lane_rate", "it is more than 255 times slower than a router's port");
     s.cable_interval.push_back(static_cast<std::uint16_t>(std::max<__int128>(256, interval)));

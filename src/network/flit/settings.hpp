@@ -17,7 +17,8 @@ struct CycleTime {
   std::int64_t picoseconds = 1000, over = 1;
   /// Whole cycles that cover a time.
   std::uint64_t cycles(Time t) const {
-    return static_cast<std::uint64_t>((static_cast<__int128>(t.value) * over + picoseconds - 1) / picoseconds);
+    return static_cast<std::uint64_t>((static_cast<__int128>(t.value) * over + picoseconds - 1) /
+                                      picoseconds);
   }
   double nanoseconds(double cycles) const {
     return cycles * static_cast<double>(picoseconds) / static_cast<double>(over) / 1000;
@@ -25,21 +26,21 @@ struct CycleTime {
 };
 
 struct Settings {
-  unsigned channels = 2;          // of each message class
+  unsigned channels = 2;  // of each message class
   unsigned message_classes = 1;
-  unsigned buffer_flits = 16;     // of each channel of an input port, its own
-  unsigned shared_flits = 0;      // of each input port, for any of its channels (DAMQ)
+  unsigned buffer_flits = 16;  // of each channel of an input port, its own
+  unsigned shared_flits = 0;   // of each input port, for any of its channels (DAMQ)
   Switching switching = Switching::CutThrough;
   Allocator allocator = Allocator::Islip;
   unsigned iterations = 1;
 
-  // A head that arrives in cycle c asks for a channel in c + route, for the switch `allocate` later, and is on the cable
-  // `traverse` after it won the switch. Their sum is the router's latency.
+  // A head that arrives in cycle c asks for a channel in c + route, for the switch `allocate` later, and is
+  // on the cable `traverse` after it won the switch. Their sum is the router's latency.
   unsigned route_cycles = 1, allocate_cycles = 1, traverse_cycles = 2;
-  unsigned endpoint_cycles = 1;                 // between an endpoint and its router
-  std::vector<std::uint16_t> cable_cycles;      // by cable
-  std::vector<std::uint16_t> cable_interval;    // by cable: 1/256 cycles per flit
-  unsigned smallest_packet_flits = 1;           // bounds how many packets a buffer can hold
+  unsigned endpoint_cycles = 1;               // between an endpoint and its router
+  std::vector<std::uint16_t> cable_cycles;    // by cable
+  std::vector<std::uint16_t> cable_interval;  // by cable: 1/256 cycles per flit
+  unsigned smallest_packet_flits = 1;         // bounds how many packets a buffer can hold
   unsigned threads = 1;
   std::uint64_t seed = 1;
 
@@ -48,8 +49,9 @@ struct Settings {
   unsigned all_channels() const { return channels * message_classes; }
 };
 
-/// What a machine's description means in cycles and flits. Throws UserError where it cannot be run: too few channels for
-/// the routing, buffers smaller than `largest_packet_flits` under cut-through.
-Settings settings_for(const machine::Machine& machine, unsigned smallest_packet_flits, unsigned largest_packet_flits);
+/// What a machine's description means in cycles and flits. Throws UserError where it cannot be run: too few
+/// channels for the routing, buffers smaller than `largest_packet_flits` under cut-through.
+Settings settings_for(const machine::Machine& machine, unsigned smallest_packet_flits,
+                      unsigned largest_packet_flits);
 
 }  // namespace weft::network::flit

@@ -102,7 +102,7 @@ struct Engine::Worker {
   std::vector<std::uint32_t> visits;  // scratch: routers to visit in this cycle
   std::vector<PacketId> free;
   Counters counters;
-  std::uint64_t in_network = 0;       // flits injected here less flits delivered here; sums over workers
+  std::uint64_t in_network = 0;  // flits injected here less flits delivered here; sums over workers
 };
 
 }  // namespace weft::network::flit
