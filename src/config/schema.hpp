@@ -51,7 +51,6 @@ template <class T>
 struct Codec;
 
 namespace detail {
-std::string range_text(const std::string& low, const std::string& high, bool unbounded);
 std::optional<std::int64_t> whole_number(const Node& node, std::string& error);
 std::optional<double> real_number(const Node& node, std::string& error);
 }  // namespace detail

@@ -1,7 +1,8 @@
 #include "machine/machine.hpp"
 
+#include <algorithm>
 #include <chrono>
-#include <queue>
+#include <cstdio>
 
 #include "base/text.hpp"
 

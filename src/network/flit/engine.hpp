@@ -48,7 +48,6 @@ struct Sender {
   std::uint16_t left = 0;  // flits of the current packet
   std::uint16_t shared_used = 0;
   std::uint8_t channel = 0, next_channel = 0;
-  std::uint32_t created = 0;  // packets ever, the step of its random draws
 };
 
 struct Counters {
@@ -56,7 +55,6 @@ struct Counters {
   std::uint64_t flits_injected = 0, flits_delivered = 0;
   std::uint64_t packets_created = 0, packets_delivered = 0;
   std::uint64_t visits = 0;  // of routers
-  std::uint64_t peak_packets = 0;
 };
 
 /// The first packet of an input queue, and what it waits for.

@@ -161,7 +161,6 @@ class Kernel {
                          kNoPacket, made.flits, 0,      made.message_class};
       (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
       sender.last = id;
-      ++sender.created;
       ++w_.counters.packets_created;
       std::uint32_t router = e_.endpoint_router_[source];
       if (sender.current == kNoPacket && sender.first == id) ++e_.view<W>(router).header->senders;
@@ -718,7 +717,7 @@ class Kernel {
     if (out.endpoint != topology::kNone) {
       ++w_.counters.flits_delivered;
       --w_.in_network;
-      if (tail) deliver(entry, out);
+      if (tail) deliver(entry);
     } else {
       std::uint32_t slot = slot_after(out.flight);
       std::size_t at = slot * ports_ + out.peer;
@@ -755,7 +754,7 @@ class Kernel {
     }
   }
 
-  void deliver(Entry entry, const Port&) {
+  void deliver(Entry entry) {
     const PacketRecord& record = e_.packets_[entry.id()];
     ++w_.counters.packets_delivered;
     Delivery delivery{record.source,
