@@ -142,7 +142,7 @@ std::vector<RouterPair> random_regular_graph(std::uint32_t routers, std::uint32_
 }
 
 Graph build_jellyfish(const JellyfishParameters& p, const BuildContext& context) {
-  auto cables = random_regular_graph(p.routers, p.degree, p.seed ? p.seed : context.seed);
+  auto cables = random_regular_graph(p.routers, p.degree, p.seed);
   GraphBuilder builder(context.cable_types);
   builder.reserve(p.routers, static_cast<std::uint64_t>(jellyfish_size(p).ports), cables.size(),
                   std::uint64_t{p.routers} * p.endpoints_per_router);
@@ -180,7 +180,7 @@ WEFT_REGISTER(
                                 Range<std::uint32_t>{3, 16'384})
                          .field(&P::endpoints_per_router, "endpoints_per_router", "Endpoints on each router",
                                 Range<std::uint32_t>{1, 4096})
-                         .field(&P::seed, "seed", "Another seed makes another graph; 0: the seed of the run")
+                         .field(&P::seed, "seed", "Another seed makes another graph")
                          .field(&P::cable, "cable", "Cable type between routers")
                          .check(check_jellyfish)
                          .section(),

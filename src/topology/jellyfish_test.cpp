@@ -47,7 +47,6 @@ TEST(Jellyfish, TheSeedAloneDecides) {
   auto graph_of = [](std::string seed) { return neighbours(build("jellyfish", {"seed=" + seed})); };
   EXPECT_EQ(graph_of("5"), graph_of("5"));
   EXPECT_NE(graph_of("5"), graph_of("6"));
-  EXPECT_EQ(graph_of("0"), graph_of("1")) << "0 takes the run's seed, which is 1 here";
 }
 
 TEST(Jellyfish, FiftyThousandRoutersBuild) {

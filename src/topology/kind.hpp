@@ -24,7 +24,6 @@ inline constexpr double kMaxRouters = 1.3e8;
 
 struct BuildContext {
   std::vector<CableType> cable_types;
-  std::uint64_t seed = 1;  // for random topologies that do not give their own
 };
 
 struct TopologyKind {
