@@ -5,6 +5,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "app/check_faults.hpp"
 #include "app/verb.hpp"
 #include "routing/verify.hpp"
 
@@ -21,6 +22,7 @@ struct Options {
   std::uint64_t sample = 0;
   unsigned threads = 0;
   bool json = false;
+  FaultCheckOptions faults;
 };
 
 std::string pair_text(const Graph& graph, const BrokenPair& pair) {
@@ -176,6 +178,7 @@ nlohmann::ordered_json report_json(const machine::Machine& m, const Verdict& v, 
 
 int check(const Options& options) {
   machine::Machine m = machine::build(options.machine.describe());
+  if (options.faults.faults) return check_faults(m, options.faults, options.threads, options.json);
   routing::VerifyOptions how;
   how.channels = m.description.router.channels;
   how.sample = options.sample;
@@ -208,6 +211,7 @@ std::function<int()> declare_check(CLI::App& app) {
   auto options = std::make_shared<Options>();
   options->machine.declare(app);
   app.add_option("--sample", options->sample, "Look at this many destinations only; faster, and no proof");
+  options->faults.declare(app);
   app.add_option("--threads", options->threads, "Threads; 0: the cores there are");
   app.add_flag("--json", options->json, "Machine-readable");
   return [options] { return check(*options); };

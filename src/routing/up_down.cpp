@@ -14,7 +14,19 @@ UpDown::UpDown(const Graph& graph, const topology::Faults& faults, RouterId root
   if (root_ == kNone) root_ = most_central_router();
   std::vector<RouterId> queue;
   distances_to(graph, faults, root_, level_, queue);
+  root_other_pieces();
   fill_tables();
+}
+
+// Faults may leave the network in pieces; each has a root of its own, so that those within it can still talk.
+void UpDown::root_other_pieces() {
+  std::vector<std::uint16_t> piece;
+  std::vector<RouterId> queue;
+  for (RouterId r = 0; r < graph_.routers(); ++r) {
+    if (level_[r] != kUnreachable || faults_.router_dead(r)) continue;
+    distances_to(graph_, faults_, r, piece, queue);
+    for (RouterId member : queue) level_[member] = piece[member];
+  }
 }
 
 RouterId UpDown::most_central_router() const {

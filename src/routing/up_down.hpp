@@ -26,6 +26,7 @@ class UpDown final : public Routing {
  private:
   bool leads_up(PortId p) const;
   RouterId most_central_router() const;
+  void root_other_pieces();
   void fill_tables();
 
   bool all_paths_;

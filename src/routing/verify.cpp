@@ -105,6 +105,7 @@ class Prover {
       if (hops >= StateExplorer::kStuck) {
         BrokenPair pair{r, to, hops == StateExplorer::kEndless, left_[r] == kUnreachable};
         if (source) ++verdict.broken_pairs, verdict.broken.push_back(pair);
+        if (source && pair.cut_off) ++verdict.cut_off_pairs;
         if (verdict.broken.size() > 64) trim();
         continue;
       }
@@ -151,6 +152,7 @@ void merge(Prover& into, Prover& from) {
   const Verdict& b = from.verdict;
   a.pairs += b.pairs;
   a.broken_pairs += b.broken_pairs;
+  a.cut_off_pairs += b.cut_off_pairs;
   a.states += b.states;
   a.broken.insert(a.broken.end(), b.broken.begin(), b.broken.end());
   auto place = [](const BrokenPair& p) { return std::pair(p.destination, p.source); };

@@ -38,9 +38,10 @@ struct Verdict {
   std::uint64_t visited = 0;       // ... and visited; fewer only when sampled
   std::uint64_t pairs = 0;         // source routers x destinations looked at
   std::uint64_t broken_pairs = 0;
-  std::vector<BrokenPair> broken;  // the first few
-  std::uint32_t longest = 0;       // most cables any route crosses
-  std::uint64_t detours = 0;       // pairs with a route longer than claimed
+  std::uint64_t cut_off_pairs = 0;  // ... of which no routing could join, because no way is left
+  std::vector<BrokenPair> broken;   // the first few
+  std::uint32_t longest = 0;        // most cables any route crosses
+  std::uint64_t detours = 0;        // pairs with a route longer than claimed
   BrokenPair first_detour{};
   std::uint64_t channels = 0;        // vertices: (cable direction, channel class)
   std::uint64_t dependencies = 0;    // edges
@@ -54,6 +55,10 @@ struct Verdict {
   bool connected() const { return broken_pairs == 0; }
   bool deadlock_free() const { return cycle.empty() && without_escape == 0; }
   bool exact() const { return visited == destinations; }
+  /// Does the routing serve every pair that anything could serve, without deadlock?
+  bool serves_what_is_left() const {
+    return broken_pairs == cut_off_pairs && detours == 0 && deadlock_free() && tables_fit();
+  }
   bool holds() const { return connected() && detours == 0 && deadlock_free() && tables_fit(); }
 };
 
