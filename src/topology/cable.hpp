@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/quantity.hpp"
 #include "config/schema.hpp"
@@ -9,6 +10,9 @@
 namespace weft::topology {
 
 enum class Coding { None, Coding8b10b, Coding64b66b, Coding128b130b };
+
+/// What a link repairs by itself: whole packets, or (APEnet+) headers and footers, flagging damaged payload.
+enum class Retry { Packet, HeaderFooter };
 
 struct CableType {
   std::string name;
@@ -20,9 +24,27 @@ struct CableType {
   Time delay_per_metre{5'000};
   unsigned strands = 1;
 
+  // How it fails, and what its link protocol does about it (network/link).
+  std::vector<DataRate> fallback_rates;
+  unsigned min_lanes = 0;
+  Time lane_skew{0};
+  Time training_time{1'000'000};
+  double bit_error_rate = 0;
+  unsigned error_burst = 1;
+  Retry retry = Retry::Packet;
+  unsigned retry_window = 0;
+  Time retry_timeout{0};
+  unsigned max_retries = 16;
+  Time heartbeat{1'000'000};
+  unsigned missed_beats = 4;
+
+  /// Fewest lanes it runs on before the rate of all is lowered.
+  unsigned fewest_lanes() const { return min_lanes ? min_lanes : (lanes + 1) / 2; }
   DataRate raw_rate() const { return lane_rate * lanes; }
   /// What is left for packets after line coding, per direction.
-  DataRate rate() const;
+  DataRate rate() const { return rate_of(lanes, lane_rate); }
+  /// The same with other lanes up, at another lane rate.
+  DataRate rate_of(unsigned lanes_up, DataRate each) const;
   /// From the last bit entering one end to leaving the other, for a cable of the given length.
   Time flight_time(Length actual) const;
 };
