@@ -13,14 +13,14 @@ bool GridRoute::fits(const topology::Graph& graph) {
   return true;
 }
 
-GridRoute::GridRoute(const topology::Graph& graph, routing::Dateline dateline)
-    : balanced_(dateline == routing::Dateline::Balanced) {
+GridRoute::GridRoute(const topology::Graph& graph, routing::Dateline dateline) {
+  const bool balanced = dateline == routing::Dateline::Balanced;
   const GridShape& grid = *graph.shape_as<GridShape>();
   for (std::uint32_t r = 0; r < graph.routers(); ++r) {
     std::uint64_t word = 0;
     for (unsigned d = 0; d < grid.dimensions.size(); ++d)
       word |= std::uint64_t{grid.coordinate(r, d)} << (16 * d);
-    coordinates_.push_back(word);
+    places_.push_back(word);
   }
   for (unsigned i = 0; i < grid.dimensions.size(); ++i) {
     const GridShape::Dimension& d = grid.dimensions[i];
@@ -35,19 +35,19 @@ GridRoute::GridRoute(const topology::Graph& graph, routing::Dateline dateline)
           std::uint32_t middle = (d.length - 1) / 2;
           bool crosses_middle = plus ? from <= middle && to > middle : from > middle && to <= middle;
           unsigned classes = 1;
-          if (d.wraps && !balanced_) classes = crosses ? 2 : 1;
-          if (d.wraps && balanced_) classes = crosses ? 2 : crosses_middle ? 1 : 3;
+          if (d.wraps && !balanced) classes = crosses ? 2 : 1;
+          if (d.wraps && balanced) classes = crosses ? 2 : crosses_middle ? 1 : 3;
           steps_.push_back({static_cast<std::uint16_t>(way.hops), plus ? d.plus : d.minus,
-                            static_cast<std::uint8_t>(classes), way.tie, d.wraps});
+                            static_cast<std::uint8_t>(classes), way.tie, balanced && d.wraps});
         }
   }
 }
 
-std::uint32_t GridRoute::distance(std::uint32_t a, std::uint32_t b) const {
+std::uint32_t GridRoute::distance(Place a, Place b) const {
   std::uint32_t hops = 0;
   for (unsigned d = 0; d < kMaxDimensions; ++d) {
     if (dimensions_[d].ports == 0) continue;
-    std::uint32_t from = coordinates_[a] >> (16 * d) & 0xffff, to = coordinates_[b] >> (16 * d) & 0xffff;
+    std::uint32_t from = a >> (16 * d) & 0xffff, to = b >> (16 * d) & 0xffff;
     hops += steps_[dimensions_[d].first + from * dimensions_[d].length + to].hops;
   }
   return hops;

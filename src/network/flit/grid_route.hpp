@@ -10,7 +10,7 @@
 
 namespace weft::network::flit {
 
-/// Where a packet may go next: one port and a set of classes, one bit each.
+/// Where a packet may go next: one port of the router and a set of classes, one bit each.
 struct NextHop {
   std::uint16_t port;
   std::uint8_t classes;
@@ -24,9 +24,13 @@ class GridRoute {
   static bool fits(const topology::Graph& graph);
   explicit GridRoute(const topology::Graph& graph, routing::Dateline dateline);
 
-  NextHop operator()(std::uint32_t router, std::uint32_t goal, unsigned in_port, unsigned in_class) const {
-    // Four coordinates of 16 bits in a word: the lowest bit in which two words differ names the dimension.
-    std::uint64_t here = coordinates_[router], there = coordinates_[goal];
+  /// The place of a router: four coordinates of 16 bits in a word.
+  using Place = std::uint64_t;
+  Place place(topology::RouterId router) const { return places_[router]; }
+
+  /// The way from `here` to `there`, another place; `in_port` counts from the router's first port.
+  NextHop next(Place here, Place there, unsigned in_port, unsigned in_class) const {
+    // The lowest bit in which two places differ names the dimension.
     unsigned shift = static_cast<unsigned>(std::countr_zero(here ^ there)) & ~15u;
     const Dimension& d = dimensions_[shift / 16];
     unsigned from = static_cast<unsigned>(here >> shift) & 0xffff,
@@ -34,17 +38,17 @@ class GridRoute {
     const Step* step = &steps_[d.first + from * d.length + to];
     if (step->tie && tie_goes_minus(from, there & ~(std::uint64_t{0xffff} << shift)))
       step += d.length * d.length;
-    bool keeps_class = balanced_ && step->ring && in_port - d.first_port < d.ports;
+    bool keeps_class = step->keeps && in_port - d.first_port < d.ports;
     return {step->port, keeps_class ? static_cast<std::uint8_t>(1u << in_class) : step->classes};
   }
 
-  std::uint32_t distance(std::uint32_t a, std::uint32_t b) const;
+  std::uint32_t distance(Place from, Place to) const;
 
  private:
   struct Step {
     std::uint16_t hops, port;
     std::uint8_t classes;
-    bool tie, ring;
+    bool tie, keeps;  // half way round; stays in the class it came in
   };
   struct Dimension {
     std::uint32_t first = 0, length = 1;  // of its steps
@@ -55,10 +59,9 @@ class GridRoute {
     return parity & 1;
   }
 
-  bool balanced_;
   Dimension dimensions_[kMaxDimensions];
-  std::vector<std::uint64_t> coordinates_;  // by router
-  std::vector<Step> steps_;                 // [dimension][from][to], then the other way for ties
+  std::vector<Place> places_;  // by router
+  std::vector<Step> steps_;    // [dimension][from][to], then the other way for ties
 };
 
 }  // namespace weft::network::flit
