@@ -1,6 +1,7 @@
 // A cable with both its ends, driven without routers: for the tests of the link protocol.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <string>
@@ -11,6 +12,7 @@
 namespace weft::network::link {
 
 /// A side of the cable: makes packets, hands them to its end, checks what arrives from the other side.
+/// Packets of different channels alternate flit by flit; those of one channel come one after the other.
 class Side {
  public:
   Side(const LinkSettings& settings, std::uint64_t seed, std::uint64_t who, unsigned buffer)
@@ -19,7 +21,8 @@ class Side {
         seed_(seed),
         who_(who),
         buffer_(buffer),
-        used_(settings.channels) {}
+        out_(settings.channels),
+        in_(settings.channels) {}
 
   LinkEnd end;
   std::uint64_t packets_wanted = 0;  // makes so many and then no more
@@ -27,13 +30,13 @@ class Side {
   double load = 1;
   std::uint64_t packets_begun = 0, flits_made = 0;
   // What arrived here, checked against what the other side must have sent.
-  std::uint64_t packets_here = 0, flits_here = 0, damaged_here = 0, flits_changed = 0;
+  std::uint64_t packets_here = 0, flits_here = 0, damaged_here = 0;
   std::string problem;  // the first thing that was wrong
 
-  void step(Cycle now, Wire& in, Wire& out, std::uint64_t peer) {
+  void step(Cycle now, Wire& in, Wire& out, const Side& peer) {
     Arrival arrival;
     end.receive(now, in, arrival);
-    if (arrival.credits) used_[arrival.credit_channel] -= arrival.credits;
+    if (arrival.credits) out_[arrival.credit_channel].used -= arrival.credits;
     if (arrival.has_flit) take(now, arrival, peer);
     while (!leaving_.empty() && leaving_.front().first <= now) {
       end.credit(leaving_.front().second);
@@ -43,77 +46,93 @@ class Side {
     end.transmit(now, out);
   }
 
-  unsigned flits_of(std::uint64_t packet, std::uint64_t who) const {
-    return 1 + random_below(seed_, who, packet * 4, longest_packet);
-  }
-  unsigned channel_of(std::uint64_t packet, std::uint64_t who) const {
-    return random_below(seed_, who, packet * 4 + 1, settings_.channels);
-  }
   bool credits_whole() const {
-    for (int used : used_)
-      if (used != 0) return false;
+    for (const Out& out : out_)
+      if (out.used != 0) return false;
     return true;
   }
-  std::uint64_t who() const { return who_; }
 
  private:
-  void fill(std::vector<std::uint8_t>& bytes, std::uint64_t who, std::uint64_t packet, unsigned flit) const {
+  struct Out {
+    std::uint64_t packet = 0;
+    unsigned flit = 0;
+    int used = 0;
+  };
+  struct In {
+    std::uint64_t packet = 0;
+    unsigned flit = 0;
+    bool changed = false;
+  };
+
+  /// Packets of a channel are numbered; length and bytes follow from the number.
+  unsigned flits_of(unsigned channel, std::uint64_t packet) const {
+    return 1 + random_below(seed_, who_ + 10 * channel, packet, longest_packet);
+  }
+  const std::uint8_t* bytes_of(unsigned channel, std::uint64_t packet, unsigned flit,
+                               std::vector<std::uint8_t>& bytes) const {
     bytes.resize(settings_.flit_bytes);
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      bytes[i] = static_cast<std::uint8_t>(
-          (packet * 0x9e3779b97f4a7c15u + flit * 0x51ed2701u + who * 77 + i * 0x2545f491u) >> 13);
+    std::uint64_t mixed =
+        (packet * 64 + channel) * 0x9e3779b97f4a7c15u + flit * 0x2545f4914f6cdd1du + who_ * 77;
+    for (std::uint8_t& byte : bytes) {
+      mixed = mixed * 6364136223846793005u + 1442695040888963407u;
+      byte = static_cast<std::uint8_t>(mixed >> 56);
+    }
+    return bytes.data();
   }
 
   void send(Cycle now) {
-    if (flit_ == 0) {
-      bool wanted = packets_begun < packets_wanted;
+    if (!end.ready(now)) return;
+    unsigned channel = random_below(seed_, who_ + 300, now, settings_.channels);
+    Out* out = &out_[channel];
+    if (out->flit == 0 && packets_begun == packets_wanted)  // no more: finish what is begun
+      for (channel = 0; channel < out_.size(); ++channel)
+        if (out = &out_[channel]; out->flit > 0 && out->used < static_cast<int>(buffer_)) break;
+    if (channel == out_.size() || out->used >= static_cast<int>(buffer_)) return;
+    if (out->flit == 0) {
       bool now_ish =
           load >= 1 || static_cast<double>(random_bits(seed_, who_ + 100, now) >> 11) * 0x1p-53 < load;
-      if (!wanted || !now_ish) return;
+      if (packets_begun == packets_wanted || !now_ish) return;
+      ++packets_begun;
     }
-    unsigned channel = channel_of(packets_begun, who_);
-    if (!end.ready(now) || used_[channel] >= static_cast<int>(buffer_)) return;
-    unsigned flits = flits_of(packets_begun, who_);
-    Flit flit{packets_begun, static_cast<std::uint8_t>(channel), flit_ == 0, flit_ + 1 == flits};
-    fill(scratch_, who_, packets_begun, flit_);
-    end.offer(flit, scratch_.data());
-    ++used_[channel];
+    unsigned flits = flits_of(channel, out->packet);
+    Flit flit{out->packet, static_cast<std::uint8_t>(channel), out->flit == 0, out->flit + 1 == flits};
+    end.offer(flit, bytes_of(channel, out->packet, out->flit, scratch_));
+    ++out->used;
     ++flits_made;
-    if (++flit_ == flits) flit_ = 0, ++packets_begun;
+    if (++out->flit == flits) out->flit = 0, ++out->packet;
   }
 
-  void take(Cycle now, const Arrival& arrival, std::uint64_t peer) {
+  void take(Cycle now, const Arrival& arrival, const Side& peer) {
+    unsigned channel = arrival.flit.channel;
     auto wrong = [&](const std::string& what) {
-      if (problem.empty()) problem = what + " in packet " + std::to_string(packets_here);
+      if (problem.empty()) problem = what + " on channel " + std::to_string(channel);
     };
-    unsigned flits = flits_of(packets_here, peer);
-    if (arrival.flit.head != (here_ == 0)) wrong("a head out of place");
-    if (arrival.flit.tail != (here_ + 1 == flits)) wrong("a tail out of place");
-    if (arrival.flit.head && arrival.flit.entry != packets_here) wrong("another packet's entry");
-    if (arrival.flit.channel != channel_of(packets_here, peer)) wrong("another channel");
-    fill(scratch_, peer, packets_here, here_);
-    bool same = std::equal(scratch_.begin(), scratch_.end(), arrival.bytes);
+    if (channel >= in_.size()) return wrong("a flit from nowhere");
+    In& in = in_[channel];
+    unsigned flits = peer.flits_of(channel, in.packet);
+    if (arrival.flit.head != (in.flit == 0)) wrong("a head out of place");
+    if (arrival.flit.tail != (in.flit + 1 == flits)) wrong("a tail out of place");
+    if (arrival.flit.head && arrival.flit.entry != in.packet) wrong("another packet's entry");
+    const std::uint8_t* expected = peer.bytes_of(channel, in.packet, in.flit, scratch_);
+    bool same = std::equal(expected, expected + settings_.flit_bytes, arrival.bytes);
     bool payload = !arrival.flit.head && !arrival.flit.tail;
     if (!same && !(payload && settings_.retry == topology::Retry::HeaderFooter)) wrong("other bytes");
-    changed_ |= !same;
-    flits_changed += !same;
+    in.changed |= !same;
     leaving_.emplace_back(now + random_below(seed_, who_ + 200, now, 5), arrival.flit.channel);
     ++flits_here;
-    ++here_;
+    ++in.flit;
     if (!arrival.flit.tail) return;
-    if (arrival.damaged != changed_) wrong(changed_ ? "damage not flagged" : "flagged without damage");
+    if (arrival.damaged != in.changed) wrong(in.changed ? "damage not flagged" : "flagged without damage");
     damaged_here += arrival.damaged;
-    changed_ = false;
-    here_ = 0;
+    in = {in.packet + 1, 0, false};
     ++packets_here;
   }
 
   LinkSettings settings_;
   std::uint64_t seed_, who_;
   unsigned buffer_;
-  std::vector<int> used_;
-  unsigned flit_ = 0, here_ = 0;
-  bool changed_ = false;
+  std::vector<Out> out_;
+  std::vector<In> in_;
   std::deque<std::pair<Cycle, std::uint8_t>> leaving_;
   std::vector<std::uint8_t> scratch_;
 };
@@ -136,8 +155,8 @@ struct Bench {
     b_to_a = std::make_unique<Wire>(wire);
   }
   void step() {
-    a.step(now, *b_to_a, *a_to_b, b.who());
-    b.step(now, *a_to_b, *b_to_a, a.who());
+    a.step(now, *b_to_a, *a_to_b, b);
+    b.step(now, *a_to_b, *b_to_a, a);
     ++now;
   }
   void run(Cycle cycles) {

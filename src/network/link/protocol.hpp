@@ -22,7 +22,7 @@ struct LinkSettings {
   unsigned flit_bytes = 16;
   unsigned channels = 4;
   unsigned flight = 1;     // cycles, one way
-  unsigned window = 64;    // flits of the replay buffer; a whole packet must fit
+  unsigned window = 64;    // flits of the replay buffer
   unsigned timeout = 100;  // cycles
   unsigned max_retries = 16;
   unsigned beat = 1000;  // cycles
@@ -70,7 +70,7 @@ enum class LinkState : std::uint8_t { Up, Training, Dead };
 class Sender {
  public:
   explicit Sender(const LinkSettings& settings);
-  bool has_room() const { return end_ - base_ < window_ && next_ == end_; }
+  bool has_room() const { return end_ - acknowledged_ < window_ && next_ == end_; }
   void offer(const Flit& flit, const std::uint8_t* bytes);
   /// Fills in the next flit to send, first or again; false where there is none.
   bool next(Cycle now, Frame& frame, const std::uint8_t*& bytes, LinkCounters& counters);
@@ -93,10 +93,15 @@ class Sender {
   bool selective_;
   std::vector<FlitHeader> ring_;
   std::vector<std::uint8_t> bytes_;
-  // base <= acknowledged <= next <= end; base is the first flit of a packet not wholly acknowledged.
-  std::uint32_t base_ = 0, acknowledged_ = 0, next_ = 0, end_ = 0, newest_ = 0;
-  std::uint32_t crc_ = 0, payload_crc_ = 0;
-  std::uint16_t index_ = 0, epoch_ = 0;
+  // acknowledged <= next <= end: sequence numbers of the first flit not acknowledged, of the next to go and
+  // of the next to be taken. newest: first flit that was never sent.
+  std::uint32_t acknowledged_ = 0, next_ = 0, end_ = 0, newest_ = 0;
+  struct Chain {            // of the packet under way on a channel; flits of several channels may alternate
+    std::uint32_t crc = 0;  // so far; in 'header-footer' mode of its payload only
+    std::uint16_t index = 0;
+  };
+  std::vector<Chain> chains_;
+  std::uint16_t epoch_ = 0;
   bool again_ = false;  // 'header-footer': the flit `acknowledged_` goes again, by itself
   unsigned retries_ = 0;
   Cycle waiting_since_ = 0;
@@ -125,10 +130,10 @@ class Receiver {
   unsigned flit_bytes_;
   bool selective_;
   std::uint32_t expected_ = 0;
-  std::uint32_t crc_ = 0;
+  std::vector<std::uint32_t> crc_;  // by channel: of the packet under way, or of its payload
   bool refused_ = false, speak_ = false;
   std::uint16_t refused_epoch_ = 0, peer_epoch_ = 0;
-  // 'header-footer': flits behind one that is missing, and the payload's CRC so far.
+  // 'header-footer': flits behind one that is missing.
   struct Held {
     FlitHeader flit;
     bool here;
@@ -136,7 +141,6 @@ class Receiver {
   std::uint32_t mask_ = 0;
   std::vector<Held> held_;
   std::vector<std::uint8_t> held_bytes_;
-  std::uint32_t payload_crc_ = 0;
 };
 
 class LinkEnd {

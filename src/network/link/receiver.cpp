@@ -8,7 +8,9 @@
 namespace weft::network::link {
 
 Receiver::Receiver(const LinkSettings& settings)
-    : flit_bytes_(settings.flit_bytes), selective_(settings.retry == topology::Retry::HeaderFooter) {
+    : flit_bytes_(settings.flit_bytes),
+      selective_(settings.retry == topology::Retry::HeaderFooter),
+      crc_(settings.channels) {
   std::uint32_t room = selective_ ? std::bit_ceil(settings.window) : 1;
   mask_ = room - 1;
   held_.resize(room);
@@ -40,15 +42,15 @@ bool Receiver::accept_packet_mode(const FlitHeader& flit, const std::uint8_t* by
     speak_ = true;
     return false;
   }
-  bool in_turn = flit.sequence == expected_;
-  std::uint32_t before = flit.marks & kHead ? 0 : crc_;
+  bool in_turn = flit.sequence == expected_ && flit.channel < crc_.size();
+  std::uint32_t before = in_turn && !(flit.marks & kHead) ? crc_[flit.channel] : 0;
   bool intact = in_turn && flit_crc(before, flit, bytes, flit_bytes_) == flit.crc;
   if (!intact) {
     counters.refused += in_turn;
     refuse();
     return false;
   }
-  crc_ = flit.crc;
+  crc_[flit.channel] = flit.crc;
   ++expected_;
   ++counters.accepted;
   refused_ = false;
@@ -85,9 +87,10 @@ bool Receiver::take_held(Arrival& out, LinkCounters& counters) {
   const std::uint8_t* bytes = &held_bytes_[std::size_t{expected_ & mask_} * flit_bytes_];
   hand_over(place.flit, out);
   out.bytes = bytes;
-  if (out.flit.head) payload_crc_ = 0;
-  if (!out.flit.head && !out.flit.tail) payload_crc_ = crc_of(payload_crc_, bytes, flit_bytes_);
-  out.damaged = out.flit.tail && place.flit.payload_crc != payload_crc_;
+  std::uint32_t& crc = crc_[out.flit.channel];
+  if (out.flit.head) crc = 0;
+  if (!out.flit.head && !out.flit.tail) crc = crc_of(crc, bytes, flit_bytes_);
+  out.damaged = out.flit.tail && place.flit.payload_crc != crc;
   counters.damaged_packets += out.damaged;
   place.here = false;
   ++expected_;

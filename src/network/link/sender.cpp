@@ -16,27 +16,28 @@ Sender::Sender(const LinkSettings& settings)
       max_retries_(settings.max_retries),
       selective_(settings.retry == topology::Retry::HeaderFooter),
       ring_(mask_ + 1),
-      bytes_(std::size_t{mask_ + 1} * settings.flit_bytes) {}
+      bytes_(std::size_t{mask_ + 1} * settings.flit_bytes),
+      chains_(settings.channels) {}
 
 void Sender::offer(const Flit& flit, const std::uint8_t* bytes) {
   WEFT_CHECK(has_room(), "a link takes a flit only when it is ready");
-  if (flit.head) index_ = 0, crc_ = 0, payload_crc_ = 0;
+  Chain& chain = chains_[flit.channel];
+  if (flit.head) chain = {};
   FlitHeader& header = at(end_);
   header = {};
   header.entry = flit.entry;
   header.sequence = end_;
-  header.index = index_++;
+  header.index = chain.index++;
   header.channel = flit.channel;
   header.marks = static_cast<std::uint8_t>((flit.head ? kHead : 0) | (flit.tail ? kTail : 0));
   if (selective_) {
     // Every flit stands for itself; the footer carries the CRC of the payload between.
     bool payload = !flit.head && !flit.tail;
-    if (payload) payload_crc_ = crc_of(payload_crc_, bytes, flit_bytes_);
-    if (flit.tail) header.payload_crc = payload_crc_;
+    if (payload) chain.crc = crc_of(chain.crc, bytes, flit_bytes_);
+    if (flit.tail) header.payload_crc = chain.crc;
     header.crc = payload ? flit_crc(0, header, nullptr, 0) : flit_crc(0, header, bytes, flit_bytes_);
   } else {
-    crc_ = flit_crc(crc_, header, bytes, flit_bytes_);
-    header.crc = crc_;
+    chain.crc = header.crc = flit_crc(chain.crc, header, bytes, flit_bytes_);
   }
   std::memcpy(&bytes_[std::size_t{end_ & mask_} * flit_bytes_], bytes, flit_bytes_);
   ++end_;
@@ -66,22 +67,16 @@ bool Sender::next(Cycle now, Frame& frame, const std::uint8_t*& bytes, LinkCount
 void Sender::go_back(Cycle now) {
   ++epoch_;
   waiting_since_ = now;
-  if (selective_) {
+  if (selective_)
     again_ = true;
-    return;
-  }
-  // From the beginning of the packet that holds the first flit missing.
-  if (acknowledged_ == end_) return;
-  next_ = acknowledged_ - at(acknowledged_).index;
-  if (static_cast<std::int32_t>(next_ - base_) < 0) next_ = base_;
+  else
+    next_ = acknowledged_;
 }
 
 void Sender::acknowledge(Cycle now, const Control& control, LinkCounters& counters) {
   std::uint32_t fresh = control.acknowledged - acknowledged_;
   bool progress = fresh != 0 && fresh <= newest_ - acknowledged_;
   if (progress) {
-    for (std::uint32_t s = acknowledged_; s != control.acknowledged; ++s)
-      if (at(s).marks & kTail) base_ = s + 1;
     acknowledged_ = control.acknowledged;
     // What is acknowledged need not be sent again after all.
     if (static_cast<std::int32_t>(next_ - acknowledged_) < 0) next_ = acknowledged_;

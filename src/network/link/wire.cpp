@@ -53,11 +53,12 @@ void Wire::put(Cycle now, const Frame& frame, const std::uint8_t* bytes, const L
   }
   apply_errors(out, out_bytes);
   if (out.has_flit) {
-    if (frame.flit.sequence == newest_) {
+    bool first_time = frame.flit.sequence == newest_;
+    if (first_time) {
       newest_ = frame.flit.sequence + 1;
       packets_ += frame.flit.marks & kHead;
     }
-    if (!flips_.empty()) apply_flips(out, out_bytes);
+    if (!flips_.empty()) apply_flips(frame.flit, out, out_bytes, first_time);
     LaneMask broken = (stuck_ | ~passing_[lanes.rate]) & lanes.up;
     if (broken) apply_broken_lanes(out, out_bytes, lanes, broken);
   }
@@ -138,18 +139,16 @@ void Wire::apply_errors(Frame& frame, std::uint8_t* bytes) {
   });
 }
 
-void Wire::apply_flips(Frame& frame, std::uint8_t* bytes) {
+void Wire::apply_flips(const FlitHeader& sent, Frame& frame, std::uint8_t* bytes, bool first_time) {
+  if (!first_time) return;  // what goes again goes whole
   std::uint32_t flit_bits = 8 * settings_.flit_bytes;
-  for (std::size_t i = 0; i < flips_.size();) {
-    bool hits = flips_[i].packet == packets_ && flips_[i].bit / flit_bits == frame.flit.index;
-    if (hits) damage(frame, bytes, 8 * sizeof(FlitHeader) + flips_[i].bit % flit_bits);
-    // A bit beyond the packet's end has nothing to hit.
-    bool over = hits || flips_[i].packet < packets_;
-    if (over)
-      flips_.erase(flips_.begin() + static_cast<std::ptrdiff_t>(i));
-    else
-      ++i;
-  }
+  std::erase_if(flips_, [&](Flip& flip) {
+    if (flip.channel < 0 && (sent.marks & kHead) && flip.packet == packets_) flip.channel = sent.channel;
+    if (flip.channel != sent.channel) return false;
+    bool hits = flip.bit / flit_bits == sent.index;
+    if (hits) damage(frame, bytes, 8 * sizeof(FlitHeader) + flip.bit % flit_bits);
+    return hits || (sent.marks & kTail);  // a bit beyond the packet's end has nothing to hit
+  });
 }
 
 // Until the ends have tested their lanes anew, a broken lane goes on carrying its share, as what it reads.

@@ -70,7 +70,7 @@ class Wire {
   void heal_lane(unsigned lane);
   /// Damages one bit of a packet still to come: the `packet`-th whose first flit is sent from now on,
   /// counted from 1, at this bit of its bytes.
-  void flip(std::uint32_t packet, std::uint32_t bit) { flips_.push_back({packets_ + packet, bit}); }
+  void flip(std::uint32_t packet, std::uint32_t bit) { flips_.push_back({packets_ + packet, bit, -1}); }
   /// Nothing is under way any more, and both ends count from 0 again. Broken parts stay broken.
   void reset();
 
@@ -82,11 +82,12 @@ class Wire {
   struct Flip {
     std::uint64_t packet;
     std::uint32_t bit;
+    int channel;  // it came on; -1 before its head
   };
   void clear();
   void damage(Frame& frame, std::uint8_t* bytes, std::uint64_t image_bit);
   void apply_errors(Frame& frame, std::uint8_t* bytes);
-  void apply_flips(Frame& frame, std::uint8_t* bytes);
+  void apply_flips(const FlitHeader& sent, Frame& frame, std::uint8_t* bytes, bool first_time);
   void apply_broken_lanes(Frame& frame, std::uint8_t* bytes, const LaneSet& lanes, LaneMask broken);
 
   WireSettings settings_;
