@@ -73,6 +73,23 @@ const config::Section& fault_section() {
   return section;
 }
 
+const config::Section& rerouting_section() {
+  using P = ReroutingParameters;
+  const Range<Time> any{{0}, {1'000'000'000'000}};
+  static const config::Section section =
+      config::Schema<P>()
+          .field(&P::report, "report", "From a link's own diagnosis to whoever computes routes", any)
+          .field(&P::compute, "compute", "Time new routes take to compute", any)
+          .field(&P::write_per_router, "write_per_router",
+                 "Time to rewrite the tables of one router; they are written one after the other", any)
+          .field(&P::quiet, "quiet",
+                 "While the network drains: packets that have not moved for so long go back to their sources",
+                 any)
+          .field(&P::longest_drain, "longest_drain", "Longest time the network is given to drain", any)
+          .section();
+  return section;
+}
+
 // The kinds a section may be of, whichever registry they are in.
 struct KindChoice {
   std::string name;
@@ -295,6 +312,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   out.routing = read_kind<routing::RoutingKind>(root, "routing", reader, out.routing_parameters);
   router_section().read(&out.router, root.find("router"), "router", reader);
   fault_section().read(&out.faults, root.find("faults"), "faults", reader);
+  rerouting_section().read(&out.rerouting, root.find("rerouting"), "rerouting", reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
   return out;
@@ -315,6 +333,7 @@ const std::vector<FixedSection>& fixed_sections() {
        &topology::cable_section()},
       {"router", "What every router has", &router_section()},
       {"faults", "What is broken from the start", &fault_section()},
+      {"rerouting", "What happens when a link dies during a run", &rerouting_section()},
   };
   return sections;
 }

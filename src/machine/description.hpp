@@ -34,6 +34,15 @@ struct RouterParameters {
   unsigned iterations = 1;
 };
 
+/// How long it takes from a link that reports itself dead to routes around it.
+struct ReroutingParameters {
+  Time report{1'000'000};
+  Time compute{5'000'000};
+  Time write_per_router{50'000};
+  Time quiet{1'000'000};
+  Time longest_drain{200'000'000};
+};
+
 struct FaultParameters {
   std::vector<std::string> dead_cables;
   std::vector<std::uint32_t> dead_routers;
@@ -48,6 +57,7 @@ struct Description {
   std::shared_ptr<void> routing_parameters;
   RouterParameters router;
   FaultParameters faults;
+  ReroutingParameters rerouting;
 
   std::vector<config::Setting> settings;                     // every parameter, as it is in force
   std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from

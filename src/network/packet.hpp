@@ -31,6 +31,7 @@ struct Delivery {
   Cycle injected;      // its first flit left the source
   Cycle delivered;     // its last flit reached the destination
   Tag tag;
+  bool damaged = false;  // flagged by a link that repairs headers and footers only
 };
 
 /// Makes packets. Called from the thread that owns the source endpoint; what it returns may depend on the
@@ -51,6 +52,8 @@ class Observer {
   virtual void delivered(const Delivery& delivery) = 0;
   /// The packet's last flit has left its source. Told only where Settings::tell_departures asks for it.
   virtual void departed(Tag, Cycle) {}
+  /// It will never arrive, because no way is left to its destination; `delivered` is when that was known.
+  virtual void lost(const Delivery&) {}
 };
 
 }  // namespace weft::network

@@ -12,7 +12,7 @@ DataRate CableType::rate_of(unsigned lanes_up, DataRate each) const {
 }
 
 Time CableType::flight_time(Length actual) const {
-  return delay + Time{delay_per_metre.value * actual.value / 1000};
+  return delay + lane_skew + Time{delay_per_metre.value * actual.value / 1000};
 }
 
 namespace {

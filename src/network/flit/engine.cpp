@@ -32,25 +32,14 @@ unsigned bits_for(unsigned count) { return static_cast<unsigned>(std::countr_zer
 
 Engine::~Engine() = default;
 
-Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings)
-    : graph_(graph), routing_(routing), settings_(std::move(settings)) {
+Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings, Guard* guard)
+    : graph_(graph), routing_(&routing), settings_(std::move(settings)), guard_(guard) {
   WEFT_CHECK(settings_.all_channels() <= 32, "a port has at most 32 channels");
   WEFT_CHECK(settings_.route_cycles <= 1 && settings_.allocate_cycles <= 1 && settings_.traverse_cycles >= 1);
   WEFT_CHECK(settings_.cable_cycles.size() == graph.cables() &&
              settings_.cable_interval.size() == graph.cables());
   WEFT_CHECK(graph.endpoints() < Entry::kMaxEndpoints);
-  routing::ChannelPlan plan = routing.plan(settings_.channels);
-  WEFT_CHECK(plan.complete, "every class of the routing has channels");
-  channel_class_.assign(settings_.channels, 0);
-  for (unsigned c = 0; c < routing.classes(); ++c) {
-    std::uint32_t mask = 0;
-    for (unsigned k = plan.begin[c]; k < plan.end[c]; ++k) {
-      mask |= 1u << k;
-      channel_class_[k] = static_cast<std::uint8_t>(c);
-    }
-    class_channels_.push_back(mask);
-  }
-  while (class_channels_.size() < 2) class_channels_.push_back(class_channels_.front());
+  share_channels();
   for (EndpointId e = 0; e < graph.endpoints(); ++e) {
     endpoint_router_.push_back(graph.endpoint_router(e));
     endpoint_port_.push_back(graph.endpoint_port(e));
@@ -62,6 +51,24 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   connect_ports();
   place_ports();
   if (settings_.model == RouterModel::Tiled) connect_inner_ports();
+  if (guard_) guard_ports();
+}
+
+/// Which channels each class of the routing has.
+void Engine::share_channels() {
+  routing::ChannelPlan plan = routing_->plan(settings_.channels);
+  WEFT_CHECK(plan.complete, "every class of the routing has channels");
+  class_channels_.clear();
+  channel_class_.assign(settings_.channels, 0);
+  for (unsigned c = 0; c < routing_->classes(); ++c) {
+    std::uint32_t mask = 0;
+    for (unsigned k = plan.begin[c]; k < plan.end[c]; ++k) {
+      mask |= 1u << k;
+      channel_class_[k] = static_cast<std::uint8_t>(c);
+    }
+    class_channels_.push_back(mask);
+  }
+  while (class_channels_.size() < 2) class_channels_.push_back(class_channels_.front());
 }
 
 void Engine::size_arrays() {
@@ -126,7 +133,7 @@ void Engine::share_out() {
     for (RouterId r = begin; r < end; ++r) endpoints += graph_.endpoint_count(r);
     workers_.push_back(std::unique_ptr<Worker>(new Worker{
         t, first_tile, static_cast<std::uint32_t>(state_.tiles.size()), endpoint, endpoint + endpoints,
-        Timers(endpoint, endpoints), std::vector<std::uint8_t>(state_.slots), {}, {}, {}, {}, {}, {}, 0}));
+        Timers(endpoint, endpoints), std::vector<std::uint8_t>(state_.slots), {}, {}, {}, {}, {}, {}, {}, 0}));
     if (settings_.iterations > 1) workers_.back()->matched.assign(state_.ports.size(), 0);
     endpoint += endpoints;
   }
@@ -170,9 +177,13 @@ void Engine::connect_ports() {
 }
 
 void Engine::place_ports() {
-  const auto* order = dynamic_cast<const routing::DimensionOrder*>(&routing_);
-  if (order && settings_.model != RouterModel::Tiled && GridRoute::fits(graph_) && !routing_.faults().any())
+  const auto* order = dynamic_cast<const routing::DimensionOrder*>(routing_);
+  if (order && settings_.model != RouterModel::Tiled && GridRoute::fits(graph_) && !routing_->faults().any())
     grid_route_.emplace(graph_, order->dateline());
+  else
+    grid_route_.reset();
+  port_info_.clear();
+  endpoint_place_.clear();
   port_info_.reserve(graph_.ports());
   for (PortNumber p = 0; p < graph_.ports(); ++p) {
     RouterId router = graph_.port_router(p);
@@ -217,10 +228,16 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
     else
       run_threads<Route, false>(route, traffic, observers, until, patience);
   };
-  if (grid_route_)
-    start(*grid_route_);
-  else
-    start(RelationRoute{});
+  observers_ = &observers;
+  do {
+    rerouted_ = false;
+    if (grid_route_)
+      start(*grid_route_);
+    else
+      start(RelationRoute{});
+  } while (rerouted_ && now_ < until && !stalled_ && !stop_);
+  observers_ = nullptr;
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 /// Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can happen.
@@ -233,6 +250,7 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
     moved += c.flit_hops + c.flits_injected + c.flits_delivered;
     in_network += worker->in_network;
   }
+  if (guard_) return follow_links(moved != std::exchange(moved_, moved), in_network, patience);
   if (moved != moved_ || in_network == 0) {
     moved_ = moved;
     moved_at_ = now_;
@@ -258,7 +276,7 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
 template <class Route, bool CutThrough>
 void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers,
                          Cycle until, Cycle patience) {
-  auto going = [&] { return now_ < until && !stalled_ && !stop_; };
+  auto going = [&] { return now_ < until && !stalled_ && !stop_ && !rerouted_; };
   if (workers_.size() == 1) {
     Kernel<Route, CutThrough> kernel(*this, *workers_[0], route, traffic, *observers[0]);
     while (going()) {
@@ -289,13 +307,14 @@ Counters Engine::counters() const {
     sum.flits_delivered += worker->counters.flits_delivered;
     sum.packets_created += worker->counters.packets_created;
     sum.packets_delivered += worker->counters.packets_delivered;
+    sum.packets_lost += worker->counters.packets_lost;
   }
   return sum;
 }
 
 std::uint64_t Engine::packets_in_network() const {
   Counters c = counters();
-  return c.packets_created - c.packets_delivered;
+  return c.packets_created - c.packets_delivered - c.packets_lost;
 }
 
 std::uint32_t Engine::standing(PortId p) const {

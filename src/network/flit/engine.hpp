@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "network/flit/grid_route.hpp"
+#include "network/flit/guard.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
@@ -34,6 +35,7 @@ struct Counters {
   std::uint64_t flit_hops = 0;  // flits that crossed a cable between routers
   std::uint64_t flits_injected = 0, flits_delivered = 0;
   std::uint64_t packets_created = 0, packets_delivered = 0;
+  std::uint64_t packets_lost = 0;  // given up because no way was left to their destination
 };
 
 /// What routing needs to know of a port.
@@ -77,7 +79,9 @@ struct Waiting {
 
 class Engine {
  public:
-  Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings);
+  /// `guard`: of the cables that can fail, for this engine alone; it must outlive the engine.
+  Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings,
+         Guard* guard = nullptr);
   ~Engine();
 
   /// Runs until `until`. `observers` has one for each thread. Returns early, before `until`, only when
@@ -111,6 +115,7 @@ class Engine {
 
  private:
   struct Worker;
+  friend class Guard;
   template <class Route, bool CutThrough>
   friend class Kernel;
   friend class Inspector;
@@ -126,8 +131,24 @@ class Engine {
                    Cycle patience);
   void move_on(Cycle until, Cycle patience) noexcept;
 
+  // Links that fail (engine_faults.cpp); all but the first between two cycles.
+  void guard_ports();
+  void follow_links(bool moved, std::uint64_t in_network, Cycle patience) noexcept;
+  void hold(bool holding) { holding_ = holding; }
+  /// A router that is dead delivers nothing.
+  void freeze(topology::RouterId router, bool frozen);
+  bool nobody_is_sending() const;
+  /// Empties the network: every packet that has not arrived waits at its source again. How many left it.
+  std::uint64_t take_back();
+  /// Other routes, from the next cycle on; the network is empty.
+  void use(const routing::Routing& routing);
+  /// Packets for which there is no way are lost; their sources are told. How many.
+  std::uint64_t give_up_cut_off();
+  std::vector<PacketId> waiting_packets() const;
+  void share_channels();
+
   const topology::Graph& graph_;
-  const routing::Routing& routing_;
+  const routing::Routing* routing_;
   Settings settings_;
   State state_;
   InnerPorts inner_ports_;
@@ -149,6 +170,11 @@ class Engine {
   bool stalled_ = false, stop_ = false;
   std::atomic<bool> stop_asked_ = false;
   bool started_ = false;
+  Guard* guard_;
+  bool holding_ = false;   // endpoints start no packet
+  bool rerouted_ = false;  // kernels must be made anew
+  const std::vector<Observer*>* observers_ = nullptr;  // of the run under way
+  std::exception_ptr failure_;                         // of what happens between cycles
 };
 
 }  // namespace weft::network::flit

@@ -39,6 +39,8 @@ class Kernel {
 
   // Endpoints (kernel_endpoints.hpp)
   void create(EndpointId source);
+  void queue_packet(PacketId id);
+  void lose(PacketId id);
   void send_from_endpoints(Tile& tile);
   bool start_packet(Sender& sender, EndpointId endpoint);
   void choose_via(PacketRecord& record);
@@ -79,6 +81,10 @@ class Kernel {
   QueueNumber choose_input(const Port& out) const;
   PortNumber choose_output(const Port& in) const;
   void send(Tile& tile, PortNumber in, PortNumber out, QueueNumber q);
+
+  // Links that can fail (kernel_links.hpp)
+  void take_from_links();
+  void give_to_links();
 
   /// Who goes first: the lowest. Ports that yield come last, then turns decide, or age and then turns.
   struct Rank {
@@ -164,7 +170,7 @@ Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const 
       allocate_cycles_(engine.settings_.allocate_cycles),
       oldest_first_(engine.settings_.allocator == Allocator::Age),
       shares_(engine.settings_.shared_flits > 0),
-      vias_(engine.routing_.via_count() > 0),
+      vias_(engine.routing_->via_count() > 0),
       queues_(engine.state_.queues.data()),
       rings_(engine.state_.rings.data()),
       ports_(engine.state_.ports.data()),
@@ -182,6 +188,7 @@ void Kernel<Route, CutThrough>::cycle(Cycle now) {
   counters_ = {};
   w_.timers.fire(now, [&](EndpointId endpoint) { create(endpoint); });
   const std::uint32_t slot = static_cast<std::uint32_t>(now) & slot_mask_;
+  if (!w_.guarded.empty()) take_from_links();
   for (std::uint32_t t = w_.tile_begin; t < w_.tile_end; ++t) {
     Tile& tile = e_.state_.tiles[t];
     Inbox* inboxes = inboxes_ + (std::size_t{t} * (slot_mask_ + 1) + slot) * threads_;
@@ -198,6 +205,7 @@ void Kernel<Route, CutThrough>::cycle(Cycle now) {
     send_from_endpoints(tile);
   }
   sent_to_[slot] = 0;
+  if (!w_.guarded.empty()) give_to_links();
   w_.counters.flit_hops += counters_.flit_hops;
   w_.counters.flits_injected += counters_.flits_injected;
   w_.counters.flits_delivered += counters_.flits_delivered;
@@ -413,9 +421,13 @@ WEFT_HOT void Kernel<Route, CutThrough>::give_channel(Tile& tile, QueueNumber q,
 /// May the first flit of this queue be sent now?
 template <class Route, bool CutThrough>
 WEFT_HOT bool Kernel<Route, CutThrough>::may_send(const Queue& queue, const Port& out) const {
-  if ((out.flags & Port::kNarrow) &&
-      static_cast<std::int32_t>(out.next_send - static_cast<std::uint32_t>(now_ << 8)) > 0)
-    return false;
+  if (out.flags & Port::kNarrow) {
+    if (out.flags & Port::kGuarded) {
+      if (!e_.guard_->ready(queue.out, now_)) return false;
+    } else if (static_cast<std::int32_t>(out.next_send - static_cast<std::uint32_t>(now_ << 8)) > 0) {
+      return false;
+    }
+  }
   if (CutThrough || (out.flags & Port::kEndpoint)) return true;
   return has_room(outs_[(queue.out << channel_bits_) + queue.out_channel], out, 1);
 }
@@ -566,6 +578,11 @@ WEFT_HOT void Kernel<Route, CutThrough>::send(Tile& tile, PortNumber in, PortNum
   if (port.flags & Port::kEndpoint) {
     ++counters_.flits_delivered;
     if (tail) deliver(entry);
+  } else if (port.flags & Port::kGuarded) {
+    e_.guard_->offer(out, queue.out_channel, entry, entry.flits() - queue.left - 1);
+    if (head && !kOnGrid) ++e_.packets_[entry.id()].hops;
+    ++counters_.flit_hops;
+    if (!CutThrough) take_room(outs_[(out << channel_bits_) + queue.out_channel], port, 1);
   } else {
     Inbox& inbox = inbox_at(port.inbox, port.flight);
     ChannelNumber to = port.peer + queue.out_channel;
@@ -578,7 +595,10 @@ WEFT_HOT void Kernel<Route, CutThrough>::send(Tile& tile, PortNumber in, PortNum
     counters_.flit_hops += !(port.flags & Port::kInner);
     if (!CutThrough) take_room(outs_[(out << channel_bits_) + queue.out_channel], port, 1);
   }
-  inbox_at(from.inbox, from.flight).credits.push(from.peer + channel_of(q));
+  if (from.flags & Port::kGuarded) [[unlikely]]
+    e_.guard_->credit(in, channel_of(q));
+  else
+    inbox_at(from.inbox, from.flight).credits.push(from.peer + channel_of(q));
   if (!tail) return;
   port.free_channels ^= 1u << queue.out_channel;
   queue.active = 0;
@@ -592,6 +612,7 @@ WEFT_HOT void Kernel<Route, CutThrough>::send(Tile& tile, PortNumber in, PortNum
 }  // namespace weft::network::flit
 
 #include "network/flit/kernel_endpoints.hpp"
+#include "network/flit/kernel_links.hpp"
 #include "network/flit/kernel_ways.hpp"
 
 #undef WEFT_HOT

@@ -13,7 +13,6 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
     WEFT_CHECK(made.destination < e_.senders_.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
                "traffic makes packets for endpoints there are");
     PacketId id = w_.take_packet(e_);
-    Sender& sender = e_.senders_[source];
     PacketRecord& record = e_.packets_[id];
     record = {};
     record.created = now_;
@@ -25,13 +24,25 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
     record.flits = made.flits;
     record.message_class = made.message_class;
     ++w_.counters.packets_created;
-    // Made in this cycle, sent in the next at the soonest.
-    if (sender.first == kNoPacket && sender.current == kNoPacket)
-      e_.state_.tiles[e_.router_tile_[e_.endpoint_router_[source]]].senders[(now_ + 1) & 1].push(source);
-    (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
-    sender.last = id;
+    if (e_.guard_ && e_.guard_->cut_off(source, made.destination)) {
+      lose(id);
+    } else {
+      queue_packet(id);
+    }
   }
   if (next != kNever) w_.timers.set(source, std::max(next, now_ + 1));
+}
+
+/// Puts a packet at the end of its source's queue.
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::queue_packet(PacketId id) {
+  EndpointId source = e_.packets_[id].source;
+  Sender& sender = e_.senders_[source];
+  // Made in this cycle, sent in the next at the soonest.
+  if (sender.first == kNoPacket && sender.current == kNoPacket)
+    e_.state_.tiles[e_.router_tile_[e_.endpoint_router_[source]]].senders[(now_ + 1) & 1].push(source);
+  (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
+  sender.last = id;
 }
 
 /// Sends at most one flit of each endpoint into its router.
@@ -83,6 +94,7 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
 /// Takes the next packet of the queue if a channel has room for it.
 template <class Route, bool CutThrough>
 bool Kernel<Route, CutThrough>::start_packet(Sender& sender, EndpointId endpoint) {
+  if (e_.holding_) return false;
   PacketId id = sender.first;
   PacketRecord& record = e_.packets_[id];
   PortNumber p = e_.endpoint_port_[endpoint];
@@ -111,7 +123,7 @@ bool Kernel<Route, CutThrough>::start_packet(Sender& sender, EndpointId endpoint
 /// length.
 template <class Route, bool CutThrough>
 void Kernel<Route, CutThrough>::choose_via(PacketRecord& record) {
-  const routing::Routing& routing = e_.routing_;
+  const routing::Routing& routing = *e_.routing_;
   std::uint32_t router = e_.endpoint_router_[record.source];
   std::uint32_t via = random_below(s_.seed, record.source, record.created, routing.via_count());
   if (routing.via_reached(router, via)) return;
@@ -140,7 +152,8 @@ void Kernel<Route, CutThrough>::deliver(Entry entry) {
                     record.created,
                     record.injected,
                     now_ + s_.traverse_cycles + s_.endpoint_cycles,
-                    record.tag};
+                    record.tag,
+                    record.damaged};
   observer_.delivered(delivery);
   w_.free.push_back(entry.id());
 }

@@ -50,7 +50,7 @@ routing::Hop Kernel<Route, CutThrough>::hop_of(PortNumber in, unsigned channel, 
   bool starts_leg = ports_[in].flags & Port::kEndpoint;
   if (vias_) {
     PacketRecord& record = e_.packets_[entry.id()];
-    if (record.via != topology::kNone && e_.routing_.via_reached(info.router, record.via)) {
+    if (record.via != topology::kNone && e_.routing_->via_reached(info.router, record.via)) {
       record.via = topology::kNone;
       record.turned_at = info.router;
     }
@@ -83,7 +83,7 @@ void Kernel<Route, CutThrough>::find_way_by_relation(QueueNumber q, Queue& queue
   }
   queue.out = kUndecided;
   queue.channels = 0;
-  e_.routing_.candidates(hop, candidates_);
+  e_.routing_->candidates(hop, candidates_);
   if (candidates_.empty()) return;  // nowhere to go: it waits, and the watchdog says so
   std::uint32_t mask = 0;
   for (const routing::Candidate& c : candidates_) {
@@ -101,7 +101,7 @@ PortNumber Kernel<Route, CutThrough>::choose_way(QueueNumber q, Queue& queue, st
   const PortNumber in = port_of(q);
   Entry entry(queue.entry);
   if (s_.model == RouterModel::Tiled) return choose_row(q, entry, open);
-  e_.routing_.candidates(hop_of(in, channel_of(q), entry), candidates_);
+  e_.routing_->candidates(hop_of(in, channel_of(q), entry), candidates_);
   return least_loaded(in, entry, true, open);
 }
 
@@ -121,7 +121,7 @@ PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, b
     if (must_be_open) here = open_channels(out, here, entry.flits());
     if (!here) continue;
     // Escape channels are for packets that find no other way: they count as fully loaded.
-    std::uint64_t load = load_of(out) + (e_.routing_.is_escape(c.channel_class) ? 1u << 20 : 0);
+    std::uint64_t load = load_of(out) + (e_.routing_->is_escape(c.channel_class) ? 1u << 20 : 0);
     load = load << 32 | static_cast<std::uint32_t>((out + turn) * 0x9e3779b9u);
     if (load == best_load) {
       channels |= here;
@@ -165,7 +165,7 @@ PortNumber Kernel<Route, CutThrough>::choose_row(QueueNumber q, Entry entry, std
     record.next_port = e_.endpoint_port_[entry.destination()];
     record.next_channels = channels_of(entry.message_class());
   } else {
-    e_.routing_.candidates(hop, candidates_);
+    e_.routing_->candidates(hop, candidates_);
     record.next_port = least_loaded(in, entry, false, record.next_channels);
     if (record.next_port == kUndecided) return kUndecided;
   }
@@ -183,7 +183,7 @@ unsigned Kernel<Route, CutThrough>::load_of(PortNumber port) const {
 
 template <class Route, bool CutThrough>
 unsigned Kernel<Route, CutThrough>::least_load(PortNumber first_port, const routing::Hop& hop) {
-  e_.routing_.candidates(hop, candidates_);
+  e_.routing_->candidates(hop, candidates_);
   unsigned least = ~0u;
   for (const routing::Candidate& c : candidates_) least = std::min(least, load_of(first_port + c.port));
   return least;

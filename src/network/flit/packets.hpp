@@ -24,6 +24,7 @@ struct PacketRecord {
   std::uint32_t next_channels;  // and the channels it may take there
   std::uint16_t flits, hops;
   std::uint8_t message_class;
+  bool damaged;  // flagged by a link
 };
 
 /// Shared by all threads; each takes from and gives back to a free list of its own.
@@ -48,6 +49,8 @@ class PacketStore {
     for (PacketId i = 1u << kChunkBits; i-- > 0;) free.push_back(base + i);
   }
 
+  /// Packets have numbers below this.
+  PacketId end() const { return static_cast<PacketId>(used_ << kChunkBits); }
   std::uint64_t bytes() const { return (used_ << kChunkBits) * sizeof(PacketRecord); }
 
  private:

@@ -91,6 +91,7 @@ struct Engine::Worker {
   Timers timers;
   std::vector<std::uint8_t> sent_to;  // [cycle % slots]: this thread has sent something that arrives then
   std::vector<PacketId> free;
+  std::vector<PortNumber> guarded;    // ports of cables that can fail
   Bag<PortNumber> outputs, inputs;    // scratch: ports touched by an allocation
   std::vector<std::uint8_t> matched;  // scratch, by port: sides that have a partner in this cycle,
   Bag<PortNumber> matched_ports;      // and the ports that have one; only with several rounds

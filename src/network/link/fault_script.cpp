@@ -267,11 +267,10 @@ class Parser {
     if (event.lane >= type.lanes)
       return fail(last(), fmt::format("there is no lane {}: cables of type '{}' have lanes 0 to {}",
                                       event.lane, type.name, type.lanes - 1));
-    const Word* w = take("broken, stuck-0, stuck-1, heal or a rate");
+    const Word* w = take("stuck, heal or a rate");
     if (!w) return;
-    const std::vector<std::string> names{"broken", "stuck-0", "stuck-1", "heal"};
-    const FaultEvent::Lane faults[] = {FaultEvent::Lane::Broken, FaultEvent::Lane::Stuck0,
-                                       FaultEvent::Lane::Stuck1, FaultEvent::Lane::Heal};
+    const std::vector<std::string> names{"stuck", "heal"};
+    const FaultEvent::Lane faults[] = {FaultEvent::Lane::Stuck, FaultEvent::Lane::Heal};
     for (std::size_t i = 0; i < names.size(); ++i)
       if (w->text == names[i]) {
         event.lane_fault = faults[i];

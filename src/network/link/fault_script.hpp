@@ -3,7 +3,7 @@
 //   at 3us cut r12.p3            # the cable at that port, both directions
 //   at 5us kill router 7         # and everything plugged into it
 //   at 8us restore r12.p3        # or: restore router 7
-//   at 9us lane r0.p1 5 broken   # or: stuck-0, stuck-1, heal, or the fastest rate it still passes, 10Gbps
+//   at 9us lane r0.p1 5 stuck    # or: heal, or the fastest rate it still passes, 10Gbps
 //   at 9us flip r0.p1 packet 4 bit 17
 //   at 9us stall r0.p1 for 2us   # sends nothing for so long
 //
@@ -21,12 +21,12 @@ namespace weft::network::link {
 
 struct FaultEvent {
   enum class Kind : std::uint8_t { Cut, Restore, KillRouter, RestoreRouter, Lane, Flip, Stall };
-  enum class Lane : std::uint8_t { Broken, Stuck0, Stuck1, Limited, Heal };
+  enum class Lane : std::uint8_t { Stuck, Limited, Heal };
   Kind kind = Kind::Cut;
   Time at;
   topology::PortId port = topology::kNone;  // that was named; cut and restore are for both directions
   topology::RouterId router = topology::kNone;
-  Lane lane_fault = Lane::Broken;
+  Lane lane_fault = Lane::Stuck;
   unsigned lane = 0, rate = 0;        // rate: number of the fastest it passes, 0 the nominal one
   std::uint32_t packet = 0, bit = 0;  // packet: counted from 1, among those sent from then on
   Time duration;

@@ -32,7 +32,7 @@ TEST(FaultScript, ReadsEveryKindOfStatement) {
       "at 3us cut r12.p3; at 5us kill router 7\n"
       "at 8us restore r12.p3   # back again\n"
       "at 8us restore router r7\n"
-      "at 9us lane r0.p1 5 broken; at 9us lane r0.p1 6 10Gbps; at 9us lane r0.p1 5 heal\n"
+      "at 9us lane r0.p1 5 stuck; at 9us lane r0.p1 6 10Gbps; at 9us lane r0.p1 5 heal\n"
       "at 9.5us flip r0.p1 packet 4 bit 17\n"
       "at 10us stall r0.p1 for 2us;;\n");
   using Kind = FaultEvent::Kind;
@@ -98,9 +98,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"at 3us restore router 7", "1:23", "router r7 is up already"},
         Bad{"at 3us kill router 7; at 4us cut r7.p0", "1:34", "router r7 at that cable was killed before"},
         Bad{"at 3us lane r0.p0", "1:18", "expected a lane's number after 'r0.p0'"},
-        Bad{"at 3us lane r0.p0 8 broken", "1:19",
+        Bad{"at 3us lane r0.p0 8 stuck", "1:19",
             "there is no lane 8: cables of type 'default' have lanes 0 to 7"},
-        Bad{"at 3us lane r0.p0 3 borken", "1:21", "(did you mean 'broken'?)"},
+        Bad{"at 3us lane r0.p0 3 stcuk", "1:21", "(did you mean 'stuck'?)"},
         Bad{"at 3us lane r0.p0 3 7Gbps", "1:21", "expected one of the fallback_rates 10Gbps, 5Gbps"},
         Bad{"at 3us flip r0.p0 bit 3", "1:19", "expected 'packet', got 'bit'"},
         Bad{"at 3us flip r0.p0 packet 0 bit 3", "1:26", "packets are counted from 1"},

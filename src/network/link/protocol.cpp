@@ -12,6 +12,15 @@ constexpr Cycle kControlPause =
     8;  // 'header-footer': control words take the place of flits, so not too often
 }
 
+LinkCounters& LinkCounters::operator+=(const LinkCounters& other) {
+  sent += other.sent, sent_again += other.sent_again, accepted += other.accepted;
+  refused += other.refused, control_lost += other.control_lost;
+  gone_back += other.gone_back, timeouts += other.timeouts;
+  trainings += other.trainings, deaths += other.deaths, beats += other.beats;
+  damaged_packets += other.damaged_packets;
+  return *this;
+}
+
 LinkEnd::LinkEnd(const LinkSettings& settings)
     : settings_(settings),
       sender_(settings),

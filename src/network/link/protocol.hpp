@@ -62,6 +62,8 @@ struct LinkCounters {
   std::uint64_t trainings = 0, deaths = 0;
   std::uint64_t beats = 0;
   std::uint64_t damaged_packets = 0;  // handed up flagged
+
+  LinkCounters& operator+=(const LinkCounters& other);
 };
 
 enum class LinkState : std::uint8_t { Up, Training, Dead };
@@ -168,6 +170,8 @@ class LinkEnd {
 
   LinkState state() const { return state_; }
   const LaneSet& lanes() const { return lanes_; }
+  /// Of the full rate, with the lanes that are up.
+  double rate_share() const { return static_cast<double>(settings_.interval) / interval_; }
   /// 1/256 cycles that a flit takes with the lanes that are up.
   unsigned interval() const { return interval_; }
   const LinkCounters& counters() const { return counters_; }

@@ -175,7 +175,7 @@ TEST(Link, AStuckLaneIsDroppedAndTheRestGoesOn) {
   Bench bench(s, 0, 1, 8);
   bench.a.packets_wanted = bench.b.packets_wanted = 20'000;
   bench.run(500);
-  bench.a_to_b->stick_lane(3, 0xff);
+  bench.a_to_b->limit_lane(3, Wire::kBroken);
   ASSERT_TRUE(bench.run_until_done(400'000));
   EXPECT_EQ(bench.problem(), "");
   LaneSet seven{0xff & ~0x8u, 0};
@@ -296,7 +296,7 @@ TEST(Link, NothingLostNothingTwiceNothingChanged) {
           wire.stall(bench.now + draw(104 + event * 5, 400));
           break;
         case 3:
-          wire.stick_lane(lane, draw(104 + event * 5, 2) ? 0xff : 0);
+          wire.limit_lane(lane, Wire::kBroken);
           break;
         case 4:
           wire.limit_lane(lane, 1 + draw(104 + event * 5, 2));

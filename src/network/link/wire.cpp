@@ -47,8 +47,7 @@ void Wire::put(Cycle now, const Frame& frame, const std::uint8_t* bytes, const L
   out = frame;
   if (out.has_flit) std::memcpy(out_bytes, bytes, settings_.flit_bytes);
   if (out.kind == Frame::Kind::Training) {
-    for (unsigned rate = 0; rate < settings_.rates; ++rate)
-      out.training.arrived[rate] = passing_[rate] & ~stuck_;
+    for (unsigned rate = 0; rate < settings_.rates; ++rate) out.training.arrived[rate] = passing_[rate];
     return;
   }
   apply_errors(out, out_bytes);
@@ -59,7 +58,7 @@ void Wire::put(Cycle now, const Frame& frame, const std::uint8_t* bytes, const L
       packets_ += frame.flit.marks & kHead;
     }
     if (!flips_.empty()) apply_flips(frame.flit, out, out_bytes, first_time);
-    LaneMask broken = (stuck_ | ~passing_[lanes.rate]) & lanes.up;
+    LaneMask broken = ~passing_[lanes.rate] & lanes.up;
     if (broken) apply_broken_lanes(out, out_bytes, lanes, broken);
   }
 }
@@ -84,11 +83,6 @@ void Wire::cut() {
   clear();
 }
 
-void Wire::stick_lane(unsigned lane, std::uint8_t value) {
-  stuck_ |= LaneMask{1} << lane;
-  stuck_high_ = value ? stuck_high_ | LaneMask{1} << lane : stuck_high_ & ~(LaneMask{1} << lane);
-}
-
 void Wire::limit_lane(unsigned lane, unsigned rate) {
   wiring_.passes_from.at(lane) = rate;
   passing_ = test_lanes(wiring_, settings_.rates, settings_.most_skew);
@@ -96,7 +90,6 @@ void Wire::limit_lane(unsigned lane, unsigned rate) {
 
 void Wire::heal_lane(unsigned lane) {
   wiring_.passes_from.at(lane) = 0;
-  stuck_ &= ~(LaneMask{1} << lane);
   passing_ = test_lanes(wiring_, settings_.rates, settings_.most_skew);
 }
 
@@ -151,19 +144,19 @@ void Wire::apply_flips(const FlitHeader& sent, Frame& frame, std::uint8_t* bytes
   });
 }
 
-// Until the ends have tested their lanes anew, a broken lane goes on carrying its share, as what it reads.
+// Until the ends have tested their lanes anew, a broken lane goes on carrying its share. What the descrambler
+// makes of a lane that does not move is noise, so every byte of it is changed.
 void Wire::apply_broken_lanes(Frame& frame, std::uint8_t* bytes, const LaneSet& lanes, LaneMask broken) {
-  auto force = [&](std::uint8_t* at, std::size_t size, std::size_t first) {
+  auto spoil = [&](std::uint8_t* at, std::size_t size, std::size_t first) {
     for (std::size_t i = 0; i < size; ++i) {
-      unsigned lane = lane_of_byte(lanes.up, first + i);
-      if (!(broken >> lane & 1)) continue;
-      std::uint8_t value = stuck_high_ >> lane & 1 ? 0xff : 0x00;
-      damaged_ += static_cast<std::uint64_t>(std::popcount(static_cast<unsigned>(at[i] ^ value)));
-      at[i] = value;
+      if (!(broken >> lane_of_byte(lanes.up, first + i) & 1)) continue;
+      auto noise = static_cast<std::uint8_t>(errors_.random() | 1);
+      at[i] ^= noise;
+      damaged_ += static_cast<std::uint64_t>(std::popcount(noise));
     }
   };
-  force(reinterpret_cast<std::uint8_t*>(&frame.flit), sizeof(FlitHeader), 0);
-  force(bytes, settings_.flit_bytes, sizeof(FlitHeader));
+  spoil(reinterpret_cast<std::uint8_t*>(&frame.flit), sizeof(FlitHeader), 0);
+  spoil(bytes, settings_.flit_bytes, sizeof(FlitHeader));
 }
 
 }  // namespace weft::network::link

@@ -62,8 +62,6 @@ class Wire {
   void restore() { cut_ = false; }
   bool is_cut() const { return cut_; }
   void stall(Cycle until) { stalled_until_ = until; }
-  /// A lane that always reads `value` (0x00 or 0xff) though its test may not have run yet.
-  void stick_lane(unsigned lane, std::uint8_t value);
   /// A lane passes its test only at this rate and slower; `kBroken`: at none.
   static constexpr unsigned kBroken = 1000;
   void limit_lane(unsigned lane, unsigned rate);
@@ -99,7 +97,6 @@ class Wire {
   std::uint32_t mask_;
   bool cut_ = false;
   Cycle stalled_until_ = 0;
-  LaneMask stuck_ = 0, stuck_high_ = 0;
   std::vector<Flip> flips_;
   std::uint64_t packets_ = 0;  // sent for the first time
   std::uint32_t newest_ = 0;   // sequence after the last flit sent for the first time

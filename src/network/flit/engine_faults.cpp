@@ -1,0 +1,161 @@
+// What happens to the engine when links fail: packets taken back, other routes.
+#include <algorithm>
+
+#include "network/flit/worker.hpp"
+
+namespace weft::network::flit {
+
+using topology::kNone;
+using topology::PortId;
+using topology::RouterId;
+
+void Engine::guard_ports() {
+  for (PortId p : guard_->ports()) {
+    state_.ports[p].flags |= Port::kGuarded | Port::kNarrow;
+    std::uint32_t tile = router_tile_[graph_.port_router(p)];
+    for (auto& worker : workers_)
+      if (tile >= worker->tile_begin && tile < worker->tile_end) worker->guarded.push_back(p);
+  }
+}
+
+/// Links speak in every cycle, so the clock goes step by step.
+void Engine::follow_links(bool moved, std::uint64_t in_network, Cycle patience) noexcept {
+  try {
+    guard_->between_cycles(*this, moved, in_network);
+    if (moved || in_network == 0 || guard_->busy())
+      moved_at_ = now_;
+    else if (now_ - moved_at_ > patience)
+      stalled_ = true;
+  } catch (...) {  // between cycles nobody can catch it; the end of the run can
+    failure_ = std::current_exception();
+    stop_ = true;
+  }
+}
+
+void Engine::freeze(RouterId router, bool frozen) {
+  constexpr std::uint8_t flags = Port::kGuarded | Port::kNarrow;
+  for (PortId p = graph_.port_begin(router); p < graph_.port_begin(router + 1); ++p) {
+    if (graph_.port_endpoint(p) == kNone) continue;
+    std::uint8_t& now = state_.ports[p].flags;
+    now = static_cast<std::uint8_t>(frozen ? now | flags : now & ~flags);
+  }
+}
+
+bool Engine::nobody_is_sending() const {
+  return std::all_of(senders_.begin(), senders_.end(),
+                     [](const Sender& sender) { return sender.current == kNoPacket; });
+}
+
+/// Packets made and neither delivered nor lost, those of each source in the order they were made.
+std::vector<PacketId> Engine::waiting_packets() const {
+  std::vector<bool> free(packets_.end());
+  for (const auto& worker : workers_)
+    for (PacketId id : worker->free) free[id] = true;
+  // The order in a queue counts where several were made in one cycle.
+  std::vector<std::uint32_t> place(packets_.end(), 0);
+  for (const Sender& sender : senders_) {
+    std::uint32_t n = 1;
+    for (PacketId id = sender.first; id != kNoPacket; id = packets_[id].next) place[id] = n++;
+  }
+  std::vector<PacketId> out;
+  for (PacketId id = 0; id < packets_.end(); ++id)
+    if (!free[id]) out.push_back(id);
+  std::sort(out.begin(), out.end(), [&](PacketId a, PacketId b) {
+    const PacketRecord &x = packets_[a], &y = packets_[b];
+    return std::tie(x.source, x.created, place[a], x.tag) < std::tie(y.source, y.created, place[b], y.tag);
+  });
+  return out;
+}
+
+std::uint64_t Engine::take_back() {
+  std::vector<PacketId> packets = waiting_packets();
+  std::uint64_t queued = 0;
+  for (const Sender& sender : senders_)
+    for (PacketId id = sender.first; id != kNoPacket; id = packets_[id].next) ++queued;
+
+  for (Queue& queue : state_.queues) {
+    std::uint8_t accept = queue.accept;
+    queue = {};
+    queue.out = queue.chain = kEnd;
+    queue.accept = accept;
+  }
+  std::uint32_t all = settings_.all_channels() == 32 ? ~0u : (1u << settings_.all_channels()) - 1;
+  for (Port& port : state_.ports) {
+    port.asks = port.wants = port.winner = port.grants = port.next_grant = kEnd;
+    port.free_channels = all;
+    port.shared_used = 0;
+  }
+  for (OutChannel& channel : state_.channels) channel.used = 0;
+  for (Inbox& inbox : state_.inboxes) inbox.heads.clear(), inbox.bodies.clear(), inbox.credits.clear();
+  for (Tile& tile : state_.tiles) {
+    for (auto& bag : tile.asks) bag.clear();
+    for (auto& bag : tile.ready) bag.clear();
+    for (auto& bag : tile.senders) bag.clear();
+  }
+  for (auto& worker : workers_) {
+    std::fill(worker->sent_to.begin(), worker->sent_to.end(), std::uint8_t{0});
+    worker->in_network = 0;
+  }
+
+  for (Sender& sender : senders_)
+    sender = {kNoPacket, kNoPacket, kNoPacket, 0, sender.channel, sender.next_channel};
+  for (PacketId id : packets) {
+    PacketRecord& record = packets_[id];
+    record.via = record.turned_at = kNone;
+    record.next = kNoPacket;
+    record.hops = 0;
+    record.damaged = false;
+    Sender& sender = senders_[record.source];
+    if (sender.first == kNoPacket)
+      state_.tiles[router_tile_[endpoint_router_[record.source]]].senders[now_ & 1].push(record.source);
+    (sender.first == kNoPacket ? sender.first : packets_[sender.last].next) = id;
+    sender.last = id;
+  }
+  return packets.size() - queued;
+}
+
+void Engine::use(const routing::Routing& routing) {
+  routing_ = &routing;
+  share_channels();
+  place_ports();
+  rerouted_ = true;
+}
+
+std::uint64_t Engine::give_up_cut_off() {
+  std::uint64_t lost = 0;
+  Observer& observer = *observers_->front();
+  Worker& books = *workers_.front();
+  for (Sender& sender : senders_) {
+    PacketId id = sender.first, last = kNoPacket;
+    sender.first = kNoPacket;
+    while (id != kNoPacket) {
+      PacketRecord& record = packets_[id];
+      PacketId next = record.next;
+      if (guard_->cut_off(record.source, record.destination)) {
+        ++lost;
+        ++books.counters.packets_lost;
+        observer.lost({record.source, record.destination, record.flits, record.message_class, 0,
+                       record.created, 0, now_, record.tag});
+        books.free.push_back(id);
+      } else {
+        record.next = kNoPacket;
+        (last == kNoPacket ? sender.first : packets_[last].next) = id;
+        last = id;
+      }
+      id = next;
+    }
+    sender.last = last;
+  }
+  // Those with nothing left to send need not be asked.
+  for (Tile& tile : state_.tiles)
+    for (auto& bag : tile.senders) {
+      std::vector<EndpointId> kept;
+      for (EndpointId e : bag)
+        if (senders_[e].first != kNoPacket || senders_[e].current != kNoPacket) kept.push_back(e);
+      bag.clear();
+      for (EndpointId e : kept) bag.push(e);
+    }
+  return lost;
+}
+
+}  // namespace weft::network::flit

@@ -1,0 +1,118 @@
+// Links that can fail, between the routers of the flit engine.
+//
+// Cables of a type with bit errors, and those a fault script names, are guarded: their flits and credits go
+// through the link protocol (network/link) instead of straight into the other side's inbox. All other cables
+// keep their direct path. Without an error a guarded cable has exactly the timing of a direct one.
+//
+// What happens to a whole machine (a script's next event, links that report themselves dead, routes that
+// change) happens between two cycles, while all threads are at rest.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "network/flit/packets.hpp"
+#include "network/flit/settings.hpp"
+#include "network/link/fault_script.hpp"
+#include "network/link/protocol.hpp"
+#include "network/link/reconfigure.hpp"
+
+namespace weft::network::flit {
+
+/// Something that happened to the machine during a run.
+struct TimelineEntry {
+  Cycle at;
+  std::string what;
+};
+
+/// How a guarded cable has fared, both directions together.
+struct CableRecord {
+  topology::CableId cable;
+  link::LinkCounters counters;
+  std::uint64_t bits_damaged = 0;
+  unsigned lanes_up = 0;
+  double rate_share = 1;  // of the full rate, with the lanes there are now; 0: dead
+};
+
+class Engine;
+
+class Guard {
+ public:
+  /// Keeps a reference to the machine.
+  Guard(const machine::Machine& machine, const Settings& settings, std::vector<link::FaultEvent> events);
+
+  /// Has this machine, with this script, anything to guard?
+  static bool needed(const machine::Machine& machine, const std::vector<link::FaultEvent>& events);
+
+  /// The guarded ports: both ends of each guarded cable.
+  const std::vector<topology::PortId>& ports() const { return ports_; }
+
+  // From the thread that owns the port's router, in this order in each cycle:
+  void receive(topology::PortId port, Cycle now, link::Arrival& arrival);
+  /// The entry of the packet whose flit arrived last on this port and channel.
+  Entry arrived(topology::PortId port, unsigned channel) const;
+  bool ready(topology::PortId port, Cycle now) const;
+  void offer(topology::PortId port, unsigned channel, Entry entry, unsigned index);
+  void credit(topology::PortId port, unsigned channel);
+  void transmit(topology::PortId port, Cycle now);
+
+  /// Between two cycles. `moved`: some flit did in the last one; `in_network`: flits injected and not
+  /// delivered.
+  void between_cycles(Engine& engine, bool moved, std::uint64_t in_network);
+
+  /// Is there no way between two endpoints, as far as whoever computes the routes knows?
+  bool cut_off(EndpointId source, EndpointId destination) const;
+  /// Something is under way that will go on by itself: a script's event, a link in training, new routes.
+  bool busy() const;
+
+  const std::vector<TimelineEntry>& timeline() const { return timeline_; }
+  std::vector<CableRecord> records() const;
+  std::uint64_t taken_back() const { return taken_back_; }
+  /// Flits whose bytes were not those sent, though their CRC was right; and packets flagged as damaged.
+  std::uint64_t corrupted() const;
+  const std::string& routing_name() const { return reconfigurer_.routing_name(); }
+  bool routes_changed() const { return switches_ > 0; }
+
+ private:
+  /// One end of a guarded cable, with the packet under way on each channel.
+  struct End {
+    explicit End(const link::LinkSettings& settings)
+        : link(settings), packets(settings.channels), flits(settings.channels), bytes(settings.flit_bytes) {}
+    link::LinkEnd link;
+    std::vector<std::uint64_t> packets;  // by channel: entry of the packet that arrives
+    std::vector<unsigned> flits;         // ... and how many of its flits are here
+    std::vector<std::uint8_t> bytes;     // scratch
+    std::uint64_t corrupted = 0;
+    link::LinkState told = link::LinkState::Up;
+    unsigned told_lanes = 0;
+  };
+  void apply(const link::FaultEvent& event, Engine& engine, Cycle now);
+  void update_cut(topology::CableId cable);
+  void watch_links(Cycle now);
+  void find_pieces();
+  void note(Cycle now, std::string what) { timeline_.push_back({now, std::move(what)}); }
+  End& end_of(topology::PortId port) { return ends_[index_[port]]; }
+  const End& end_of(topology::PortId port) const { return ends_[index_[port]]; }
+  std::uint32_t peer_index(topology::PortId port) const { return index_[graph_.peer(port)]; }
+
+  const machine::Machine& machine_;
+  const topology::Graph& graph_;
+  CycleTime cycle_;
+  std::vector<link::FaultEvent> events_;
+  std::size_t next_event_ = 0;
+  std::vector<topology::PortId> ports_;
+  std::vector<std::uint32_t> index_;  // by port: which of ends_
+  std::vector<End> ends_;
+  std::vector<link::Wire> wires_;  // leaving the port of the same index
+  std::vector<topology::CableId> cables_;
+  std::vector<bool> cut_, killed_;  // by cable, by router: as the script says
+  std::vector<std::uint8_t> dead_;  // by guarded cable: as reported
+  link::Reconfigurer reconfigurer_;
+  std::vector<std::uint32_t> piece_;  // by router; kNone: cannot even talk to itself
+  std::vector<TimelineEntry> timeline_;
+  std::uint64_t taken_back_ = 0, switches_ = 0;
+};
+
+}  // namespace weft::network::flit
