@@ -32,6 +32,7 @@ struct Options {
   std::string load;
   std::uint64_t batch = 0, seed = 1;
   unsigned message_class = 0, threads = 1;
+  std::string fault;
   std::string out;
   bool json = false;
 };
@@ -143,6 +144,7 @@ std::string command_line(const Options& o) {
   if (o.batch) add("batch", std::to_string(o.batch));
   if (o.message_class) add("message-class", std::to_string(o.message_class));
   add("seed", std::to_string(o.seed));
+  if (!o.fault.empty()) add("fault", o.fault);
   return out;
 }
 
@@ -157,6 +159,7 @@ int traffic(Options options) {
   workload.seed = options.seed;
   workload.message_class = static_cast<std::uint8_t>(options.message_class);
   machine::Machine machine = machine::build(options.machine.describe());
+  if (!options.fault.empty()) how.faults = network::link::read_faults(options.fault, *machine.graph);
   std::string folder = make_folder(options, machine.description.identity.name);
 
   TrafficResult result;
@@ -222,6 +225,11 @@ std::function<int()> declare_traffic(CLI::App& app) {
   app.add_option("--message-class", o->message_class, "Message class of the packets")
       ->option_text("N [0]")
       ->check(CLI::Range(0, 15));
+  app.add_option(
+         "--fault", o->fault,
+         "What breaks during the run, and when: \"at 3us cut r12.p3; at 5us kill router 7; at 8us restore "
+         "r12.p3\", also lane, flip and stall; or a file with such statements")
+      ->option_text("SCRIPT");
   app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
   app.add_option("--threads", o->threads,
                  "Threads of each engine; 0: the cores there are. With 1, loads run in parallel instead. "

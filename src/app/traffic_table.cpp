@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "report/traffic_faults.hpp"
 
 namespace weft::app {
 
@@ -89,7 +90,7 @@ std::string traffic_table(const TrafficResult& result, const machine::Machine& m
                   count_of(result.endpoints, "endpoint"), count_of(machine.graph->routers(), "router"),
                   result.pattern, result.source, result.packet_flits, result.seed);
   if (result.points.empty()) return out;
-  out += table(result);
+  out += table(result) + report::faults_text(result, machine);
   for (const TrafficPoint& point : result.points) {
     if (!point.stalled) continue;
     out += fmt::format("at load {} nothing moves any more; who waits for whom:\n", point.offered);

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <limits>
 
+#include "base/text.hpp"
 #include "measure/link_watch.hpp"
 #include "measure/recorder.hpp"
 #include "measure/steady_state.hpp"
@@ -33,7 +34,10 @@ constexpr unsigned kWindowsBeforeLonger = 8, kMostWindows = 24;
 constexpr unsigned kFewestBatches = 8, kMostBatches = 32, kSamplesPerBatch = 4;
 constexpr double kWantedHalfWidth = 0.01;  // of the mean latency
 constexpr double kBehind = 0.02;           // of what is made, where it counts as saturated
-constexpr unsigned kMostDoublings = 4;     // of the window, for want of a steady state
+constexpr Cycle kAfterFaults = 30'000;     // at least so long after the last fault of a script
+constexpr unsigned kFaultSlices = 100;
+constexpr std::size_t kPairsNamed = 20;
+constexpr unsigned kMostDoublings = 4;  // of the window, for want of a steady state
 
 class PointRun {
  public:
@@ -41,7 +45,11 @@ class PointRun {
       : experiment_(experiment),
         graph_(*experiment.machine.graph),
         cancelled_(cancelled),
-        engine_(graph_, *experiment.machine.routing, experiment.settings),
+        guard_(network::flit::Guard::needed(experiment.machine, experiment.faults)
+                   ? std::make_unique<network::flit::Guard>(experiment.machine, experiment.settings,
+                                                            experiment.faults)
+                   : nullptr),
+        engine_(graph_, *experiment.machine.routing, experiment.settings, guard_.get()),
         traffic_(experiment.workload, experiment.members, experiment.pattern, load),
         recorders_(engine_.settings().threads, Recorder(graph_.endpoints())),
         links_(graph_, engine_) {
@@ -58,6 +66,8 @@ class PointRun {
   TrafficPoint run() {
     if (experiment_.workload.batch)
       run_batch();
+    else if (!experiment_.faults.empty())
+      run_script();
     else
       run_load();
     fill();
@@ -181,13 +191,70 @@ class PointRun {
   void run_batch() {
     start_measuring();
     std::uint64_t packets = experiment_.workload.batch * traffic_.senders();
-    while (!point_.stalled && engine_.counters().packets_delivered < packets) {
+    while (!point_.stalled && settled() < packets) {
       advance(window_);
       links_.sample(queued());
       links_.end_slice(window_);
     }
     for (const Recorder& recorder : recorders_)
       point_.completion_cycles = std::max<Cycle>(point_.completion_cycles, recorder.last() + 1);
+  }
+
+  /// Packets that have arrived, or will never.
+  std::uint64_t settled() const {
+    network::flit::Counters c = engine_.counters();
+    return c.packets_delivered + c.packets_lost;
+  }
+
+  // --- faults by script
+  // --------------------------------------------------------------------------------------------
+
+  /// A run with faults is no steady state: it is measured from its start until well after the last of them.
+  void run_script() {
+    Cycle last = engine_.settings().cycle.cycles(experiment_.faults.back().at);
+    Cycle slice = (last + std::max(last / 2, kAfterFaults)) / kFaultSlices + 1;
+    start_measuring();
+    for (unsigned i = 0; i < kFaultSlices && !point_.stalled; ++i) {
+      Arrivals before = arrivals();
+      advance(slice);
+      links_.sample(queued());
+      links_.end_slice(slice);
+      Arrivals now = arrivals() - before;
+      point_.faults.slices.push_back(
+          {engine_.now(), static_cast<double>(now.flits) / static_cast<double>(slice * traffic_.senders()),
+           now.mean_packet()});
+    }
+  }
+
+  void fill_faults() {
+    FaultOutcome& out = point_.faults;
+    out.guarded = guard_ != nullptr;
+    if (!guard_) return;
+    for (const auto& entry : guard_->timeline()) out.timeline.push_back({entry.at, entry.what});
+    for (const auto& record : guard_->records()) {
+      const network::link::LinkCounters& c = record.counters;
+      auto sent = static_cast<double>(c.sent), again = static_cast<double>(c.sent_again);
+      double fresh = c.sent + c.sent_again ? sent / (sent + again) : 1;
+      out.cables.push_back({graph_.cable_ends(record.cable).a, record.bits_damaged, c.refused, c.sent,
+                            c.sent_again, c.timeouts, c.trainings, c.deaths, record.lanes_up,
+                            fresh * record.rate_share});
+    }
+    out.taken_back = guard_->taken_back();
+    out.routing = guard_->routing_name();
+    Recorder::Pairs pairs;
+    for (const Recorder& recorder : recorders_) {
+      out.undeliverable += recorder.lost();
+      out.damaged += recorder.damaged();
+      for (const auto& [pair, packets] : recorder.lost_pairs()) pairs[pair] += packets;
+    }
+    for (const auto& [pair, packets] : pairs) {
+      if (out.cut_off.size() == kPairsNamed) {
+        out.cut_off.push_back(fmt::format("and {}", count_of(pairs.size() - kPairsNamed, "more pair")));
+        break;
+      }
+      out.cut_off.push_back(
+          fmt::format("e{} -> e{}: {}", pair.first, pair.second, count_of(packets, "packet")));
+    }
   }
 
   // --- figures
@@ -214,6 +281,7 @@ class PointRun {
     point_.links = links_.links(point_.measured_cycles);
     point_.waiting = links_.waiting();
     fill_fairness(cycles);
+    fill_faults();
     if (point_.stalled) explain_stall();
   }
 
@@ -237,14 +305,14 @@ class PointRun {
 
   void explain_stall() {
     for (const network::flit::Waiting& hop : engine_.explain_stall())
-      point_.stall.push_back(fmt::format("{}, channel {}: packet e{} -> e{}, made in cycle {}, {}",
-                                         hop.place, hop.channel, hop.source, hop.destination,
-                                         hop.created, hop.reason));
+      point_.stall.push_back(fmt::format("{}, channel {}: packet e{} -> e{}, made in cycle {}, {}", hop.place,
+                                         hop.channel, hop.source, hop.destination, hop.created, hop.reason));
   }
 
   const Experiment& experiment_;
   const topology::Graph& graph_;
   const std::function<bool()>& cancelled_;
+  std::unique_ptr<network::flit::Guard> guard_;  // of the cables that can fail
   Engine engine_;
   workload::SyntheticTraffic traffic_;
   std::vector<Recorder> recorders_;

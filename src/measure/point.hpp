@@ -7,6 +7,7 @@
 #include "machine/machine.hpp"
 #include "measure/traffic_result.hpp"
 #include "network/flit/settings.hpp"
+#include "network/link/fault_script.hpp"
 #include "workload/synthetic.hpp"
 
 namespace weft::measure {
@@ -18,6 +19,7 @@ struct Experiment {
   const workload::Workload& workload;
   const workload::Members& members;
   const workload::Pattern& pattern;
+  const std::vector<network::link::FaultEvent>& faults;
 };
 
 /// Runs one load until its figures are good, or a batch until it is delivered. Nothing where `cancelled`

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "measure/histogram.hpp"
@@ -49,6 +50,12 @@ class Recorder : public network::Observer {
     packet_.add(since_created);
     network_.add(since_injected);
     source_flits_[d.source] += d.flits;
+    damaged_ += d.damaged;
+  }
+
+  void lost(const network::Delivery& d) override {
+    ++lost_;
+    ++lost_pairs_[{d.source, d.destination}];
   }
 
   /// Forgets everything but the sums, which go on from the start of the run.
@@ -64,11 +71,19 @@ class Recorder : public network::Observer {
   /// Flits that arrived, by source.
   const std::vector<std::uint64_t>& source_flits() const { return source_flits_; }
 
+  std::uint64_t damaged() const { return damaged_; }
+  std::uint64_t lost() const { return lost_; }
+  /// Packets that will never arrive, by source and destination.
+  using Pairs = std::map<std::pair<network::EndpointId, network::EndpointId>, std::uint64_t>;
+  const Pairs& lost_pairs() const { return lost_pairs_; }
+
  private:
   Arrivals arrivals_;
   network::Cycle last_ = 0;  // when the latest packet arrived
   Histogram packet_, network_;
   std::vector<std::uint64_t> source_flits_;
+  std::uint64_t damaged_ = 0, lost_ = 0;
+  Pairs lost_pairs_;
 };
 
 }  // namespace weft::measure

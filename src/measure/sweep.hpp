@@ -7,6 +7,7 @@
 
 #include "machine/machine.hpp"
 #include "measure/traffic_result.hpp"
+#include "network/link/fault_script.hpp"
 #include "workload/synthetic.hpp"
 
 namespace weft::measure {
@@ -17,6 +18,7 @@ struct SweepOptions {
   /// Called as each point ends, one call at a time, in any order.
   std::function<void(const TrafficPoint& point, std::size_t done)> progress;
   const std::atomic<bool>* interrupted = nullptr;
+  std::vector<network::link::FaultEvent> faults = {};  // of every point
 };
 
 /// Past saturation a curve has nothing more to tell: points after the second saturated one are left out,

@@ -32,6 +32,42 @@ struct WaitingPlace {
   double fullest_share = 0;  // of the fullest one's capacity
 };
 
+/// Something that happened to the machine during a run.
+struct FaultNote {
+  std::uint64_t cycle = 0;
+  std::string what;
+};
+
+/// What a cable that can fail has been through, both directions together.
+struct CableErrors {
+  std::uint32_t port = 0;          // global number, one end
+  std::uint64_t bits_damaged = 0;  // on the wire
+  std::uint64_t errors = 0;        // flits found damaged
+  std::uint64_t sent = 0, sent_again = 0;
+  std::uint64_t timeouts = 0, trainings = 0, deaths = 0;
+  unsigned lanes_up = 0;
+  double effective = 0;  // of its full rate: lanes that are up, less what went again
+};
+
+/// A slice of a run with faults.
+struct FaultSlice {
+  std::uint64_t until = 0;  // cycle
+  double accepted = 0;      // flits per sender and cycle
+  double mean_latency = 0;  // of packets that arrived, in cycles
+};
+
+/// What faults did to a run.
+struct FaultOutcome {
+  bool guarded = false;  // there were cables that could fail
+  std::vector<FaultNote> timeline;
+  std::vector<CableErrors> cables;
+  std::vector<FaultSlice> slices;                                // only with a script
+  std::uint64_t undeliverable = 0, taken_back = 0, damaged = 0;  // packets
+  std::vector<std::string>
+      cut_off;          // pairs with undeliverable packets, the first few: "e3 -> e7: 12 packets"
+  std::string routing;  // in force at the end
+};
+
 /// One load of a sweep.
 struct TrafficPoint {
   double offered = 0;    // flits per endpoint and cycle, asked for
@@ -52,6 +88,7 @@ struct TrafficPoint {
   double least_source = 0, most_source = 0;  // flits per cycle accepted of the worst and the best source
   std::vector<LinkUse> links;                // every router-to-router link, by port
   std::vector<WaitingPlace> waiting;
+  FaultOutcome faults;
   std::uint64_t flit_hops = 0;
   double seconds = 0;  // it took to find this out
 };

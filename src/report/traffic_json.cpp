@@ -41,6 +41,34 @@ ordered_json links_json(const TrafficPoint& point, const Graph& graph) {
   return out;
 }
 
+ordered_json faults_json(const measure::FaultOutcome& faults, const Graph& graph) {
+  ordered_json out{{"undeliverable_packets", faults.undeliverable},
+                   {"packets_taken_back", faults.taken_back},
+                   {"damaged_packets", faults.damaged},
+                   {"cut_off", faults.cut_off},
+                   {"routing_at_the_end", faults.routing}};
+  out["timeline"] = ordered_json::array();
+  for (const measure::FaultNote& note : faults.timeline)
+    out["timeline"].push_back({{"cycle", note.cycle}, {"what", note.what}});
+  out["slices"] = ordered_json::array();
+  for (const measure::FaultSlice& slice : faults.slices)
+    out["slices"].push_back(
+        {{"until_cycle", slice.until}, {"accepted", slice.accepted}, {"mean_latency", slice.mean_latency}});
+  out["cables"] = ordered_json::array();
+  for (const measure::CableErrors& c : faults.cables)
+    out["cables"].push_back({{"port", graph.port_name(c.port)},
+                             {"bits_damaged", c.bits_damaged},
+                             {"flits_damaged", c.errors},
+                             {"flits_sent", c.sent},
+                             {"flits_sent_again", c.sent_again},
+                             {"timeouts", c.timeouts},
+                             {"trainings", c.trainings},
+                             {"deaths", c.deaths},
+                             {"lanes_up", c.lanes_up},
+                             {"effective_share_of_rate", rounded(c.effective)}});
+  return out;
+}
+
 ordered_json point_json(const TrafficPoint& point, const Graph& graph) {
   ordered_json out{{"offered", point.offered}, {"generated", point.generated}, {"accepted", point.accepted}};
   if (point.completion_cycles) out["completion_cycles"] = point.completion_cycles;
@@ -61,6 +89,7 @@ ordered_json point_json(const TrafficPoint& point, const Graph& graph) {
   for (const measure::WaitingPlace& place : point.waiting)
     out["waiting"].push_back(
         {{"place", place.place}, {"flits", place.flits}, {"fullest_share", place.fullest_share}});
+  if (point.faults.guarded) out["faults"] = faults_json(point.faults, graph);
   out["links"] = links_json(point, graph);
   return out;
 }

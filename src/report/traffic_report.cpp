@@ -11,6 +11,7 @@
 #include "report/plot_chart.hpp"
 #include "report/plot_heat.hpp"
 #include "report/plot_traffic.hpp"
+#include "report/traffic_faults.hpp"
 #include "report/traffic_findings.hpp"
 
 namespace weft::report {
@@ -37,8 +38,8 @@ class Report {
     std::string body = head() + notices();
     if (!result_.points.empty()) {
       body += fmt::format("<p class=\"summary\">{}</p>\n", escape_xml(summary_in_words(result_, machine_)));
-      body +=
-          key_figures() + curves() + histogram() + heat_map() + hottest() + waiting_and_fairness() + points();
+      body += key_figures() + faults_html(result_, machine_) + curves() + histogram() + heat_map() +
+              hottest() + waiting_and_fairness() + points();
     }
     body += configuration() + foot();
     return html_page(title(), body);

@@ -94,6 +94,7 @@ std::uint64_t Engine::take_back() {
   }
   for (auto& worker : workers_) {
     std::fill(worker->sent_to.begin(), worker->sent_to.end(), std::uint8_t{0});
+    worker->counters.flits_injected -= worker->in_network;  // sums over workers, modulo 2^64
     worker->in_network = 0;
   }
 

@@ -309,7 +309,8 @@ void Guard::between_cycles(Engine& engine, bool moved, std::uint64_t in_network)
 bool Guard::busy() const {
   if (next_event_ < events_.size() || reconfigurer_.phase() != link::Reconfigurer::Phase::Steady) return true;
   return std::any_of(ends_.begin(), ends_.end(), [](const End& end) {
-    return end.link.state() == LinkState::Training || !end.link.idle();
+    LinkState state = end.link.state();
+    return state == LinkState::Training || (state == LinkState::Up && !end.link.idle());
   });
 }
 
