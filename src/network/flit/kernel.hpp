@@ -595,7 +595,7 @@ WEFT_HOT void Kernel<Route, CutThrough>::send(Tile& tile, PortNumber in, PortNum
     counters_.flit_hops += !(port.flags & Port::kInner);
     if (!CutThrough) take_room(outs_[(out << channel_bits_) + queue.out_channel], port, 1);
   }
-  if (from.flags & Port::kGuarded) [[unlikely]]
+  if ((from.flags & (Port::kGuarded | Port::kEndpoint)) == Port::kGuarded) [[unlikely]]
     e_.guard_->credit(in, channel_of(q));
   else
     inbox_at(from.inbox, from.flight).credits.push(from.peer + channel_of(q));

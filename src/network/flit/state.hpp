@@ -50,7 +50,7 @@ struct alignas(64) Port {
     kEndpoint = 1,  // what leaves here is delivered
     kInner = 2,     // inside a router: crossing it is no hop
     kNarrow = 4,    // slower than a flit each cycle
-    kGuarded = 8,   // of a cable that can fail: its link says when it may send; narrow too
+    kGuarded = 8,   // the guard says when it may send: its cable can fail, or its router is dead; narrow too
   };
   static constexpr unsigned kYieldShift = 4;
   unsigned yields() const { return flags >> kYieldShift; }  // input side: to ports with a lower number
