@@ -38,9 +38,20 @@ struct Counters {
 
 /// What routing needs to know of a port.
 struct PortInfo {
-  GridRoute::Place place;  // of its router, on a grid
-  PortNumber first;        // port of its router
+  PortNumber first;  // port of its router
   std::uint32_t router;
+};
+
+/// The same of a port on a grid, and of an endpoint there.
+struct GridPort {
+  GridRoute::Place place;
+  GridRoute::Rows rows;
+  PortNumber first;
+};
+struct GridEndpoint {
+  GridRoute::Place place;
+  PortNumber port;
+  std::uint32_t parity;
 };
 
 /// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses, one
@@ -121,6 +132,7 @@ class Engine {
   void place_ports();
   void connect_inner_ports();
   void share_out();
+  std::uint16_t flight_number(unsigned cycles);
   template <class Route, bool CutThrough>
   void run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
                    Cycle patience);
@@ -133,13 +145,16 @@ class Engine {
   InnerPorts inner_ports_;
   std::optional<GridRoute> grid_route_;  // where it can stand for the routing
   std::vector<PortInfo> port_info_;
-  std::vector<GridRoute::Place> endpoint_place_;  // by endpoint, on a grid
+  std::vector<GridPort> grid_ports_;
+  std::vector<GridEndpoint> grid_endpoints_;
   std::vector<Sender> senders_;                 // by endpoint
   std::vector<std::uint32_t> endpoint_router_;  // by endpoint
   std::vector<PortNumber> endpoint_port_;       // by endpoint
   std::vector<std::uint32_t> router_tile_;      // by router
+  std::vector<std::uint32_t> endpoint_tile_;    // by endpoint
   std::vector<std::uint32_t> class_channels_;   // by routing class: bit mask of channels
-  std::vector<std::uint8_t> channel_class_;     // by channel of a message class: routing class
+  std::vector<std::uint8_t> channel_class_;     // by channel: routing class
+  std::uint16_t endpoint_flight_ = 0;           // of a flit from its source to the router
   PacketStore packets_;
   std::mutex packets_guard_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -15,7 +15,7 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
     PacketId id = w_.take_packet(e_);
     Sender& sender = e_.senders_[source];
     PacketRecord& record = e_.packets_[id];
-    record = {};
+    record.hops = 0;
     record.created = now_;
     record.tag = made.tag;
     record.source = source;
@@ -26,8 +26,11 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
     record.message_class = made.message_class;
     ++w_.counters.packets_created;
     // Made in this cycle, sent in the next at the soonest.
-    if (sender.first == kNoPacket && sender.current == kNoPacket)
-      e_.state_.tiles[e_.router_tile_[e_.endpoint_router_[source]]].senders[(now_ + 1) & 1].push(source);
+    if (sender.first == kNoPacket && sender.current == kNoPacket) {
+      std::uint32_t tile = e_.endpoint_tile_[source];
+      e_.state_.tiles[tile].senders[(now_ + 1) & 1].push(source);
+      e_.state_.awake[next_row_ + tile * s_.threads + w_.index] = Mark::kYes;
+    }
     (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
     sender.last = id;
   }
@@ -37,22 +40,22 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
 /// Sends at most one flit of each endpoint into its router.
 template <class Route, bool CutThrough>
 void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
-  Bag<EndpointId>& senders = tile.senders[now_ & 1];
-  if (senders.empty()) return;
+  const Base b = b_;
+  Bag<EndpointId>& senders = tile.senders[b.now & 1];
   Bag<EndpointId>& next = tile.senders[(now_ + 1) & 1];
   next.reserve(senders.size());
   EndpointId* end = next.end();
   for (EndpointId endpoint : senders) {
     Sender& sender = e_.senders_[endpoint];
     *end = endpoint;
-    if (sender.current == kNoPacket && !start_packet(sender, endpoint)) {
+    if (sender.current == kNoPacket && !start_packet(b, sender, endpoint)) {
       ++end;
       continue;
     }
     PortNumber p = e_.endpoint_port_[endpoint];
-    Port& port = ports_[p];
+    Port& port = b.ports[p];
     if constexpr (!CutThrough) {
-      OutChannel& channel = outs_[(p << channel_bits_) + sender.channel];
+      OutChannel& channel = b.out_channel(p, sender.channel);
       if (!has_room(channel, port, 1)) {
         ++end;
         continue;
@@ -60,7 +63,7 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
       take_room(channel, port, 1);
     }
     PacketRecord& record = e_.packets_[sender.current];
-    Inbox& inbox = inbox_at(port.inbox, s_.endpoint_cycles);
+    Inbox& inbox = b.inbox_at(port.inbox, e_.endpoint_flight_);
     ChannelNumber to = port.peer + sender.channel;
     if (sender.left == record.flits) {
       record.injected = now_;
@@ -82,18 +85,18 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
 
 /// Takes the next packet of the queue if a channel has room for it.
 template <class Route, bool CutThrough>
-bool Kernel<Route, CutThrough>::start_packet(Sender& sender, EndpointId endpoint) {
+bool Kernel<Route, CutThrough>::start_packet(const Base& b, Sender& sender, EndpointId endpoint) {
   PacketId id = sender.first;
   PacketRecord& record = e_.packets_[id];
   PortNumber p = e_.endpoint_port_[endpoint];
-  Port& port = ports_[p];
+  Port& port = b.ports[p];
   unsigned wanted = CutThrough ? record.flits : 1;
   unsigned base = record.message_class * channels_;
   unsigned turn = sender.next_channel;
   for (unsigned i = 0; i < channels_; ++i) {
     unsigned channel = base + turn;
     turn = turn + 1 == channels_ ? 0 : turn + 1;
-    OutChannel& out = outs_[(p << channel_bits_) + channel];
+    OutChannel& out = b.out_channel(p, channel);
     if (!has_room(out, port, wanted)) continue;
     if (CutThrough) take_room(out, port, wanted);
     sender.channel = static_cast<std::uint8_t>(channel);
@@ -149,7 +152,8 @@ void Kernel<Route, CutThrough>::deliver(Entry entry) {
 template <class Route, bool CutThrough>
 std::uint32_t Kernel<Route, CutThrough>::hops_of(const PacketRecord& record) const {
   if constexpr (kOnGrid)
-    return 1 + route_.distance(endpoint_place_[record.source], endpoint_place_[record.destination]);
+    return 1 + route_.distance(b_.grid_endpoints[record.source].place,
+                               b_.grid_endpoints[record.destination].place);
   else
     return 1u + record.hops;
 }
