@@ -15,7 +15,7 @@ using topology::RouterId;
 
 namespace {
 
-constexpr std::uint64_t kTileBytes = 384 * 1024;  // of state; a processor's own cache holds it
+constexpr std::uint64_t kTileBytes = 64 * 1024;  // of state, or little more: what a processor's first cache holds
 
 unsigned ring_size(const Settings& s) {
   unsigned flits = s.buffer_flits + s.shared_flits;
@@ -48,6 +48,7 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   settings_.threads = std::max(1u, std::min(settings_.threads, graph.routers()));
   size_arrays();
   share_out();
+  endpoint_flight_ = flight_number(settings_.endpoint_cycles);
   connect_ports();
   place_ports();
   if (settings_.model == RouterModel::Tiled) connect_inner_ports();
@@ -59,12 +60,13 @@ void Engine::share_channels() {
   routing::ChannelPlan plan = routing_->plan(settings_.channels);
   WEFT_CHECK(plan.complete, "every class of the routing has channels");
   class_channels_.clear();
-  channel_class_.assign(settings_.channels, 0);
+  channel_class_.assign(settings_.all_channels(), 0);
   for (unsigned c = 0; c < routing_->classes(); ++c) {
     std::uint32_t mask = 0;
     for (unsigned k = plan.begin[c]; k < plan.end[c]; ++k) {
       mask |= 1u << k;
-      channel_class_[k] = static_cast<std::uint8_t>(c);
+      for (unsigned m = 0; m < settings_.message_classes; ++m)
+        channel_class_[m * settings_.channels + k] = static_cast<std::uint8_t>(c);
     }
     class_channels_.push_back(mask);
   }
@@ -133,11 +135,15 @@ void Engine::share_out() {
     for (RouterId r = begin; r < end; ++r) endpoints += graph_.endpoint_count(r);
     workers_.push_back(std::unique_ptr<Worker>(new Worker{
         t, first_tile, static_cast<std::uint32_t>(state_.tiles.size()), endpoint, endpoint + endpoints,
-        Timers(endpoint, endpoints), std::vector<std::uint8_t>(state_.slots), {}, {}, {}, {}, {}, {}, {}, 0}));
+        Timers(endpoint, endpoints), {}, {}, {}, {}, {}, {}, {}, 0}));
     if (settings_.iterations > 1) workers_.back()->matched.assign(state_.ports.size(), 0);
     endpoint += endpoints;
   }
-  state_.inboxes.resize(state_.tiles.size() * state_.slots * threads);
+  for (RouterId router : endpoint_router_) endpoint_tile_.push_back(router_tile_[router]);
+  state_.slot_inboxes = static_cast<std::uint32_t>(state_.tiles.size() * threads);
+  if (guard_) state_.slot_inboxes += threads;  // each thread's own, for credits of guarded cables
+  state_.inboxes.resize(std::size_t{state_.slot_inboxes} * state_.slots);
+  state_.awake.assign(state_.inboxes.size(), Mark::kNo);
 }
 
 void Engine::connect_ports() {
@@ -146,7 +152,7 @@ void Engine::connect_ports() {
   auto inbox_of = [&](RouterId from, RouterId to) {
     unsigned sender = 0;
     while (router_tile_[from] >= workers_[sender]->tile_end) ++sender;
-    return router_tile_[to] * state_.slots * threads + sender;
+    return router_tile_[to] * threads + sender;
   };
   for (PortNumber p = 0; p < state_.ports.size(); ++p) {
     Port& port = state_.ports[p];
@@ -156,7 +162,7 @@ void Engine::connect_ports() {
     port.interval = 256;
     port.room = static_cast<std::uint16_t>(settings_.buffer_flits);
     port.shared = static_cast<std::uint16_t>(settings_.shared_flits);
-    port.flight = static_cast<std::uint16_t>(settings_.traverse_cycles + settings_.endpoint_cycles);
+    port.flight = flight_number(settings_.traverse_cycles + settings_.endpoint_cycles);
     port.peer = p << state_.channel_bits;
     if (p >= graph_.ports()) {
       RouterId r = inner_ports_.router[p - graph_.ports()];
@@ -169,11 +175,18 @@ void Engine::connect_ports() {
     if (peer != kNone) port.peer = peer << state_.channel_bits;
     if (topology::CableId cable = graph_.port_cable(p); cable != kNone) {
       port.interval = settings_.cable_interval[cable];
-      port.flight = static_cast<std::uint16_t>(settings_.traverse_cycles + settings_.cable_cycles[cable]);
+      port.flight = flight_number(settings_.traverse_cycles + settings_.cable_cycles[cable]);
     }
     if (port.interval != 256) port.flags |= Port::kNarrow;
     if (graph_.port_endpoint(p) != kNone) port.flags |= Port::kEndpoint;
   }
+}
+
+std::uint16_t Engine::flight_number(unsigned cycles) {
+  auto& flights = state_.flights;
+  auto found = std::find(flights.begin(), flights.end(), cycles);
+  if (found == flights.end()) found = flights.insert(found, static_cast<std::uint16_t>(cycles));
+  return static_cast<std::uint16_t>(found - flights.begin());
 }
 
 void Engine::place_ports() {
@@ -183,14 +196,22 @@ void Engine::place_ports() {
   else
     grid_route_.reset();
   port_info_.clear();
-  endpoint_place_.clear();
+  grid_ports_.clear();
+  grid_endpoints_.clear();
   port_info_.reserve(graph_.ports());
   for (PortNumber p = 0; p < graph_.ports(); ++p) {
     RouterId router = graph_.port_router(p);
-    port_info_.push_back({grid_route_ ? grid_route_->place(router) : 0, graph_.port_begin(router), router});
+    port_info_.push_back({graph_.port_begin(router), router});
+    if (grid_route_)
+      grid_ports_.push_back({grid_route_->place(router),
+                             grid_route_->rows(router, p - graph_.port_begin(router)),
+                             graph_.port_begin(router)});
   }
   if (grid_route_)
-    for (RouterId router : endpoint_router_) endpoint_place_.push_back(grid_route_->place(router));
+    for (EndpointId e = 0; e < graph_.endpoints(); ++e)
+      grid_endpoints_.push_back(
+          {grid_route_->place(endpoint_router_[e]), endpoint_port_[e],
+           GridRoute::parity(grid_route_->place(endpoint_router_[e]))});
 }
 
 void Engine::connect_inner_ports() {
@@ -199,7 +220,7 @@ void Engine::connect_inner_ports() {
     RouterId r = inner_ports_.router[p - graph_.ports()];
     bool row = p - inner_ports_.begin[r] < inner_ports_.inputs[r] * inner_ports_.columns;
     port.flags |= Port::kInner;
-    port.flight = 1;
+    port.flight = flight_number(1);
     port.room = static_cast<std::uint16_t>(row ? settings_.tiles.row_buffer_flits
                                                : settings_.tiles.column_buffer_flits);
     port.shared = 0;
@@ -257,13 +278,12 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
   } else if (now_ - moved_at_ > patience) {
     stalled_ = true;
   }
-  for (const Tile& tile : state_.tiles)
-    if (!tile.at_rest()) return;
   // Nobody has anything to do before the next arrival or the next packet's creation.
   Cycle next = kNever;
-  for (std::uint32_t i = 0; i < state_.slots && next == kNever; ++i)
-    for (auto& worker : workers_)
-      if (worker->sent_to[(now_ + i) & (state_.slots - 1)]) next = now_ + i;
+  for (std::uint32_t i = 0; i < state_.slots && next == kNever; ++i) {
+    const Mark* row = &state_.awake[((now_ + i) & (state_.slots - 1)) * state_.slot_inboxes];
+    if (std::memchr(row, static_cast<int>(Mark::kYes), state_.slot_inboxes)) next = now_ + i;
+  }
   if (next == now_) return;
   for (auto& worker : workers_) next = std::min(next, worker->timers.next_due(now_));
   if (in_network > 0 && next == kNever) {
@@ -335,7 +355,8 @@ std::uint64_t Engine::bytes() const {
   }
   return state_.queues.size() * sizeof(Queue) + state_.rings.size() * 8 + state_.ports.size() * sizeof(Port) +
          state_.channels.size() * sizeof(OutChannel) + senders_.size() * sizeof(Sender) +
-         endpoint_router_.size() * 8 + state_.ports.size() * 16 + packets_.bytes() + bags;
+         endpoint_router_.size() * 8 + state_.awake.size() + grid_ports_.size() * sizeof(GridPort) +
+         port_info_.size() * sizeof(PortInfo) + grid_endpoints_.size() * sizeof(GridEndpoint) + packets_.bytes() + bags;
 }
 
 }  // namespace weft::network::flit

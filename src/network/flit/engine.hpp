@@ -40,9 +40,20 @@ struct Counters {
 
 /// What routing needs to know of a port.
 struct PortInfo {
-  GridRoute::Place place;  // of its router, on a grid
-  PortNumber first;        // port of its router
+  PortNumber first;  // port of its router
   std::uint32_t router;
+};
+
+/// The same of a port on a grid, and of an endpoint there.
+struct GridPort {
+  GridRoute::Place place;
+  GridRoute::Rows rows;
+  PortNumber first;
+};
+struct GridEndpoint {
+  GridRoute::Place place;
+  PortNumber port;
+  std::uint32_t parity;
 };
 
 /// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses, one
@@ -126,10 +137,12 @@ class Engine {
   void place_ports();
   void connect_inner_ports();
   void share_out();
+  std::uint16_t flight_number(unsigned cycles);
   template <class Route, bool CutThrough>
   void run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
                    Cycle patience);
   void move_on(Cycle until, Cycle patience) noexcept;
+  void share_channels();
 
   // Links that fail (engine_faults.cpp); all but the first between two cycles.
   void guard_ports();
@@ -140,12 +153,12 @@ class Engine {
   bool nobody_is_sending() const;
   /// Empties the network: every packet that has not arrived waits at its source again. How many left it.
   std::uint64_t take_back();
+  void empty_network();
   /// Other routes, from the next cycle on; the network is empty.
   void use(const routing::Routing& routing);
   /// Packets for which there is no way are lost; their sources are told. How many.
   std::uint64_t give_up_cut_off();
   std::vector<PacketId> waiting_packets() const;
-  void share_channels();
 
   const topology::Graph& graph_;
   const routing::Routing* routing_;
@@ -154,13 +167,16 @@ class Engine {
   InnerPorts inner_ports_;
   std::optional<GridRoute> grid_route_;  // where it can stand for the routing
   std::vector<PortInfo> port_info_;
-  std::vector<GridRoute::Place> endpoint_place_;  // by endpoint, on a grid
+  std::vector<GridPort> grid_ports_;
+  std::vector<GridEndpoint> grid_endpoints_;
   std::vector<Sender> senders_;                 // by endpoint
   std::vector<std::uint32_t> endpoint_router_;  // by endpoint
   std::vector<PortNumber> endpoint_port_;       // by endpoint
   std::vector<std::uint32_t> router_tile_;      // by router
+  std::vector<std::uint32_t> endpoint_tile_;    // by endpoint
   std::vector<std::uint32_t> class_channels_;   // by routing class: bit mask of channels
-  std::vector<std::uint8_t> channel_class_;     // by channel of a message class: routing class
+  std::vector<std::uint8_t> channel_class_;     // by channel: routing class
+  std::uint16_t endpoint_flight_ = 0;           // of a flit from its source to the router
   PacketStore packets_;
   std::mutex packets_guard_;
   std::vector<std::unique_ptr<Worker>> workers_;

@@ -9,12 +9,18 @@ using topology::kNone;
 using topology::PortId;
 using topology::RouterId;
 
+/// Flits of a guarded port go through its link. So do its credits: they are put, in the cycle they arise,
+/// into an inbox of the thread's own, from which the link takes them.
 void Engine::guard_ports() {
   for (PortId p : guard_->ports()) {
-    state_.ports[p].flags |= Port::kGuarded | Port::kNarrow;
     std::uint32_t tile = router_tile_[graph_.port_router(p)];
-    for (auto& worker : workers_)
-      if (tile >= worker->tile_begin && tile < worker->tile_end) worker->guarded.push_back(p);
+    auto owner =
+        std::find_if(workers_.begin(), workers_.end(), [&](const auto& w) { return tile < w->tile_end; });
+    (*owner)->guarded.push_back(p);
+    Port& port = state_.ports[p];
+    port.flags |= Port::kGuarded | Port::kNarrow;
+    port.flight = flight_number(0);
+    port.inbox = static_cast<std::uint32_t>(state_.tiles.size()) * settings_.threads + (*owner)->index;
   }
 }
 
@@ -67,12 +73,7 @@ std::vector<PacketId> Engine::waiting_packets() const {
   return out;
 }
 
-std::uint64_t Engine::take_back() {
-  std::vector<PacketId> packets = waiting_packets();
-  std::uint64_t queued = 0;
-  for (const Sender& sender : senders_)
-    for (PacketId id = sender.first; id != kNoPacket; id = packets_[id].next) ++queued;
-
+void Engine::empty_network() {
   for (Queue& queue : state_.queues) {
     std::uint8_t accept = queue.accept;
     queue = {};
@@ -87,17 +88,24 @@ std::uint64_t Engine::take_back() {
   }
   for (OutChannel& channel : state_.channels) channel.used = 0;
   for (Inbox& inbox : state_.inboxes) inbox.heads.clear(), inbox.bodies.clear(), inbox.credits.clear();
+  std::fill(state_.awake.begin(), state_.awake.end(), Mark::kNo);
   for (Tile& tile : state_.tiles) {
     for (auto& bag : tile.asks) bag.clear();
     for (auto& bag : tile.ready) bag.clear();
     for (auto& bag : tile.senders) bag.clear();
   }
   for (auto& worker : workers_) {
-    std::fill(worker->sent_to.begin(), worker->sent_to.end(), std::uint8_t{0});
     worker->counters.flits_injected -= worker->in_network;  // sums over workers, modulo 2^64
     worker->in_network = 0;
   }
+}
 
+std::uint64_t Engine::take_back() {
+  std::vector<PacketId> packets = waiting_packets();
+  std::uint64_t queued = 0;
+  for (const Sender& sender : senders_)
+    for (PacketId id = sender.first; id != kNoPacket; id = packets_[id].next) ++queued;
+  empty_network();
   for (Sender& sender : senders_)
     sender = {kNoPacket, kNoPacket, kNoPacket, 0, sender.channel, sender.next_channel};
   for (PacketId id : packets) {
@@ -107,8 +115,12 @@ std::uint64_t Engine::take_back() {
     record.hops = 0;
     record.damaged = false;
     Sender& sender = senders_[record.source];
-    if (sender.first == kNoPacket)
-      state_.tiles[router_tile_[endpoint_router_[record.source]]].senders[now_ & 1].push(record.source);
+    if (sender.first == kNoPacket) {
+      std::uint32_t tile = endpoint_tile_[record.source];
+      std::uint32_t row = (static_cast<std::uint32_t>(now_) & (state_.slots - 1)) * state_.slot_inboxes;
+      state_.tiles[tile].senders[now_ & 1].push(record.source);
+      state_.awake[row + tile * settings_.threads] = Mark::kYes;
+    }
     (sender.first == kNoPacket ? sender.first : packets_[sender.last].next) = id;
     sender.last = id;
   }

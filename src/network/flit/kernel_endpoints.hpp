@@ -14,7 +14,8 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
                "traffic makes packets for endpoints there are");
     PacketId id = w_.take_packet(e_);
     PacketRecord& record = e_.packets_[id];
-    record = {};
+    record.hops = 0;
+    record.damaged = false;
     record.created = now_;
     record.tag = made.tag;
     record.source = source;
@@ -24,23 +25,25 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
     record.flits = made.flits;
     record.message_class = made.message_class;
     ++w_.counters.packets_created;
-    if (e_.guard_ && e_.guard_->cut_off(source, made.destination)) {
+    if (b_.guard && b_.guard->cut_off(source, made.destination))
       lose(id);
-    } else {
+    else
       queue_packet(id);
-    }
   }
   if (next != kNever) w_.timers.set(source, std::max(next, now_ + 1));
 }
 
 /// Puts a packet at the end of its source's queue.
 template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::queue_packet(PacketId id) {
+WEFT_HOT void Kernel<Route, CutThrough>::queue_packet(PacketId id) {
   EndpointId source = e_.packets_[id].source;
   Sender& sender = e_.senders_[source];
   // Made in this cycle, sent in the next at the soonest.
-  if (sender.first == kNoPacket && sender.current == kNoPacket)
-    e_.state_.tiles[e_.router_tile_[e_.endpoint_router_[source]]].senders[(now_ + 1) & 1].push(source);
+  if (sender.first == kNoPacket && sender.current == kNoPacket) {
+    std::uint32_t tile = e_.endpoint_tile_[source];
+    e_.state_.tiles[tile].senders[(now_ + 1) & 1].push(source);
+    e_.state_.awake[next_row_ + tile * s_.threads + w_.index] = Mark::kYes;
+  }
   (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
   sender.last = id;
 }
@@ -48,22 +51,22 @@ void Kernel<Route, CutThrough>::queue_packet(PacketId id) {
 /// Sends at most one flit of each endpoint into its router.
 template <class Route, bool CutThrough>
 void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
-  Bag<EndpointId>& senders = tile.senders[now_ & 1];
-  if (senders.empty()) return;
+  const Base b = b_;
+  Bag<EndpointId>& senders = tile.senders[b.now & 1];
   Bag<EndpointId>& next = tile.senders[(now_ + 1) & 1];
   next.reserve(senders.size());
   EndpointId* end = next.end();
   for (EndpointId endpoint : senders) {
     Sender& sender = e_.senders_[endpoint];
     *end = endpoint;
-    if (sender.current == kNoPacket && !start_packet(sender, endpoint)) {
+    if (sender.current == kNoPacket && !start_packet(b, sender, endpoint)) {
       ++end;
       continue;
     }
     PortNumber p = e_.endpoint_port_[endpoint];
-    Port& port = ports_[p];
+    Port& port = b.ports[p];
     if constexpr (!CutThrough) {
-      OutChannel& channel = outs_[(p << channel_bits_) + sender.channel];
+      OutChannel& channel = b.out_channel(p, sender.channel);
       if (!has_room(channel, port, 1)) {
         ++end;
         continue;
@@ -71,7 +74,7 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
       take_room(channel, port, 1);
     }
     PacketRecord& record = e_.packets_[sender.current];
-    Inbox& inbox = inbox_at(port.inbox, s_.endpoint_cycles);
+    Inbox& inbox = b.inbox_at(port.inbox, e_.endpoint_flight_);
     ChannelNumber to = port.peer + sender.channel;
     if (sender.left == record.flits) {
       record.injected = now_;
@@ -93,19 +96,19 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
 
 /// Takes the next packet of the queue if a channel has room for it.
 template <class Route, bool CutThrough>
-bool Kernel<Route, CutThrough>::start_packet(Sender& sender, EndpointId endpoint) {
+bool Kernel<Route, CutThrough>::start_packet(const Base& b, Sender& sender, EndpointId endpoint) {
   if (e_.holding_) return false;
   PacketId id = sender.first;
   PacketRecord& record = e_.packets_[id];
   PortNumber p = e_.endpoint_port_[endpoint];
-  Port& port = ports_[p];
+  Port& port = b.ports[p];
   unsigned wanted = CutThrough ? record.flits : 1;
   unsigned base = record.message_class * channels_;
   unsigned turn = sender.next_channel;
   for (unsigned i = 0; i < channels_; ++i) {
     unsigned channel = base + turn;
     turn = turn + 1 == channels_ ? 0 : turn + 1;
-    OutChannel& out = outs_[(p << channel_bits_) + channel];
+    OutChannel& out = b.out_channel(p, channel);
     if (!has_room(out, port, wanted)) continue;
     if (CutThrough) take_room(out, port, wanted);
     sender.channel = static_cast<std::uint8_t>(channel);
@@ -162,7 +165,8 @@ void Kernel<Route, CutThrough>::deliver(Entry entry) {
 template <class Route, bool CutThrough>
 std::uint32_t Kernel<Route, CutThrough>::hops_of(const PacketRecord& record) const {
   if constexpr (kOnGrid)
-    return 1 + route_.distance(endpoint_place_[record.source], endpoint_place_[record.destination]);
+    return 1 + route_.distance(b_.grid_endpoints[record.source].place,
+                               b_.grid_endpoints[record.destination].place);
   else
     return 1u + record.hops;
 }

@@ -7,19 +7,19 @@ namespace weft::network::flit {
 
 /// Puts what arrives on guarded cables into the inboxes of this cycle, beside what comes straight.
 template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::take_from_links() {
-  const std::uint32_t slot = static_cast<std::uint32_t>(now_) & slot_mask_;
+[[gnu::noinline]] void Kernel<Route, CutThrough>::take_from_links(std::uint32_t row) {
   link::Arrival arrival;
   for (PortNumber p : w_.guarded) {
-    e_.guard_->receive(p, now_, arrival);
+    b_.guard->receive(p, now_, arrival);
     if (!arrival.has_flit && arrival.credits == 0) continue;
-    std::uint32_t tile = e_.router_tile_[port_info_[p].router];
-    Inbox& inbox = inboxes_[(std::size_t{tile} * (slot_mask_ + 1) + slot) * threads_ + w_.index];
-    const ChannelNumber own = p << channel_bits_;
+    std::uint32_t at = row + e_.router_tile_[port_info_[p].router] * s_.threads + w_.index;
+    Inbox& inbox = b_.inboxes[at];
+    b_.awake[at] = Mark::kYes;
+    const ChannelNumber own = p << b_.channel_bits;
     for (unsigned i = 0; i < arrival.credits; ++i) inbox.credits.push(own + arrival.credit_channel);
     if (!arrival.has_flit) continue;
     ChannelNumber to = own + arrival.flit.channel;
-    if (arrival.damaged) e_.packets_[e_.guard_->arrived(p, arrival.flit.channel).id()].damaged = true;
+    if (arrival.damaged) e_.packets_[b_.guard->arrived(p, arrival.flit.channel).id()].damaged = true;
     if (arrival.flit.head)
       inbox.heads.push({to, arrival.flit.entry});
     else
@@ -27,9 +27,16 @@ template <class Route, bool CutThrough>
   }
 }
 
+/// Credits of guarded cables lie in an inbox of this thread's own; then every link sends what it has.
 template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::give_to_links() {
-  for (PortNumber p : w_.guarded) e_.guard_->transmit(p, now_);
+[[gnu::noinline]] void Kernel<Route, CutThrough>::give_to_links(std::uint32_t row) {
+  const std::uint32_t own = row + static_cast<std::uint32_t>(e_.state_.tiles.size()) * s_.threads + w_.index;
+  Inbox& inbox = b_.inboxes[own];
+  for (ChannelNumber channel : inbox.credits)
+    b_.guard->credit(e_.graph_.peer(channel >> b_.channel_bits), channel & b_.channel_mask);
+  inbox.credits.clear();
+  b_.awake[own] = Mark::kNo;
+  for (PortNumber p : w_.guarded) b_.guard->transmit(p, now_);
 }
 
 /// No way is left to its destination, and that is known.

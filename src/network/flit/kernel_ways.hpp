@@ -6,39 +6,34 @@
 namespace weft::network::flit {
 
 template <class Route, bool CutThrough>
-WEFT_HOT void Kernel<Route, CutThrough>::find_way(QueueNumber q, Queue& queue, Entry entry) {
+WEFT_HOT void Kernel<Route, CutThrough>::find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry) {
   if constexpr (!kOnGrid) {
     if (s_.model == RouterModel::Tiled) return find_way_in_tiles(q, queue, entry);
     return find_way_by_relation(q, queue, entry);
   } else {
-    PortNumber in = port_of(q);
-    const PortInfo& info = port_info_[in];
-    GridRoute::Place there = endpoint_place_[entry.destination()];
+    const GridPort& here = b.grid_ports[b.port_of(q)];
+    const GridEndpoint& there = b.grid_endpoints[entry.destination()];
     unsigned shift = entry.message_class() * channels_;
-    if (there == info.place) [[unlikely]] {
-      queue.out = e_.endpoint_port_[entry.destination()];
-      queue.channels = static_cast<std::uint32_t>((std::uint64_t{1} << channels_) - 1) << shift;
+    if (there.place == here.place) [[unlikely]] {
+      queue.out = there.port;
+      queue.channels = channels_of(entry.message_class());
       return;
     }
-    NextHop next = route_.next(info.place, there, in - info.first, channel_class_[channel_of(q) - shift]);
+    GridRoute::Step step =
+        route_.next(here.place, there.place, there.parity, here.rows, b.channel_class[b.channel_of(q)]);
     // Turns go over all channels of all outputs, so a new output starts at its first channel.
-    PortNumber out = info.first + next.port;
-    queue.accept = queue.out == out ? queue.accept : 0;
+    PortNumber out = here.first + step.port;
+    queue.accept &= static_cast<std::uint8_t>(-(queue.out == out));
     queue.out = out;
-    // Where either class is allowed the packet draws one, as a router without regard for load would.
-    unsigned drawn = coin(info.router, entry.destination());  // drawn always: a branch here would be a guess
-    unsigned cls = next.classes == 3 ? drawn : next.classes >> 1;
-    queue.channels = class_channels_[cls] << shift;
+    // Where either class is allowed the packet draws one, as a router without regard for load would: a fair
+    // coin that depends on place, time and packet, not on the order of visits. Drawn always: a branch here
+    // would be a guess.
+    std::uint64_t mixed = (b.coin ^ here.place << 13 ^ std::uint64_t{entry.destination()} << 36) *
+                          0x9e3779b97f4a7c15u;
+    auto drawn = static_cast<unsigned>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
+    unsigned cls = (step.either & drawn) | step.only;
+    queue.channels = b.class_channels[cls] << shift;
   }
-}
-
-/// A fair coin that depends on place, time and packet, not on the order of visits.
-template <class Route, bool CutThrough>
-WEFT_HOT unsigned Kernel<Route, CutThrough>::coin(std::uint32_t router, EndpointId destination) const {
-  std::uint64_t mixed =
-      (now_ ^ s_.seed << 48 ^ std::uint64_t{router} << 32 ^ std::uint64_t{destination} << 16) *
-      0x9e3779b97f4a7c15u;
-  return static_cast<unsigned>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
 }
 
 /// Where a packet stands, as its routing sees it. One that starts a leg counts as injected.
@@ -47,7 +42,7 @@ routing::Hop Kernel<Route, CutThrough>::hop_of(PortNumber in, unsigned channel, 
   const PortInfo& info = port_info_[in];
   routing::Hop hop{.router = info.router};
   hop.target = entry.destination();
-  bool starts_leg = ports_[in].flags & Port::kEndpoint;
+  bool starts_leg = b_.ports[in].flags & Port::kEndpoint;
   if (vias_) {
     PacketRecord& record = e_.packets_[entry.id()];
     if (record.via != topology::kNone && e_.routing_->via_reached(info.router, record.via)) {
@@ -60,7 +55,7 @@ routing::Hop Kernel<Route, CutThrough>::hop_of(PortNumber in, unsigned channel, 
   }
   if (!starts_leg) {
     hop.in_port = static_cast<std::uint16_t>(in - info.first);
-    hop.in_class = channel_class_[channel - entry.message_class() * channels_];
+    hop.in_class = b_.channel_class[channel];
   }
   return hop;
 }
@@ -72,9 +67,9 @@ std::uint32_t Kernel<Route, CutThrough>::channels_of(unsigned message_class) con
 
 template <class Route, bool CutThrough>
 void Kernel<Route, CutThrough>::find_way_by_relation(QueueNumber q, Queue& queue, Entry entry) {
-  const PortNumber in = port_of(q);
+  const PortNumber in = b_.port_of(q);
   const PortInfo& info = port_info_[in];
-  routing::Hop hop = hop_of(in, channel_of(q), entry);
+  routing::Hop hop = hop_of(in, b_.channel_of(q), entry);
   queue.accept = 0;
   if (!hop.via_leg && e_.endpoint_router_[entry.destination()] == info.router) {
     queue.out = e_.endpoint_port_[entry.destination()];
@@ -88,7 +83,7 @@ void Kernel<Route, CutThrough>::find_way_by_relation(QueueNumber q, Queue& queue
   std::uint32_t mask = 0;
   for (const routing::Candidate& c : candidates_) {
     if (c.port != candidates_[0].port) return;  // several ways: it chooses when it asks
-    mask |= class_channels_[c.channel_class];
+    mask |= b_.class_channels[c.channel_class];
   }
   queue.out = info.first + candidates_[0].port;
   queue.channels = mask << entry.message_class() * channels_;
@@ -98,10 +93,10 @@ void Kernel<Route, CutThrough>::find_way_by_relation(QueueNumber q, Queue& queue
 /// are taken. Called only while nobody changes what it looks at: in the first half of an allocation.
 template <class Route, bool CutThrough>
 PortNumber Kernel<Route, CutThrough>::choose_way(QueueNumber q, Queue& queue, std::uint32_t& open) {
-  const PortNumber in = port_of(q);
+  const PortNumber in = b_.port_of(q);
   Entry entry(queue.entry);
   if (s_.model == RouterModel::Tiled) return choose_row(q, entry, open);
-  e_.routing_->candidates(hop_of(in, channel_of(q), entry), candidates_);
+  e_.routing_->candidates(hop_of(in, b_.channel_of(q), entry), candidates_);
   return least_loaded(in, entry, true, open);
 }
 
@@ -117,8 +112,8 @@ PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, b
   channels = 0;
   for (const routing::Candidate& c : candidates_) {
     PortNumber out = port_info_[in].first + c.port;
-    std::uint32_t here = class_channels_[c.channel_class] << shift;
-    if (must_be_open) here = open_channels(out, here, entry.flits());
+    std::uint32_t here = b_.class_channels[c.channel_class] << shift;
+    if (must_be_open) here = open_channels(b_, out, here, entry.flits());
     if (!here) continue;
     // Escape channels are for packets that find no other way: they count as fully loaded.
     std::uint64_t load = load_of(out) + (e_.routing_->is_escape(c.channel_class) ? 1u << 20 : 0);
@@ -139,7 +134,7 @@ PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, b
 /// Inside a tiled router the way follows from the output chosen at the input.
 template <class Route, bool CutThrough>
 void Kernel<Route, CutThrough>::find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry) {
-  const PortNumber in = port_of(q);
+  const PortNumber in = b_.port_of(q);
   if (in < e_.port_info_.size()) {
     queue.out = kUndecided;  // chosen when it asks
     queue.channels = 0;
@@ -150,16 +145,16 @@ void Kernel<Route, CutThrough>::find_way_in_tiles(QueueNumber q, Queue& queue, E
   const std::uint32_t router = inner.router[in - e_.port_info_.size()];
   queue.accept = 0;
   queue.out = inner.next(router, in, record.next_port);
-  queue.channels = queue.out == record.next_port ? record.next_channels : 1u << channel_of(q);
+  queue.channels = queue.out == record.next_port ? record.next_channels : 1u << b_.channel_of(q);
 }
 
 /// At an input of a tiled router: the output first, and then the row's bus to the tile in its column.
 template <class Route, bool CutThrough>
 PortNumber Kernel<Route, CutThrough>::choose_row(QueueNumber q, Entry entry, std::uint32_t& open) {
-  const PortNumber in = port_of(q);
+  const PortNumber in = b_.port_of(q);
   const PortInfo& info = port_info_[in];
   PacketRecord& record = e_.packets_[entry.id()];
-  routing::Hop hop = hop_of(in, channel_of(q), entry);
+  routing::Hop hop = hop_of(in, b_.channel_of(q), entry);
   open = 0;
   if (!hop.via_leg && e_.endpoint_router_[entry.destination()] == info.router) {
     record.next_port = e_.endpoint_port_[entry.destination()];
@@ -170,14 +165,14 @@ PortNumber Kernel<Route, CutThrough>::choose_row(QueueNumber q, Entry entry, std
     if (record.next_port == kUndecided) return kUndecided;
   }
   PortNumber row = e_.inner_ports_.row(info.router, in - info.first, record.next_port - info.first);
-  open = open_channels(row, 1u << channel_of(q), entry.flits());
+  open = open_channels(b_, row, 1u << b_.channel_of(q), entry.flits());
   return row;
 }
 
 template <class Route, bool CutThrough>
 unsigned Kernel<Route, CutThrough>::load_of(PortNumber port) const {
   unsigned sum = 0;
-  for (unsigned c = 0; c < all_channels_; ++c) sum += outs_[(port << channel_bits_) + c].used;
+  for (unsigned c = 0; c < all_channels_; ++c) sum += b_.out_channel(port, c).used;
   return sum;
 }
 

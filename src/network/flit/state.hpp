@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -41,6 +42,13 @@ struct Queue {
   std::uint8_t accept;   // turn among channels granted
   std::uint8_t behind;   // place of the second packet in the ring
   std::uint8_t packets;  // in the queue
+
+  void set_channel(unsigned channel) {
+    out_channel = channel & 0x3f;
+    active = 1;
+    ready = 1;
+    accept = static_cast<std::uint8_t>(channel + 1);
+  }
 };
 static_assert(sizeof(Queue) == 32);
 
@@ -55,7 +63,7 @@ struct alignas(64) Port {
   static constexpr unsigned kYieldShift = 4;
   unsigned yields() const { return flags >> kYieldShift; }  // input side: to ports with a lower number
   ChannelNumber peer;           // channel 0 of the port at the other end; its own where there is none
-  std::uint32_t inbox;          // of the other end's tile
+  std::uint32_t inbox;          // of the other end's tile, in a slot
   std::uint32_t free_channels;  // output channels no packet holds
   QueueNumber asks;             // chain: who asks for a channel
   QueueNumber wants;            // chain: who wants to send through this output
@@ -66,7 +74,7 @@ struct alignas(64) Port {
   PortNumber last_output;       // output for this input,
   std::uint32_t next_send;      // output may send again from here on, in 1/256 cycles (low bits)
   std::uint16_t interval;       // 1/256 cycles from flit to flit; 256: one each cycle
-  std::uint16_t flight;         // cycles from winning the switch to arrival at the other end
+  std::uint16_t flight;         // from winning the switch to arrival at the other end: which of State::flights
   std::uint16_t room;           // flits of each channel's own buffer at the other end
   std::uint16_t shared;         // and of the buffer they share,
   std::uint16_t shared_used;    // of which this many are taken
@@ -87,6 +95,7 @@ static_assert(sizeof(OutChannel) == 8);
 template <class T>
 class Bag {
  public:
+  static constexpr std::uint32_t kSlack = 8;  // records behind the last that may be read, whatever they hold
   Bag() = default;
   Bag(Bag&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
@@ -123,8 +132,10 @@ class Bag {
     std::uint32_t room = room_ + room_ / 2;
     if (room < wanted) room = wanted;
     if (room < 16) room = 16;
-    auto* data = static_cast<T*>(std::realloc(data_, std::size_t{room} * sizeof(T)));
+    std::size_t bytes = (std::size_t{room} + kSlack) * sizeof(T);
+    auto* data = static_cast<T*>(std::realloc(static_cast<void*>(data_), bytes));
     if (!data) throw std::bad_alloc();
+    std::memset(static_cast<void*>(data + count_), 0, bytes - count_ * sizeof(T));
     data_ = data;
     room_ = room;
   }
@@ -140,7 +151,7 @@ struct HeadFlit {
 };
 
 /// What arrives at a tile in one cycle, from one thread: at most one flit and one credit for each port.
-struct Inbox {
+struct alignas(64) Inbox {
   Bag<HeadFlit> heads;
   Bag<ChannelNumber> bodies;   // flits behind a head
   Bag<ChannelNumber> credits;  // for the output channel named
@@ -161,6 +172,10 @@ struct Tile {
   }
 };
 
+/// A byte that is not a character: a compiler must assume that a character may overwrite anything, and would
+/// reload everything after each store.
+enum class Mark : std::uint8_t { kNo = 0, kYes = 1 };
+
 struct State {
   unsigned channel_bits = 0, output_bits = 0, ring_bits = 0;
   std::vector<Queue> queues;
@@ -170,7 +185,10 @@ struct State {
   std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
   std::vector<Tile> tiles;
   std::uint32_t slots = 0;      // a power of two above the longest flight
-  std::vector<Inbox> inboxes;   // [(tile * slots + cycle % slots) * threads + sending thread]
+  std::uint32_t slot_inboxes = 0;         // tiles * threads, and with a guard one more for each thread
+  std::vector<Inbox> inboxes;             // [cycle % slots][tile][sending thread]
+  std::vector<Mark> awake;                // the same: something to do for the tile
+  std::vector<std::uint16_t> flights;     // the flight times there are, in cycles
 
   PortNumber port_of(QueueNumber q) const { return q >> (channel_bits + output_bits); }
   unsigned channel_of(QueueNumber q) const { return q >> output_bits & ((1u << channel_bits) - 1); }

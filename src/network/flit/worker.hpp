@@ -89,7 +89,6 @@ struct Engine::Worker {
   std::uint32_t tile_begin, tile_end;
   std::uint32_t endpoint_begin, endpoint_end;
   Timers timers;
-  std::vector<std::uint8_t> sent_to;  // [cycle % slots]: this thread has sent something that arrives then
   std::vector<PacketId> free;
   std::vector<PortNumber> guarded;    // ports of cables that can fail
   Bag<PortNumber> outputs, inputs;    // scratch: ports touched by an allocation
