@@ -120,5 +120,21 @@ TEST(Machine, StagesAreNamedAndTimed) {
   EXPECT_THAT(names, ElementsAre("build graph", "build routes"));
 }
 
+TEST(Description, FallbackRatesGoDown) {
+  const std::string text = "[topology]\nkind = \"torus\"\ndims = [2]\n[routing]\nkind = \"up-down\"\n";
+  auto refused = [&](const char* setting) {
+    try {
+      describe_text(text, "test", {setting});
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  EXPECT_NE(refused("cable.default.fallback_rates=[\"5Gbps\", \"6Gbps\"]").find("6Gbps is not below 5Gbps"),
+            std::string::npos);
+  EXPECT_NE(refused("cable.default.min_lanes=5").find("the cable has 4 lanes"), std::string::npos);
+  EXPECT_EQ(refused("cable.default.fallback_rates=[\"5Gbps\", \"2.5Gbps\"]"), "");
+}
+
 }  // namespace
 }  // namespace weft::machine

@@ -68,5 +68,12 @@ TEST(Cable, CopperAndOpticalDifferInLengthDelayAndStrands) {
   EXPECT_EQ(graph.cable_type(far).strands, 2u);
 }
 
+TEST(Cable, SkewHoldsBackAllLanes) {
+  CableType type;
+  Time before = type.flight_time({1000});
+  type.lane_skew = {700};
+  EXPECT_EQ(type.flight_time({1000}), before + Time{700});
+}
+
 }  // namespace
 }  // namespace weft::topology

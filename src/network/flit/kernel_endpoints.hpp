@@ -35,7 +35,7 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
 
 /// Puts a packet at the end of its source's queue.
 template <class Route, bool CutThrough>
-WEFT_HOT void Kernel<Route, CutThrough>::queue_packet(PacketId id) {
+void Kernel<Route, CutThrough>::queue_packet(PacketId id) {
   EndpointId source = e_.packets_[id].source;
   Sender& sender = e_.senders_[source];
   // Made in this cycle, sent in the next at the soonest.
