@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <barrier>
 #include <thread>
 
+#include "base/barrier.hpp"
 #include "network/flit/kernel.hpp"
 
 namespace weft::network::flit {
@@ -15,7 +15,9 @@ using topology::RouterId;
 
 namespace {
 
-constexpr std::uint64_t kTileBytes = 64 * 1024;  // of state, or little more: what a processor's first cache holds
+constexpr std::uint64_t kTileBytes = 96 * 1024;  // of state: what a processor's nearest caches hold
+
+constexpr unsigned kLongestWindow = 8;  // cycles; longer ones would gain little
 
 unsigned ring_size(const Settings& s) {
   unsigned flits = s.buffer_flits + s.shared_flits;
@@ -94,7 +96,10 @@ void Engine::size_arrays() {
   }
   unsigned longest = settings_.endpoint_cycles + 1;
   for (std::uint16_t cycles : settings_.cable_cycles) longest = std::max<unsigned>(longest, cycles);
-  state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + 1);
+  unsigned shortest = kLongestWindow;
+  for (std::uint16_t cycles : settings_.cable_cycles) shortest = std::min<unsigned>(shortest, cycles);
+  window_ = settings_.tell_departures || guard_ ? 1 : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
+  state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + window_ + 1);
   state_.channel_bits = bits_for(settings_.all_channels());
   state_.output_bits = settings_.model == RouterModel::OutputQueues ? bits_for(most_ports) : 0;
   state_.ring_bits = bits_for(ring_size(settings_));
@@ -127,6 +132,8 @@ void Engine::share_out() {
       Tile tile;
       tile.router_begin = static_cast<RouterId>(begin + std::uint64_t{end - begin} * k / tiles_of_thread);
       tile.router_end = static_cast<RouterId>(begin + std::uint64_t{end - begin} * (k + 1) / tiles_of_thread);
+      tile.port_begin = graph_.port_begin(tile.router_begin);
+      tile.port_end = graph_.port_begin(tile.router_end - 1) + graph_.port_count(tile.router_end - 1);
       for (RouterId r = tile.router_begin; r < tile.router_end; ++r)
         router_tile_[r] = static_cast<std::uint32_t>(state_.tiles.size());
       state_.tiles.push_back(std::move(tile));
@@ -263,7 +270,7 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
 
 /// Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can happen.
 void Engine::move_on(Cycle until, Cycle patience) noexcept {
-  ++now_;
+  now_ = run_end_;
   stop_ = stop_asked_;
   std::uint64_t moved = 0, in_network = 0;
   for (auto& worker : workers_) {
@@ -284,6 +291,7 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
     const Mark* row = &state_.awake[((now_ + i) & (state_.slots - 1)) * state_.slot_inboxes];
     if (std::memchr(row, static_cast<int>(Mark::kYes), state_.slot_inboxes)) next = now_ + i;
   }
+  run_end_ = std::min(now_ + window_, until);
   if (next == now_) return;
   for (auto& worker : workers_) next = std::min(next, worker->timers.next_due(now_));
   if (in_network > 0 && next == kNever) {
@@ -291,26 +299,27 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
     return;
   }
   now_ = std::max(now_, std::min(next, until));
+  run_end_ = std::min(now_ + window_, until);
 }
 
 template <class Route, bool CutThrough>
 void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers,
                          Cycle until, Cycle patience) {
+  run_end_ = std::min(now_ + window_, until);
   auto going = [&] { return now_ < until && !stalled_ && !stop_ && !rerouted_; };
   if (workers_.size() == 1) {
     Kernel<Route, CutThrough> kernel(*this, *workers_[0], route, traffic, *observers[0]);
     while (going()) {
-      kernel.cycle(now_);
+      kernel.run(now_, run_end_);
       move_on(until, patience);
     }
     return;
   }
-  auto between = [&]() noexcept { move_on(until, patience); };
-  std::barrier meet(static_cast<std::ptrdiff_t>(workers_.size()), between);
+  Barrier meet(static_cast<std::uint32_t>(workers_.size()), [&] { move_on(until, patience); });
   auto work = [&](unsigned t) {
     Kernel<Route, CutThrough> kernel(*this, *workers_[t], route, traffic, *observers[t]);
     while (going()) {
-      kernel.cycle(now_);
+      kernel.run(now_, run_end_);
       meet.arrive_and_wait();
     }
   };

@@ -1,9 +1,8 @@
 // The flit engine: every router, channel, buffer and credit, cycle by cycle.
 //
-// A cycle has two phases. First every router looks at its own state and at what arrives on its links in this
-// cycle, and sends what arrives elsewhere in later cycles; then the clock moves. Whatever a router reads in a
-// cycle was written in an earlier one, so the order in which routers are visited, and the threads that visit
-// them, cannot matter.
+// In a cycle every router looks at its own state and at what arrives on its links in this cycle, and sends what
+// arrives elsewhere in later cycles. Whatever a router reads in a cycle was written in an earlier one, so the
+// order in which routers are visited, and the threads that visit them, cannot matter.
 #pragma once
 
 #include <atomic>
@@ -29,6 +28,7 @@ struct Sender {
   PacketId current = kNoPacket;
   std::uint16_t left = 0;  // flits of the current packet
   std::uint8_t channel = 0, next_channel = 0;
+  bool listed = false;  // among the senders of its tile
 };
 
 struct Counters {
@@ -159,6 +159,10 @@ class Engine {
   /// Packets for which there is no way are lost; their sources are told. How many.
   std::uint64_t give_up_cut_off();
   std::vector<PacketId> waiting_packets() const;
+  /// The first of the inboxes of a tile for what arrives in a cycle.
+  std::size_t inbox_index(Cycle cycle, std::uint32_t tile) const {
+    return (cycle & (state_.slots - 1)) * state_.slot_inboxes + tile * settings_.threads;
+  }
 
   const topology::Graph& graph_;
   const routing::Routing* routing_;
@@ -167,9 +171,9 @@ class Engine {
   InnerPorts inner_ports_;
   std::optional<GridRoute> grid_route_;  // where it can stand for the routing
   std::vector<PortInfo> port_info_;
-  std::vector<GridPort> grid_ports_;
+  LargeArray<GridPort> grid_ports_;
   std::vector<GridEndpoint> grid_endpoints_;
-  std::vector<Sender> senders_;                 // by endpoint
+  LargeArray<Sender> senders_;                 // by endpoint
   std::vector<std::uint32_t> endpoint_router_;  // by endpoint
   std::vector<PortNumber> endpoint_port_;       // by endpoint
   std::vector<std::uint32_t> router_tile_;      // by router
@@ -180,7 +184,8 @@ class Engine {
   PacketStore packets_;
   std::mutex packets_guard_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  Cycle now_ = 0;
+  Cycle now_ = 0, run_end_ = 0;  // the cycles under way
+  unsigned window_ = 1;          // cycles a tile can run without hearing of others
   std::uint64_t moved_ = 0;  // flits moved when last something moved,
   Cycle moved_at_ = 0;       // and when that was
   bool stalled_ = false, stop_ = false;

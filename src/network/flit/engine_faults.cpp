@@ -26,6 +26,7 @@ void Engine::guard_ports() {
 
 /// Links speak in every cycle, so the clock goes step by step.
 void Engine::follow_links(bool moved, std::uint64_t in_network, Cycle patience) noexcept {
+  run_end_ = now_ + 1;
   try {
     guard_->between_cycles(*this, moved, in_network);
     if (moved || in_network == 0 || guard_->busy())
@@ -106,8 +107,11 @@ std::uint64_t Engine::take_back() {
   for (const Sender& sender : senders_)
     for (PacketId id = sender.first; id != kNoPacket; id = packets_[id].next) ++queued;
   empty_network();
-  for (Sender& sender : senders_)
-    sender = {kNoPacket, kNoPacket, kNoPacket, 0, sender.channel, sender.next_channel};
+  for (Sender& sender : senders_) {
+    sender.first = sender.last = sender.current = kNoPacket;
+    sender.left = 0;
+    sender.listed = false;
+  }
   for (PacketId id : packets) {
     PacketRecord& record = packets_[id];
     record.via = record.turned_at = kNone;
@@ -115,11 +119,11 @@ std::uint64_t Engine::take_back() {
     record.hops = 0;
     record.damaged = false;
     Sender& sender = senders_[record.source];
-    if (sender.first == kNoPacket) {
+    if (!sender.listed) {
+      sender.listed = true;
       std::uint32_t tile = endpoint_tile_[record.source];
-      std::uint32_t row = (static_cast<std::uint32_t>(now_) & (state_.slots - 1)) * state_.slot_inboxes;
       state_.tiles[tile].senders[now_ & 1].push(record.source);
-      state_.awake[row + tile * settings_.threads] = Mark::kYes;
+      state_.awake[inbox_index(now_, tile)] = Mark::kYes;
     }
     (sender.first == kNoPacket ? sender.first : packets_[sender.last].next) = id;
     sender.last = id;
@@ -164,7 +168,10 @@ std::uint64_t Engine::give_up_cut_off() {
     for (auto& bag : tile.senders) {
       std::vector<EndpointId> kept;
       for (EndpointId e : bag)
-        if (senders_[e].first != kNoPacket || senders_[e].current != kNoPacket) kept.push_back(e);
+        if (Sender& sender = senders_[e]; sender.first != kNoPacket || sender.current != kNoPacket)
+          kept.push_back(e);
+        else
+          sender.listed = false;
       bag.clear();
       for (EndpointId e : kept) bag.push(e);
     }

@@ -1,5 +1,7 @@
-// One cycle of one thread's tiles, stage by stage: what arrives, who gets a channel, who gets the switch, what
-// leaves. A stage goes over all routers of a tile before the next begins, so its loops are long and plain.
+// One thread's tiles, cycle by cycle and stage by stage: what arrives, who gets a channel, who gets the switch,
+// what leaves. A stage goes over all routers of a tile before the next begins, so its loops are long and
+// plain. What leaves a tile arrives some cycles later: for so long a tile can run on alone, with its state in
+// a near cache, before the next has its turn.
 //
 // Nothing may depend on the order of a list: those who ask for the same output are chained to it first, and
 // chosen among afterwards by rank. Ranks differ, so the choice is the same in any order.
@@ -29,7 +31,8 @@ template <class Route, bool CutThrough>
 class Kernel {
  public:
   Kernel(Engine& engine, Engine::Worker& worker, const Route& route, Traffic& traffic, Observer& observer);
-  void cycle(Cycle now);
+  /// Runs the tiles of this thread from `begin` to before `end`, one tile after the other.
+  void run(Cycle begin, Cycle end);
 
  private:
   static constexpr bool kOnGrid = std::is_same_v<Route, GridRoute>;
@@ -69,10 +72,12 @@ class Kernel {
     }
   };
 
+  void run_tile(std::uint32_t t, Cycle now);
+
   // Endpoints (kernel_endpoints.hpp)
-  void create(EndpointId source);
-  void queue_packet(PacketId id);
-  void lose(PacketId id);
+  void create(EndpointId source, Cycle now);
+  void queue_packet(PacketId id, Cycle now);
+  void lose(PacketId id, Cycle now);
   void send_from_endpoints(Tile& tile);
   bool start_packet(const Base& b, Sender& sender, EndpointId endpoint);
   void choose_via(PacketRecord& record);
@@ -117,8 +122,8 @@ class Kernel {
   void next_packet(const Base& b, Tile& tile, QueueNumber q, Queue& queue);
 
   // Links that can fail (kernel_links.hpp)
-  void take_from_links(std::uint32_t row);
-  void give_to_links(std::uint32_t row);
+  void take_from_links(Cycle now);
+  void give_to_links(Cycle now);
 
   /// Who goes first: the lowest. Ports that yield come last, then turns decide, or age and then turns.
   struct Rank {
@@ -161,9 +166,7 @@ class Kernel {
   const PortInfo* const port_info_;
   Base b_;
   std::vector<std::uint32_t> rows_;
-  std::uint32_t next_row_ = 0;  // first inbox of the next cycle's slot
-  Cycle now_ = 0;
-  Counters counters_;  // of this cycle
+  Counters counters_;  // of this run
   routing::Candidates candidates_;
 };
 
@@ -191,8 +194,6 @@ Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const 
   b_.outs = state.channels.data();
   b_.inboxes = state.inboxes.data();
   b_.awake = state.awake.data();
-  rows_.resize(state.flights.size());
-  b_.rows = rows_.data();
   b_.grid_ports = engine.grid_ports_.data();
   b_.grid_endpoints = engine.grid_endpoints_.data();
   b_.class_channels = engine.class_channels_.data();
@@ -207,49 +208,59 @@ Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const 
 }
 
 template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::cycle(Cycle now) {
-  now_ = now;
-  b_.now = now;
-  b_.coin = now ^ s_.seed << 48;
+void Kernel<Route, CutThrough>::run(Cycle begin, Cycle end) {
   counters_ = {};
+  for (Cycle now = begin; now < end; ++now)
+    w_.timers.fire(now, [&](EndpointId endpoint) { create(endpoint, now); });
   State& state = e_.state_;
+  const std::size_t flights = state.flights.size();
   const std::uint32_t slot_mask = state.slots - 1, slot_inboxes = state.slot_inboxes;
-  const unsigned threads = s_.threads;
-  for (std::size_t i = 0; i < rows_.size(); ++i)
-    rows_[i] = (static_cast<std::uint32_t>(now + state.flights[i]) & slot_mask) * slot_inboxes;
-  next_row_ = (static_cast<std::uint32_t>(now + 1) & slot_mask) * slot_inboxes;
-  w_.timers.fire(now, [&](EndpointId endpoint) { create(endpoint); });
-  const std::uint32_t row = (static_cast<std::uint32_t>(now) & slot_mask) * slot_inboxes;
-  if (b_.guard) take_from_links(row);
-  for (std::uint32_t t = w_.tile_begin; t < w_.tile_end; ++t) {
-    Mark* awake = &b_.awake[row + t * threads];
-    bool any = false;
-    for (unsigned from = 0; from < threads; ++from) {
-      any |= awake[from] == Mark::kYes;
-      awake[from] = Mark::kNo;
+  rows_.resize((end - begin) * flights);
+  for (Cycle now = begin; now < end; ++now)
+    for (std::size_t i = 0; i < flights; ++i)
+      rows_[(now - begin) * flights + i] =
+          (static_cast<std::uint32_t>(now + state.flights[i]) & slot_mask) * slot_inboxes;
+  if (b_.guard) take_from_links(begin);  // with a guard a run is one cycle
+  for (std::uint32_t t = w_.tile_begin; t < w_.tile_end; ++t)
+    for (Cycle now = begin; now < end; ++now) {
+      b_.rows = &rows_[(now - begin) * flights];
+      run_tile(t, now);
     }
-    if (!any) continue;
-    Tile& tile = state.tiles[t];
-    Inbox* inboxes = &b_.inboxes[row + t * threads];
-    for (unsigned from = 0; from < threads; ++from) take_credits(inboxes[from]);
-    for (unsigned from = 0; from < threads; ++from) {
-      Inbox& inbox = inboxes[from];
-      if (!inbox.heads.empty()) take_heads(tile, inbox);
-      if (!inbox.bodies.empty()) take_bodies(tile, inbox);
-      inbox.heads.clear();
-      inbox.bodies.clear();
-      inbox.credits.clear();
-    }
-    if (!tile.asks[now & 3].empty()) allocate_channels(tile);
-    if (!tile.ready[now & 1].empty()) allocate_switch(tile);
-    if (!tile.senders[now & 1].empty()) send_from_endpoints(tile);
-    if (!tile.at_rest()) b_.awake[next_row_ + t * threads + w_.index] = Mark::kYes;
-  }
-  if (b_.guard) give_to_links(row);
+  if (b_.guard) give_to_links(begin);
   w_.counters.flit_hops += counters_.flit_hops;
   w_.counters.flits_injected += counters_.flits_injected;
   w_.counters.flits_delivered += counters_.flits_delivered;
   w_.in_network += counters_.flits_injected - counters_.flits_delivered;
+}
+
+/// One cycle of one tile.
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::run_tile(std::uint32_t t, Cycle now) {
+  State& state = e_.state_;
+  const unsigned threads = s_.threads;
+  const std::size_t here = e_.inbox_index(now, t);
+  bool awake = false;
+  for (std::size_t i = here; i < here + threads; ++i) {
+    awake |= b_.awake[i] == Mark::kYes;
+    b_.awake[i] = Mark::kNo;
+  }
+  if (!awake) return;
+  b_.now = now;
+  b_.coin = now ^ s_.seed << 48;
+  Tile& tile = state.tiles[t];
+  for (std::size_t i = here; i < here + threads; ++i) take_credits(b_.inboxes[i]);
+  for (std::size_t i = here; i < here + threads; ++i) {
+    Inbox& inbox = b_.inboxes[i];
+    if (!inbox.heads.empty()) take_heads(tile, inbox);
+    if (!inbox.bodies.empty()) take_bodies(tile, inbox);
+    inbox.heads.clear();
+    inbox.bodies.clear();
+    inbox.credits.clear();
+  }
+  if (!tile.asks[now & 3].empty()) allocate_channels(tile);
+  if (!tile.ready[now & 1].empty()) allocate_switch(tile);
+  if (!tile.senders[now & 1].empty()) send_from_endpoints(tile);
+  if (!tile.at_rest()) b_.awake[e_.inbox_index(now + 1, t) + w_.index] = Mark::kYes;
 }
 
 // --- arrivals ------------------------------------------------------------------------------------------------

@@ -84,11 +84,12 @@ template <class Route, bool CutThrough>
   QueueNumber granted[32];  // by channel
   for (std::uint32_t left = any; left; left &= left - 1) {
     unsigned c = static_cast<unsigned>(std::countr_zero(left));
-    QueueNumber last = b.out_channel(out, c).last_asker, best = kEnd;
+    const unsigned last = b.out_channel(out, c).last_asker;
+    QueueNumber best = kEnd;
     Rank best_rank = kLastRank;
     for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain) {
       if (!(b.queues[q].offered >> c & 1)) continue;
-      Rank rank = rank_of(q, static_cast<std::uint32_t>(q - last - 1));
+      Rank rank = rank_of(q, static_cast<std::uint16_t>(q - last - 1));
       if (rank < best_rank) best = q, best_rank = rank;
     }
     granted[c] = best;
@@ -132,7 +133,7 @@ WEFT_HOT void Kernel<Route, CutThrough>::give_channel(const Base& b, Bag<QueueNu
   queue.out = out;
   queue.set_channel(channel);
   OutChannel& taken = b.out_channel(out, channel);
-  taken.last_asker = q;
+  taken.last_asker = static_cast<std::uint16_t>(q);
   Port& port = b.ports[out];
   port.free_channels ^= 1u << channel;
   if (CutThrough && !(port.flags & Port::kEndpoint)) take_room(taken, port, Entry(queue.entry).flits());

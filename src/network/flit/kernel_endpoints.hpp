@@ -6,17 +6,17 @@
 namespace weft::network::flit {
 
 template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::create(EndpointId source) {
+void Kernel<Route, CutThrough>::create(EndpointId source, Cycle now) {
   NewPacket made;
   Cycle next = kNever;
-  if (traffic_.create(source, now_, made, next)) {
+  if (traffic_.create(source, now, made, next)) {
     WEFT_CHECK(made.destination < e_.senders_.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
                "traffic makes packets for endpoints there are");
     PacketId id = w_.take_packet(e_);
     PacketRecord& record = e_.packets_[id];
     record.hops = 0;
     record.damaged = false;
-    record.created = now_;
+    record.created = now;
     record.tag = made.tag;
     record.source = source;
     record.destination = made.destination;
@@ -26,23 +26,23 @@ void Kernel<Route, CutThrough>::create(EndpointId source) {
     record.message_class = made.message_class;
     ++w_.counters.packets_created;
     if (b_.guard && b_.guard->cut_off(source, made.destination))
-      lose(id);
+      lose(id, now);
     else
-      queue_packet(id);
+      queue_packet(id, now);
   }
-  if (next != kNever) w_.timers.set(source, std::max(next, now_ + 1));
+  if (next != kNever) w_.timers.set(source, std::max(next, now + 1));
 }
 
 /// Puts a packet at the end of its source's queue.
 template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::queue_packet(PacketId id) {
+void Kernel<Route, CutThrough>::queue_packet(PacketId id, Cycle now) {
   EndpointId source = e_.packets_[id].source;
   Sender& sender = e_.senders_[source];
-  // Made in this cycle, sent in the next at the soonest.
-  if (sender.first == kNoPacket && sender.current == kNoPacket) {
+  if (!sender.listed) {
+    sender.listed = true;
     std::uint32_t tile = e_.endpoint_tile_[source];
-    e_.state_.tiles[tile].senders[(now_ + 1) & 1].push(source);
-    e_.state_.awake[next_row_ + tile * s_.threads + w_.index] = Mark::kYes;
+    e_.state_.tiles[tile].senders[(now + 1) & 1].push(source);
+    e_.state_.awake[e_.inbox_index(now + 1, tile) + w_.index] = Mark::kYes;
   }
   (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
   sender.last = id;
@@ -53,7 +53,7 @@ template <class Route, bool CutThrough>
 void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
   const Base b = b_;
   Bag<EndpointId>& senders = tile.senders[b.now & 1];
-  Bag<EndpointId>& next = tile.senders[(now_ + 1) & 1];
+  Bag<EndpointId>& next = tile.senders[(b.now + 1) & 1];
   next.reserve(senders.size());
   EndpointId* end = next.end();
   for (EndpointId endpoint : senders) {
@@ -77,7 +77,7 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
     Inbox& inbox = b.inbox_at(port.inbox, e_.endpoint_flight_);
     ChannelNumber to = port.peer + sender.channel;
     if (sender.left == record.flits) {
-      record.injected = now_;
+      record.injected = b.now;
       inbox.heads.push(
           {to, Entry(sender.current, record.destination, record.flits, record.message_class).bits()});
     } else {
@@ -85,10 +85,11 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
     }
     ++counters_.flits_injected;
     if (--sender.left == 0) {
-      if (s_.tell_departures) observer_.departed(record.tag, now_);
+      if (s_.tell_departures) observer_.departed(record.tag, b.now);
       sender.current = kNoPacket;
     }
-    end += sender.current != kNoPacket || sender.first != kNoPacket;
+    sender.listed = sender.current != kNoPacket || sender.first != kNoPacket;
+    end += sender.listed;
   }
   next.set_end(end);
   senders.clear();
@@ -100,6 +101,7 @@ bool Kernel<Route, CutThrough>::start_packet(const Base& b, Sender& sender, Endp
   if (e_.holding_) return false;
   PacketId id = sender.first;
   PacketRecord& record = e_.packets_[id];
+  if (record.created >= b.now) return false;  // made in this cycle or ahead of it: sent in the next
   PortNumber p = e_.endpoint_port_[endpoint];
   Port& port = b.ports[p];
   unsigned wanted = CutThrough ? record.flits : 1;
@@ -154,7 +156,7 @@ void Kernel<Route, CutThrough>::deliver(Entry entry) {
                     static_cast<std::uint16_t>(hops_of(record)),
                     record.created,
                     record.injected,
-                    now_ + s_.traverse_cycles + s_.endpoint_cycles,
+                    b_.now + s_.traverse_cycles + s_.endpoint_cycles,
                     record.tag,
                     record.damaged};
   observer_.delivered(delivery);

@@ -7,12 +7,12 @@ namespace weft::network::flit {
 
 /// Puts what arrives on guarded cables into the inboxes of this cycle, beside what comes straight.
 template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::take_from_links(std::uint32_t row) {
+[[gnu::noinline]] void Kernel<Route, CutThrough>::take_from_links(Cycle now) {
   link::Arrival arrival;
   for (PortNumber p : w_.guarded) {
-    b_.guard->receive(p, now_, arrival);
+    b_.guard->receive(p, now, arrival);
     if (!arrival.has_flit && arrival.credits == 0) continue;
-    std::uint32_t at = row + e_.router_tile_[port_info_[p].router] * s_.threads + w_.index;
+    std::size_t at = e_.inbox_index(now, e_.router_tile_[port_info_[p].router]) + w_.index;
     Inbox& inbox = b_.inboxes[at];
     b_.awake[at] = Mark::kYes;
     const ChannelNumber own = p << b_.channel_bits;
@@ -29,23 +29,23 @@ template <class Route, bool CutThrough>
 
 /// Credits of guarded cables lie in an inbox of this thread's own; then every link sends what it has.
 template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::give_to_links(std::uint32_t row) {
-  const std::uint32_t own = row + static_cast<std::uint32_t>(e_.state_.tiles.size()) * s_.threads + w_.index;
+[[gnu::noinline]] void Kernel<Route, CutThrough>::give_to_links(Cycle now) {
+  const std::size_t own = e_.inbox_index(now, static_cast<std::uint32_t>(e_.state_.tiles.size())) + w_.index;
   Inbox& inbox = b_.inboxes[own];
   for (ChannelNumber channel : inbox.credits)
     b_.guard->credit(e_.graph_.peer(channel >> b_.channel_bits), channel & b_.channel_mask);
   inbox.credits.clear();
   b_.awake[own] = Mark::kNo;
-  for (PortNumber p : w_.guarded) b_.guard->transmit(p, now_);
+  for (PortNumber p : w_.guarded) b_.guard->transmit(p, now);
 }
 
 /// No way is left to its destination, and that is known.
 template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::lose(PacketId id) {
+[[gnu::noinline]] void Kernel<Route, CutThrough>::lose(PacketId id, Cycle now) {
   const PacketRecord& record = e_.packets_[id];
   ++w_.counters.packets_lost;
   observer_.lost({record.source, record.destination, record.flits, record.message_class, 0, record.created, 0,
-                  now_, record.tag});
+                  now, record.tag});
   w_.free.push_back(id);
 }
 

@@ -106,7 +106,7 @@ template <class Route, bool CutThrough>
 PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, bool must_be_open,
                                                    std::uint32_t& channels) {
   const unsigned shift = entry.message_class() * channels_;
-  const std::uint64_t turn = now_ + in + entry.destination();
+  const std::uint64_t turn = b_.now + in + entry.destination();
   PortNumber best = kUndecided;
   std::uint64_t best_load = ~std::uint64_t{0};
   channels = 0;

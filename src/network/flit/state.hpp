@@ -8,6 +8,8 @@
 // (virtual output queues).
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -86,10 +88,10 @@ static_assert(sizeof(Port) == 64);
 
 /// One channel of an output.
 struct OutChannel {
-  QueueNumber last_asker;  // who had it last
-  std::uint16_t used;      // flits sent into the buffer behind it and not yet gone from there
+  std::uint16_t last_asker;  // low bits of the queue that had it last: a router has fewer queues than that
+  std::uint16_t used;        // flits sent into the buffer behind it and not yet gone from there
 };
-static_assert(sizeof(OutChannel) == 8);
+static_assert(sizeof(OutChannel) == 4);
 
 /// Records in any order, appended and then all read. Grows to the most it ever held and stays there.
 template <class T>
@@ -150,6 +152,34 @@ struct HeadFlit {
   std::uint64_t entry;
 };
 
+/// Memory for large arrays: in large pages where the system has them, which saves a walk through its page
+/// tables for most records touched.
+template <class T>
+struct LargePages {
+  using value_type = T;
+  static constexpr std::size_t kPage = std::size_t{2} << 20;
+  LargePages() = default;
+  template <class U>
+  LargePages(const LargePages<U>&) {}
+  T* allocate(std::size_t count) {
+    std::size_t bytes = count * sizeof(T);
+    if (bytes < kPage) return std::allocator<T>().allocate(count);
+    void* memory = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+    if (!memory) throw std::bad_alloc();
+    madvise(memory, bytes, MADV_HUGEPAGE);  // only advice: nothing depends on it
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t count) {
+    if (count * sizeof(T) < kPage)
+      std::allocator<T>().deallocate(memory, count);
+    else
+      std::free(memory);
+  }
+  friend bool operator==(LargePages, LargePages) { return true; }
+};
+template <class T>
+using LargeArray = std::vector<T, LargePages<T>>;
+
 /// What arrives at a tile in one cycle, from one thread: at most one flit and one credit for each port.
 struct alignas(64) Inbox {
   Bag<HeadFlit> heads;
@@ -161,6 +191,7 @@ struct alignas(64) Inbox {
 /// A run of routers small enough for their state to stay in a cache while a cycle's stages pass over it.
 struct Tile {
   std::uint32_t router_begin = 0, router_end = 0;
+  PortNumber port_begin = 0, port_end = 0;  // outer ports
   Bag<QueueNumber> asks[4];   // by cycle: queues whose head asks for an output channel
   Bag<QueueNumber> ready[2];  // by cycle: queues that bid for the switch
   Bag<EndpointId> senders[2];  // by cycle: endpoints with something to send
@@ -178,10 +209,10 @@ enum class Mark : std::uint8_t { kNo = 0, kYes = 1 };
 
 struct State {
   unsigned channel_bits = 0, output_bits = 0, ring_bits = 0;
-  std::vector<Queue> queues;
-  std::vector<std::uint64_t> rings;  // [queue << ring_bits | place]
-  std::vector<Port> ports;
-  std::vector<OutChannel> channels;
+  LargeArray<Queue> queues;
+  LargeArray<std::uint64_t> rings;  // [queue << ring_bits | place]
+  LargeArray<Port> ports;
+  LargeArray<OutChannel> channels;
   std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
   std::vector<Tile> tiles;
   std::uint32_t slots = 0;      // a power of two above the longest flight

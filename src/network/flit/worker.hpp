@@ -13,17 +13,16 @@ namespace weft::network::flit {
 class Timers {
  public:
   explicit Timers(std::uint32_t first_endpoint, std::uint32_t endpoints)
-      : first_(first_endpoint), list_(kSlots, kEnd), next_(endpoints), when_(endpoints, kNever) {}
+      : first_(first_endpoint), list_(kSlots, kEnd), timers_(endpoints, {kNever, kEnd}) {}
 
   void set(EndpointId e, Cycle when) {
     if (when == kNever) return;
     std::uint32_t i = e - first_;
-    if (when_[i] != kNever) {
-      if (when_[i] <= when) return;
+    if (timers_[i].when != kNever) {
+      if (timers_[i].when <= when) return;
       remove(i);
     }
-    when_[i] = when;
-    next_[i] = list_[when % kSlots];
+    timers_[i] = {when, list_[when % kSlots]};
     list_[when % kSlots] = i;
     ++pending_;
   }
@@ -35,13 +34,14 @@ class Timers {
     if (i == kEnd) return;
     list_[now % kSlots] = kEnd;
     while (i != kEnd) {
-      std::uint32_t after = next_[i];
-      if (when_[i] == now) {
+      Timer& timer = timers_[i];
+      std::uint32_t after = timer.next;
+      if (timer.when == now) {
         --pending_;
-        when_[i] = kNever;
+        timer.when = kNever;
         due(first_ + i);
       } else {
-        next_[i] = list_[now % kSlots];
+        timer.next = list_[now % kSlots];
         list_[now % kSlots] = i;
       }
       i = after;
@@ -53,24 +53,29 @@ class Timers {
     if (pending_ == 0) return kNever;
     Cycle best = kNever;
     for (Cycle c = from; c < from + kSlots; ++c) {
-      for (std::uint32_t i = list_[c % kSlots]; i != kEnd; i = next_[i]) best = std::min(best, when_[i]);
+      for (std::uint32_t i = list_[c % kSlots]; i != kEnd; i = timers_[i].next)
+        best = std::min(best, timers_[i].when);
       if (best == c) return c;
     }
     return best;
   }
 
  private:
+  struct Timer {
+    Cycle when;  // kNever: not set
+    std::uint32_t next;
+  };
   void remove(std::uint32_t i) {
-    std::uint32_t* at = &list_[when_[i] % kSlots];
-    while (*at != i) at = &next_[*at];
-    *at = next_[i];
+    std::uint32_t* at = &list_[timers_[i].when % kSlots];
+    while (*at != i) at = &timers_[*at].next;
+    *at = timers_[i].next;
     --pending_;
   }
 
   static constexpr std::uint32_t kSlots = 4096;
   std::uint32_t first_;
-  std::vector<std::uint32_t> list_, next_;
-  std::vector<Cycle> when_;
+  std::vector<std::uint32_t> list_;
+  LargeArray<Timer> timers_;
   std::uint64_t pending_ = 0;
 };
 
