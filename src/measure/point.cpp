@@ -39,16 +39,20 @@ constexpr unsigned kFaultSlices = 100;
 constexpr std::size_t kPairsNamed = 20;
 constexpr unsigned kMostDoublings = 4;  // of the window, for want of a steady state
 
+/// For the cables that can fail, where there are any.
+std::unique_ptr<network::flit::Guard> make_guard(const Experiment& experiment) {
+  std::vector<network::link::FaultEvent> events(experiment.faults.begin(), experiment.faults.end());
+  if (!network::flit::Guard::needed(experiment.machine, events)) return nullptr;
+  return std::make_unique<network::flit::Guard>(experiment.machine, experiment.settings, std::move(events));
+}
+
 class PointRun {
  public:
   PointRun(const Experiment& experiment, double load, const std::function<bool()>& cancelled)
       : experiment_(experiment),
         graph_(*experiment.machine.graph),
         cancelled_(cancelled),
-        guard_(network::flit::Guard::needed(experiment.machine, experiment.faults)
-                   ? std::make_unique<network::flit::Guard>(experiment.machine, experiment.settings,
-                                                            experiment.faults)
-                   : nullptr),
+        guard_(make_guard(experiment)),
         engine_(graph_, *experiment.machine.routing, experiment.settings, guard_.get()),
         traffic_(experiment.workload, experiment.members, experiment.pattern, load),
         recorders_(engine_.settings().threads, Recorder(graph_.endpoints())),

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "machine/machine.hpp"
 #include "measure/traffic_result.hpp"
@@ -19,7 +20,7 @@ struct Experiment {
   const workload::Workload& workload;
   const workload::Members& members;
   const workload::Pattern& pattern;
-  const std::vector<network::link::FaultEvent>& faults;
+  std::span<const network::link::FaultEvent> faults = {};
 };
 
 /// Runs one load until its figures are good, or a batch until it is delivered. Nothing where `cancelled`
