@@ -196,6 +196,7 @@ void Guard::apply(const FaultEvent& event, Engine& engine, Cycle now) {
       engine.freeze(event.router, killed_[event.router]);
       for (PortId p = graph_.port_begin(event.router); p < graph_.port_begin(event.router + 1); ++p)
         if (graph_.peer(p) != kNone) update_cut(graph_.port_cable(p));
+      if (nobody_can_tell(event.router)) reconfigurer_.ask_for_routes(now);
       return;
     case FaultEvent::Kind::Lane:
       if (event.lane_fault == FaultEvent::Lane::Stuck) wire->limit_lane(event.lane, link::Wire::kBroken);
@@ -207,6 +208,16 @@ void Guard::apply(const FaultEvent& event, Engine& engine, Cycle now) {
     case FaultEvent::Kind::Stall:
       return wire->stall(now + cycle_.cycles(event.duration));
   }
+}
+
+/// A router without a live cable has no neighbour that could miss it; the service network does.
+bool Guard::nobody_can_tell(RouterId router) const {
+  for (std::size_t k = 0; k < cables_.size(); ++k) {
+    auto [a, b] = graph_.cable_ends(cables_[k]);
+    bool here = graph_.port_router(a) == router || graph_.port_router(b) == router;
+    if (here && !dead_[k]) return false;
+  }
+  return true;
 }
 
 /// What the links have found out about themselves in the last cycle.

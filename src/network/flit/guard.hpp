@@ -91,6 +91,7 @@ class Guard {
   void apply(const link::FaultEvent& event, Engine& engine, Cycle now);
   void update_cut(topology::CableId cable);
   void watch_links(Cycle now);
+  bool nobody_can_tell(topology::RouterId router) const;
   void find_pieces();
   void note(Cycle now, std::string what) { timeline_.push_back({now, std::move(what)}); }
   End& end_of(topology::PortId port) { return ends_[index_[port]]; }

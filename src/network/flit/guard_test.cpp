@@ -161,6 +161,22 @@ TEST(Guard, ARouterThatComesBackIsUsedAgain) {
   EXPECT_GT(std::find_if(out.arrivals.rbegin(), out.arrivals.rend(), from_6)->first, 20'000u);
 }
 
+TEST(Guard, ARouterThatDiesAloneIsMissedToo) {
+  // Its cables are dead already, so no link can tell that it dies.
+  machine::Machine m =
+      test::make_machine("torus", {"dims=[4,4]", "endpoints_per_router=2"}, "dimension-order", {}, 4, kQuick);
+  Outcome out =
+      run(m,
+          "at 1us cut r5.p0; at 1us cut r5.p1; at 1us cut r5.p2; at 1us cut r5.p3; at 9us kill router 5; "
+          "at 30us restore router 5",
+          1500, 160'000);
+  EXPECT_TRUE(out.says("cut off: e10, e11"));
+  bool between = false;
+  for (const Delivery& d : out.reports)
+    between |= d.source + d.destination == 21 && d.source != d.destination;
+  EXPECT_TRUE(between) << "not even its own endpoints reach each other";
+}
+
 TEST(Guard, AStuckLaneNarrowsTheCableAndNothingElse) {
   Outcome out = run(torus({"cable.default.max_retries=3"}), "at 2us lane r5.p0 1 stuck", 400, 60'000);
   EXPECT_TRUE(out.says("r5.p0 tests its lanes"));

@@ -75,7 +75,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Bad{"cut r0.p0", "1:1", "expected a statement such as 'at 3us cut r12.p3', got 'cut'"},
         Bad{"at", "1:3", "expected a time after 'at'"}, Bad{"at noon cut r0.p0", "1:4", "expected a time"},
-        Bad{"at 3 cut r0.p0", "1:4", "expected a time"}, Bad{"at -3us cut r0.p0", "1:4", "expected a time"},
+        Bad{"at 3 cut r0.p0", "1:4", "expected a time"},
+        Bad{"at -3us cut r0.p0", "1:4", "-3us is in the past: a run starts at 0"},
         Bad{"at 3us", "1:7", "expected cut, restore, kill, lane, flip, stall after '3us'"},
         Bad{"at 3us cutt r0.p0", "1:8", "got 'cutt' (did you mean 'cut'?)"},
         Bad{"at 3us cut", "1:11", "expected a port such as r12.p3 after 'cut'"},

@@ -30,8 +30,15 @@ void Reconfigurer::report(topology::CableId cable, bool dead, Cycle now) {
   until_ = now + settings_.report;
 }
 
+void Reconfigurer::ask_for_routes(Cycle now) {
+  asked_ = fresh_ = true;
+  if (phase_ != Phase::Steady) return;
+  phase_ = Phase::Collecting;
+  until_ = now + settings_.report;
+}
+
 void Reconfigurer::compute() {
-  fresh_ = false;
+  fresh_ = asked_ = false;
   next_faults_ = std::make_unique<topology::Faults>(at_start_);
   for (topology::CableId c = 0; c < graph_.cables(); ++c)
     if (dead_[c]) next_faults_->kill_cable(c);
@@ -46,7 +53,7 @@ Reconfigurer::Action Reconfigurer::step(Cycle now, bool empty, bool moved) {
       return Action::None;
     case Phase::Collecting:
       if (now < until_) return Action::None;
-      if (dead_ == applied_) {  // it came back while its report was under way
+      if (dead_ == applied_ && !asked_) {  // it came back while its report was under way
         phase_ = Phase::Steady;
         fresh_ = false;
         return Action::None;

@@ -34,6 +34,9 @@ class Reconfigurer {
   /// An end of a cable says that its link is dead, or that it is up again.
   void report(topology::CableId cable, bool dead, Cycle now);
 
+  /// Something changed that no link can tell: routes are made anew all the same.
+  void ask_for_routes(Cycle now);
+
   enum class Phase : std::uint8_t { Steady, Collecting, Draining, Writing };
   enum class Action : std::uint8_t {
     None,
@@ -66,6 +69,7 @@ class Reconfigurer {
   Cycle until_ = 0, drain_since_ = 0, moved_at_ = 0;
   std::vector<bool> dead_, applied_;  // by cable: as reported; as the relation in force knows it
   bool fresh_ = false;                // a report the relation under way does not know of
+  bool asked_ = false;                // routes are wanted even if no cable has changed
   std::unique_ptr<topology::Faults> current_faults_, next_faults_;
   routing::Rerouted current_, next_;
 };

@@ -61,6 +61,16 @@ TEST(Reconfigure, AReportTakenBackInTimeChangesNothing) {
   EXPECT_EQ(r.phase(), Phase::Steady);
 }
 
+TEST(Reconfigure, RoutesCanBeAskedFor) {
+  auto m = test::make_machine("torus", {"dims=[4,3]"}, "dimension-order", {}, 4);
+  Reconfigurer r = make(m, {.report = 10, .compute = 5, .write_per_router = 0});
+  r.ask_for_routes(3);
+  EXPECT_EQ(r.step(13, true, false), Action::StopSending);
+  EXPECT_EQ(r.step(14, true, false), Action::None);
+  EXPECT_EQ(r.step(19, true, false), Action::Switch);
+  EXPECT_EQ(r.phase(), Phase::Steady);
+}
+
 TEST(Reconfigure, ReportsDuringARoundStartTheNext) {
   auto m = test::make_machine("torus", {"dims=[4,3]"}, "dimension-order", {}, 4);
   ReconfigureSettings s{.report = 1, .compute = 10, .write_per_router = 0, .quiet = 5, .longest_drain = 10};
