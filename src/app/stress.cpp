@@ -88,13 +88,14 @@ int stress(Options o) {
     });
     for (const StressResult& r : results) totals.add(r);
     done += now;
-    if (on_terminal && elapsed() - shown > 0.5) {
+    std::fflush(stdout);
+    if (elapsed() - shown > (on_terminal ? 0.5 : 30)) {
       shown = elapsed();
-      fmt::print(stderr, "\r{} scenarios, {} packets, {:.0f} s  ", with_commas(done),
-                 with_commas(totals.packets), shown);
+      fmt::print(stderr, "{}{} scenarios, {} packets, {:.0f} s{}", on_terminal ? "\r" : "", with_commas(done),
+                 with_commas(totals.packets), shown, on_terminal ? "  " : "\n");
     }
   }
-  if (shown > 0) fmt::print(stderr, "\r{:60}\r", "");
+  if (on_terminal && shown > 0) fmt::print(stderr, "\r{:60}\r", "");
   fmt::print("{} flits sent again, {} taken back from {}, {} with damaged payload flagged\n",
              with_commas(totals.retries), count_of(totals.taken_back, "packet"),
              count_of(totals.rerouted, "re-routed machine"), count_of(totals.flagged, "packet"));

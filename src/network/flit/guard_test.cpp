@@ -119,6 +119,14 @@ TEST(Guard, WithoutErrorsAGuardedCableHasTheTimingOfADirectOne) {
   }
 }
 
+// Two channels of an output granted in the same cycle must not both take the last of what they share.
+TEST(Guard, ChannelsThatShareABufferNeverTakeMoreThanThereIs) {
+  for (const char* shared : {"router.shared_flits=1", "router.shared_flits=3"})
+    run(test::make_machine("torus", {"dims=[4,4]", "endpoints_per_router=2"}, "up-down", {}, 4,
+                           {"router.buffer_flits=6", shared}),
+        "", 600, 200'000, 1, 6, 8);
+}
+
 TEST(Guard, ErrorsAreRepairedOnTheWay) {
   Outcome out = run(torus({"cable.default.bit_error_rate=1e-5"}), "", 300, 60'000);
   std::uint64_t errors = 0, again = 0;
@@ -148,8 +156,7 @@ TEST(Guard, PacketsOfADeadRouterAreReportedByName) {
   for (const Delivery& d : out.reports)
     EXPECT_TRUE(d.source == 6 || d.destination == 6) << "e" << d.source << " -> e" << d.destination;
   // After the new routes are known, nothing to or from it is delivered.
-  for (const auto& [when, tag] : out.arrivals)
-    if (when > 30'000) EXPECT_NE(tag >> 32, 6u);
+  for (const auto& [when, tag] : out.arrivals) EXPECT_FALSE(when > 30'000 && tag >> 32 == 6);
 }
 
 TEST(Guard, ARouterThatComesBackIsUsedAgain) {
@@ -208,9 +215,9 @@ TEST(Guard, ThreadsDoNotMatter) {
       "restore "
       "router 9; at 20us stall r3.p0 for 1us";
   machine::Machine m = torus({"cable.default.bit_error_rate=3e-6", "cable.default.max_retries=4"});
-  Outcome one = run(m, script, 400, 60'000, 1);
+  Outcome one = run(m, script, 150, 25'000, 1);
   for (unsigned threads : {2u, 3u}) {
-    Outcome more = run(m, script, 400, 60'000, threads);
+    Outcome more = run(m, script, 150, 25'000, threads);
     EXPECT_EQ(one.arrivals, more.arrivals) << threads << " threads";
     ASSERT_EQ(one.timeline.size(), more.timeline.size());
     for (std::size_t i = 0; i < one.timeline.size(); ++i) {

@@ -151,13 +151,14 @@ void LinkEnd::send_training(Cycle now, Wire& out) {
 
 void LinkEnd::transmit(Cycle now, Wire& out) {
   if (state_ != LinkState::Up) return send_training(now, out);
-  Frame frame;
-  frame.kind = Frame::Kind::Flow;
-  const std::uint8_t* bytes = nullptr;
   const bool stuffed = settings_.retry == topology::Retry::HeaderFooter;
   bool speak = receiver_.wants_to_speak() || dirty_ || sender_.epoch() != told_epoch_;
   bool beat = now - last_spoken_ >= settings_.beat;
   bool free = next_send_ <= now << 8;
+  if (!speak && !beat && !(free && sender_.has_next())) return;
+  Frame frame;
+  frame.kind = Frame::Kind::Flow;
+  const std::uint8_t* bytes = nullptr;
   if (stuffed) {
     // Control words are stuffed between data words: they take a flit's place, so not in every cycle.
     frame.has_control = free && (beat || (speak && now - last_spoken_ >= kControlPause));

@@ -74,6 +74,7 @@ class Sender {
   explicit Sender(const LinkSettings& settings);
   bool has_room() const { return end_ - acknowledged_ < window_ && next_ == end_; }
   void offer(const Flit& flit, const std::uint8_t* bytes);
+  bool has_next() const { return next_ != end_ || (again_ && acknowledged_ != next_); }
   /// Fills in the next flit to send, first or again; false where there is none.
   bool next(Cycle now, Frame& frame, const std::uint8_t*& bytes, LinkCounters& counters);
   /// Takes the other end's word; `now` starts the wait for the next.
