@@ -19,11 +19,11 @@ class Inspector {
   std::vector<QueueNumber> occupied() const {
     std::vector<QueueNumber> out;
     for (QueueNumber q = 0; q < s_.queues.size(); ++q)
-      if (s_.queues[q].packets > 0) out.push_back(q);
+      if (!s_.queues[q].empty()) out.push_back(q);
     return out;
   }
 
-  bool empty(QueueNumber q) const { return s_.queues[q].packets == 0; }
+  bool empty(QueueNumber q) const { return s_.queues[q].empty(); }
   const PacketRecord& first_packet(QueueNumber q) const {
     return e_.packets_[Entry(s_.queues[q].entry).id()];
   }
@@ -37,10 +37,9 @@ class Inspector {
     std::uint32_t r = e_.inner_ports_.router[p - e_.graph_.ports()];
     std::uint32_t place = p - e_.inner_ports_.begin[r];
     std::uint32_t rows_end = e_.inner_ports_.inputs[r] * e_.inner_ports_.columns;
-    return place < rows_end
-               ? fmt::format("r{} row bus of input {} to column {}", r, place / e_.inner_ports_.columns,
-                             place % e_.inner_ports_.columns)
-               : fmt::format("r{} column channel {}", r, place - rows_end);
+    return place < rows_end ? fmt::format("r{} row bus of input {} to column {}", r,
+                                          place / e_.inner_ports_.columns, place % e_.inner_ports_.columns)
+                            : fmt::format("r{} column channel {}", r, place - rows_end);
   }
 
   /// The queues of the router's part that a port's input side belongs to. Looking at every input that could
@@ -174,7 +173,8 @@ void Engine::check_conservation() const {
   for (QueueNumber q = 0; q < s.queues.size(); ++q) {
     const Queue& queue = s.queues[q];
     here[q >> s.output_bits] += queue.flits;
-    if (cut_through && queue.active) promised[(queue.out << s.channel_bits) + queue.out_channel] += queue.left;
+    if (cut_through && queue.active)
+      promised[(queue.out << s.channel_bits) + queue.out_channel] += queue.left;
   }
   for (PortNumber p = 0; p < s.ports.size(); ++p) {
     const bool endpoint = s.ports[p].flags & Port::kEndpoint;
@@ -185,13 +185,15 @@ void Engine::check_conservation() const {
       std::uint64_t owed = promised[own];
       if (endpoint) {
         owed = 0;
-        if (cut_through && senders_[e].current != kNoPacket && senders_[e].channel == c) owed = senders_[e].left;
+        if (cut_through && senders_[e].current != kNoPacket && senders_[e].channel == c)
+          owed = senders_[e].left;
       }
       if (p < graph_.ports() && !endpoint && graph_.peer(p) == kNone) continue;
       WEFT_CHECK(
           s.channels[own].used == here[to] + coming[to] + credits[own] + owed,
-          fmt::format("port {} channel {}: {} taken, but {} there, {} coming, {} credits on their way, {} promised",
-                      p, c, s.channels[own].used, here[to], coming[to], credits[own], owed));
+          fmt::format(
+              "port {} channel {}: {} taken, but {} there, {} coming, {} credits on their way, {} promised",
+              p, c, s.channels[own].used, here[to], coming[to], credits[own], owed));
       flits += here[to] + coming[to];
     }
   }

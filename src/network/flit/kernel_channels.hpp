@@ -113,9 +113,11 @@ template <class Route, bool CutThrough>
 template <class Route, bool CutThrough>
 WEFT_HOT void Kernel<Route, CutThrough>::give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q,
                                                       Queue& queue, PortNumber out, std::uint32_t offered) {
-  unsigned channel = pick_after(offered, queue.accept);
+  unsigned channel = pick_after(offered, queue.out_channel + 1);
   queue.out = out;
-  queue.set_channel(channel);
+  queue.out_channel = channel & 0x3f;
+  queue.active = 1;
+  queue.ready = 1;
   OutChannel& taken = b.out_channel(out, channel);
   taken.last_asker = static_cast<std::uint16_t>(q);
   Port& port = b.ports[out];

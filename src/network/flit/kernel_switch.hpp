@@ -82,6 +82,7 @@ template <class Route, bool CutThrough>
 template <bool OneRound>
 void Kernel<Route, CutThrough>::match(Tile& tile, bool first_round) {
   const Base b = b_;
+  const bool moves_turns = moves_turns_;
   w_.inputs.clear();
   w_.inputs.reserve(w_.outputs.size());
   PortNumber* const inputs = w_.inputs.end();
@@ -93,6 +94,7 @@ void Kernel<Route, CutThrough>::match(Tile& tile, bool first_round) {
     port.wants = kEnd;
     port.winner = q;
     PortNumber in = b.port_of(q);
+    if (moves_turns) port.last_input = in;  // iSLIP's turns move only when the input accepts
     Port& from = b.ports[in];
     port.next_grant = from.grants;
     *touched = in;
@@ -177,14 +179,17 @@ WEFT_HOT void Kernel<Route, CutThrough>::send(const Base& b, Tile& tile, PortNum
   if (tail) {
     port.free_channels ^= 1u << queue.out_channel;
     queue.active = 0;
-    if (--queue.packets > 0) next_packet(b, tile, q, queue);
+    if (entry.id() != queue.last)
+      next_packet(b, tile, q, queue);
+    else
+      queue.last = Queue::kEmpty;
   }
 }
 
 /// To an endpoint, over a narrow cable, inside a router, or with hops to count.
 template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::send_specially(const Base& b, Port& port, const Queue& queue,
-                                                                 bool head, bool tail) {
+[[gnu::noinline]] void Kernel<Route, CutThrough>::send_specially(const Base& b, Port& port,
+                                                                 const Queue& queue, bool head, bool tail) {
   Entry entry(queue.entry);
   if (port.flags & Port::kNarrow) {
     auto cycle = static_cast<std::uint32_t>(b.now << 8);
@@ -213,9 +218,10 @@ template <class Route, bool CutThrough>
 template <class Route, bool CutThrough>
 [[gnu::noinline]] void Kernel<Route, CutThrough>::next_packet(const Base& b, Tile& tile, QueueNumber q,
                                                               Queue& queue) {
-  queue.entry = b.rings[(std::size_t{q} << b.ring_bits) + queue.behind];
-  queue.behind = static_cast<std::uint8_t>((queue.behind + 1) & b.ring_mask);
-  Entry entry(queue.entry);
+  PacketId id = e_.packets_[Entry(queue.entry).id()].next;
+  const PacketRecord& record = e_.packets_[id];
+  Entry entry(id, record.destination, record.flits, record.message_class);
+  queue.entry = entry.bits();
   queue.left = static_cast<std::uint16_t>(entry.flits());
   find_way(b, q, queue, entry);
   tile.asks[(b.now + route_cycles_ + 1) & 3].push(q);
