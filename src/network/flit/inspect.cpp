@@ -11,6 +11,15 @@ namespace weft::network::flit {
 
 using topology::kNone;
 
+namespace {
+
+/// With virtual output queues a packet bids for the switch before it has a channel.
+bool has_channel(const State& s, const Queue& queue) {
+  return queue.active && !(s.output_bits && queue.offered);
+}
+
+}  // namespace
+
 /// Reads an engine at rest.
 class Inspector {
  public:
@@ -49,7 +58,7 @@ class Inspector {
     std::uint32_t router = router_of(out);
     for (QueueNumber q : occupied()) {
       PortNumber in = s_.port_of(q);
-      if (router_of(in) == router && s_.queues[q].active && s_.queues[q].out == out) use(q);
+      if (router_of(in) == router && has_channel(s_, s_.queues[q]) && s_.queues[q].out == out) use(q);
     }
   }
   std::uint32_t router_of(PortNumber p) const {
@@ -71,13 +80,14 @@ Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) 
   const PacketRecord& record = first_packet(q);
   PortNumber in = s_.port_of(q);
   Waiting out{name(in), s_.channel_of(q), record.source, record.destination, record.created, ""};
-  if (!queue.active && queue.out >= s_.ports.size()) {
+  const bool has = has_channel(s_, queue);
+  if (!has && queue.out >= s_.ports.size()) {
     out.reason = "all ways its routing offers are taken, or there is none";
     std::uint32_t router = router_of(in);
     for (QueueNumber other : occupied())
-      if (other != q && s_.queues[other].active && router_of(s_.port_of(other)) == router)
+      if (other != q && has_channel(s_, s_.queues[other]) && router_of(s_.port_of(other)) == router)
         waits_for.push_back(other);
-  } else if (!queue.active) {
+  } else if (!has) {
     out.reason = fmt::format("asks for a channel of {}", name(queue.out));
     for_each_rival(queue.out, [&](QueueNumber other) {
       if (queue.channels >> s_.queues[other].out_channel & 1) waits_for.push_back(other);
@@ -173,7 +183,7 @@ void Engine::check_conservation() const {
   for (QueueNumber q = 0; q < s.queues.size(); ++q) {
     const Queue& queue = s.queues[q];
     here[q >> s.output_bits] += queue.flits;
-    if (cut_through && queue.active)
+    if (cut_through && has_channel(s, queue))
       promised[(queue.out << s.channel_bits) + queue.out_channel] += queue.left;
   }
   for (PortNumber p = 0; p < s.ports.size(); ++p) {

@@ -100,6 +100,9 @@ class Kernel {
 
   // Channels (kernel_channels.hpp)
   void allocate_channels(Tile& tile);
+  void bid_without_channels(Tile& tile);
+  static std::uint32_t channels_with_room(const Base& b, const Queue& queue);
+  void take_channel(const Base& b, Queue& queue);
   void grant_channels(Tile& tile, PortNumber out);
   void give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q, Queue& queue, PortNumber out,
                     std::uint32_t offered);

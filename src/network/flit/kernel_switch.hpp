@@ -9,13 +9,15 @@ namespace weft::network::flit {
 /// May the first flit of this queue be sent now?
 template <class Route, bool CutThrough>
 WEFT_HOT bool Kernel<Route, CutThrough>::may_send(const Base& b, const Queue& queue, const Port& out) {
+  if (b.output_bits && queue.offered) [[unlikely]]
+    if (channels_with_room(b, queue) == 0) return false;
   if (out.flags & (Port::kNarrow | Port::kEndpoint)) [[unlikely]] {
     if ((out.flags & Port::kNarrow) &&
         static_cast<std::int32_t>(out.next_send - static_cast<std::uint32_t>(b.now << 8)) > 0)
       return false;
     if (out.flags & Port::kEndpoint) return true;
   }
-  return CutThrough || has_room(b.out_channel(queue.out, queue.out_channel), out, 1);
+  return CutThrough || (b.output_bits && queue.offered) || has_room(b.out_channel(queue.out, queue.out_channel), out, 1);
 }
 
 template <class Route, bool CutThrough>
@@ -155,6 +157,8 @@ template <class Route, bool CutThrough>
 WEFT_HOT void Kernel<Route, CutThrough>::send(const Base& b, Tile& tile, PortNumber in, PortNumber out,
                                               QueueNumber q) {
   Queue& queue = b.queues[q];
+  if (b.output_bits && queue.offered) [[unlikely]]
+    take_channel(b, queue);
   Port& port = b.ports[out];
   const Port& from = b.ports[in];
   b.inbox_at(from.inbox, from.flight).credits.push(from.peer + b.channel_of(q));
