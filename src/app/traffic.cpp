@@ -33,6 +33,7 @@ struct Options {
   std::uint64_t batch = 0, seed = 1;
   unsigned message_class = 0, threads = 1;
   std::string fault;
+  std::uint64_t age_limit = 1'000'000;
   std::string out;
   bool json = false;
 };
@@ -153,6 +154,7 @@ int traffic(Options options) {
   measure::SweepOptions how;
   how.loads = parse_loads(options.load);
   how.threads = options.threads ? options.threads : default_threads();
+  how.age_limit = options.age_limit;
   how.interrupted = &interrupted;
   workload::Workload workload = workload::read_workload(options.workload);
   workload.batch = options.batch;
@@ -231,6 +233,10 @@ std::function<int()> declare_traffic(CLI::App& app) {
          "r12.p3\", also lane, flip and stall; or a file with such statements")
       ->option_text("SCRIPT");
   app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
+  app.add_option(
+         "--age-limit", o->age_limit,
+         "Cycles a packet may be in the network before the run ends and says what it waits for; 0: any time")
+      ->option_text("CYCLES [1000000]");
   app.add_option("--threads", o->threads,
                  "Threads of each engine; 0: the cores there are. With 1, loads run in parallel instead. "
                  "Results are the same")

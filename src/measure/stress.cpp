@@ -281,7 +281,7 @@ StressResult run_scenario(const StressScenario& scenario, unsigned threads) {
   StressResult out;
   std::vector<network::link::FaultEvent> events;
   if (!scenario.faults.empty()) events = network::link::read_faults(scenario.faults, *m.graph);
-  network::flit::Settings settings = network::flit::settings_for(m, 1, scenario.longest_packet);
+  network::flit::Settings settings = network::flit::settings_for(m, scenario.longest_packet);
   settings.threads = threads;
   settings.seed = scenario.seed;
   network::flit::Guard guard(m, settings, events);

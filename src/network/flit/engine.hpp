@@ -1,8 +1,8 @@
 // The flit engine: every router, channel, buffer and credit, cycle by cycle.
 //
-// In a cycle every router looks at its own state and at what arrives on its links in this cycle, and sends what
-// arrives elsewhere in later cycles. Whatever a router reads in a cycle was written in an earlier one, so the
-// order in which routers are visited, and the threads that visit them, cannot matter.
+// In a cycle every router looks at its own state and at what arrives on its links in this cycle, and sends
+// what arrives elsewhere in later cycles. Whatever a router reads in a cycle was written in an earlier one,
+// so the order in which routers are visited, and the threads that visit them, cannot matter.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@
 
 namespace weft::network::flit {
 
-/// An endpoint's sending side: packets queued and the one being sent. What it knows of its router's buffers is
-/// in the output side of its port.
+/// An endpoint's sending side: packets queued and the one being sent. What it knows of its router's buffers
+/// is in the output side of its port.
 struct Sender {
   PacketId first = kNoPacket, last = kNoPacket;  // queue
   PacketId current = kNoPacket;
@@ -56,9 +56,9 @@ struct GridEndpoint {
   std::uint32_t parity;
 };
 
-/// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses, one
-/// port for each input and column, then its column channels, one for each tile and row. Such a port stands for
-/// both ends of its wires: what its output side sends, its own input side receives.
+/// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses,
+/// one port for each input and column, then its column channels, one for each tile and row. Such a port
+/// stands for both ends of its wires: what its output side sends, its own input side receives.
 struct InnerPorts {
   unsigned rows = 0, columns = 0;
   std::vector<PortNumber> begin;      // by router, and the end
@@ -84,7 +84,7 @@ struct Waiting {
   std::string place;  // the queue's port, or the part of a router it stands in
   unsigned channel;
   EndpointId source, destination;
-  Cycle created;
+  Cycle created, injected;
   std::string reason;  // in words
 };
 
@@ -107,6 +107,7 @@ class Engine {
   void stop() { stop_asked_ = true; }
 
   Cycle now() const { return now_; }
+  /// Nothing moves any more while packets wait, or a packet is older than the limit.
   bool stalled() const { return stalled_; }
   /// Who waits for whom when nothing moves: a circle of queues where there is one, else the oldest packet and
   /// what it waits for in turn.
@@ -135,6 +136,8 @@ class Engine {
   void size_arrays();
   void connect_ports();
   void place_ports();
+  void rank_local_ports();
+  bool older_than(Cycle age) const;
   void connect_inner_ports();
   void share_out();
   std::uint16_t flight_number(unsigned cycles);
@@ -173,7 +176,7 @@ class Engine {
   std::vector<PortInfo> port_info_;
   LargeArray<GridPort> grid_ports_;
   std::vector<GridEndpoint> grid_endpoints_;
-  LargeArray<Sender> senders_;                 // by endpoint
+  LargeArray<Sender> senders_;                  // by endpoint
   std::vector<std::uint32_t> endpoint_router_;  // by endpoint
   std::vector<PortNumber> endpoint_port_;       // by endpoint
   std::vector<std::uint32_t> router_tile_;      // by router
@@ -186,9 +189,11 @@ class Engine {
   std::vector<std::unique_ptr<Worker>> workers_;
   Cycle now_ = 0, run_end_ = 0;  // the cycles under way
   unsigned window_ = 1;          // cycles a tile can run without hearing of others
-  std::uint64_t moved_ = 0;  // flits moved when last something moved,
-  Cycle moved_at_ = 0;       // and when that was
+  std::uint64_t moved_ = 0;      // flits moved when last something moved,
+  Cycle moved_at_ = 0;           // and when that was
+  Cycle next_age_check_ = 0;
   bool stalled_ = false, stop_ = false;
+  bool aged_ = false;  // stalled for a packet's age
   std::atomic<bool> stop_asked_ = false;
   bool started_ = false;
   Guard* guard_;

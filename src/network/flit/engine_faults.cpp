@@ -76,10 +76,10 @@ std::vector<PacketId> Engine::waiting_packets() const {
 
 void Engine::empty_network() {
   for (Queue& queue : state_.queues) {
-    std::uint8_t accept = queue.accept;
     queue = {};
     queue.out = queue.chain = kEnd;
-    queue.accept = accept;
+    queue.last = Queue::kEmpty;
+    queue.out_channel = Queue::kFirstChannelNext;
   }
   std::uint32_t all = settings_.all_channels() == 32 ? ~0u : (1u << settings_.all_channels()) - 1;
   for (Port& port : state_.ports) {

@@ -56,7 +56,7 @@ struct Outcome {
 
 Outcome run(const machine::Machine& m, const std::string& script, std::uint32_t packets, Cycle cycles,
             unsigned threads = 1, std::uint32_t flits = 6, std::uint32_t spacing = 40) {
-  Settings settings = settings_for(m, 1, flits);
+  Settings settings = settings_for(m, flits);
   settings.threads = threads;
   std::vector<link::FaultEvent> events;
   if (!script.empty()) events = link::read_faults(script, *m.graph);

@@ -15,7 +15,7 @@ void Kernel<Route, CutThrough>::create(EndpointId source, Cycle now) {
     PacketId id = w_.take_packet(e_);
     PacketRecord& record = e_.packets_[id];
     record.hops = 0;
-    record.damaged = false;
+    record.damaged = record.departed = false;
     record.created = now;
     record.tag = made.tag;
     record.source = source;
@@ -85,7 +85,10 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
     }
     ++counters_.flits_injected;
     if (--sender.left == 0) {
-      if (s_.tell_departures) observer_.departed(record.tag, b.now);
+      if (s_.tell_departures && !record.departed) {
+        record.departed = true;
+        observer_.departed(record.tag, b.now);
+      }
       sender.current = kNoPacket;
     }
     sender.listed = sender.current != kNoPacket || sender.first != kNoPacket;

@@ -95,12 +95,12 @@ struct Engine::Worker {
   std::uint32_t endpoint_begin, endpoint_end;
   Timers timers;
   std::vector<PacketId> free;
-  std::vector<PortNumber> guarded;    // ports of cables that can fail
   Bag<PortNumber> outputs, inputs;    // scratch: ports touched by an allocation
   std::vector<std::uint8_t> matched;  // scratch, by port: sides that have a partner in this cycle,
   Bag<PortNumber> matched_ports;      // and the ports that have one; only with several rounds
   Counters counters;
   std::uint64_t in_network = 0;  // flits injected here less flits delivered here; sums over workers
+  std::vector<PortNumber> guarded = {};  // ports of cables that can fail
 };
 
 }  // namespace weft::network::flit
