@@ -123,7 +123,7 @@ class Engine {
 
  private:
   struct Worker;
-  template <class Route, bool CutThrough>
+  template <class Route, bool CutThrough, bool Voq>
   friend class Kernel;
   friend class Inspector;
   friend struct Worker;
@@ -136,7 +136,7 @@ class Engine {
   void connect_inner_ports();
   void share_out();
   std::uint16_t flight_number(unsigned cycles);
-  template <class Route, bool CutThrough>
+  template <class Route, bool CutThrough, bool Voq>
   void run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
                    Cycle patience);
   void move_on(Cycle until, Cycle patience) noexcept;
