@@ -201,7 +201,8 @@ std::uint16_t Engine::flight_number(unsigned cycles) {
 
 void Engine::place_ports() {
   const auto* order = dynamic_cast<const routing::DimensionOrder*>(routing_);
-  if (order && settings_.kind != RouterKind::Tiled && GridRoute::fits(graph_) && !routing_->faults().any())
+  if (order && settings_.kind == RouterKind::InputQueued && GridRoute::fits(graph_) &&
+      !routing_->faults().any())
     grid_route_.emplace(graph_, order->dateline());
   else
     grid_route_.reset();
@@ -263,19 +264,21 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
         worker->timers.set(e, traffic.first(e));
   }
   const bool cut_through = settings_.switching == Switching::CutThrough;
-  auto start = [&]<class Route>(const Route& route) {
+  auto start = [&]<class Route, bool Voq>(const Route& route, std::bool_constant<Voq>) {
     if (cut_through)
-      run_threads<Route, true>(route, traffic, observers, until, patience);
+      run_threads<Route, true, Voq>(route, traffic, observers, until, patience);
     else
-      run_threads<Route, false>(route, traffic, observers, until, patience);
+      run_threads<Route, false, Voq>(route, traffic, observers, until, patience);
   };
   observers_ = &observers;
   do {
     rerouted_ = false;
-    if (grid_route_)
-      start(*grid_route_);
+    if (settings_.kind == RouterKind::OutputQueues)
+      start(RelationRoute{}, std::true_type{});
+    else if (grid_route_)
+      start(*grid_route_, std::false_type{});
     else
-      start(RelationRoute{});
+      start(RelationRoute{}, std::false_type{});
   } while (rerouted_ && now_ < until && !stalled_ && !stop_);
   observers_ = nullptr;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
@@ -322,13 +325,13 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
   run_end_ = std::min(now_ + window_, until);
 }
 
-template <class Route, bool CutThrough>
+template <class Route, bool CutThrough, bool Voq>
 void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers,
                          Cycle until, Cycle patience) {
   run_end_ = std::min(now_ + window_, until);
   auto going = [&] { return now_ < until && !stalled_ && !stop_ && !rerouted_; };
   if (workers_.size() == 1) {
-    Kernel<Route, CutThrough> kernel(*this, *workers_[0], route, traffic, *observers[0]);
+    Kernel<Route, CutThrough, Voq> kernel(*this, *workers_[0], route, traffic, *observers[0]);
     while (going()) {
       kernel.run(now_, run_end_);
       move_on(until, patience);
@@ -337,7 +340,7 @@ void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector
   }
   Barrier meet(static_cast<std::uint32_t>(workers_.size()), [&] { move_on(until, patience); });
   auto work = [&](unsigned t) {
-    Kernel<Route, CutThrough> kernel(*this, *workers_[t], route, traffic, *observers[t]);
+    Kernel<Route, CutThrough, Voq> kernel(*this, *workers_[t], route, traffic, *observers[t]);
     while (going()) {
       kernel.run(now_, run_end_);
       meet.arrive_and_wait();

@@ -128,7 +128,7 @@ class Engine {
  private:
   struct Worker;
   friend class Guard;
-  template <class Route, bool CutThrough>
+  template <class Route, bool CutThrough, bool Voq>
   friend class Kernel;
   friend class Inspector;
   friend struct Worker;
@@ -141,7 +141,7 @@ class Engine {
   void connect_inner_ports();
   void share_out();
   std::uint16_t flight_number(unsigned cycles);
-  template <class Route, bool CutThrough>
+  template <class Route, bool CutThrough, bool Voq>
   void run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
                    Cycle patience);
   void move_on(Cycle until, Cycle patience) noexcept;
@@ -162,6 +162,8 @@ class Engine {
   /// Packets for which there is no way are lost; their sources are told. How many.
   std::uint64_t give_up_cut_off();
   std::vector<PacketId> waiting_packets() const;
+  /// The next packet in a source's queue.
+  PacketId behind(PacketId id) const { return static_cast<PacketId>(packets_[id].behind); }
   /// The first of the inboxes of a tile for what arrives in a cycle.
   std::size_t inbox_index(Cycle cycle, std::uint32_t tile) const {
     return (cycle & (state_.slots - 1)) * state_.slot_inboxes + tile * settings_.threads;

@@ -62,7 +62,7 @@ std::vector<PacketId> Engine::waiting_packets() const {
   std::vector<std::uint32_t> place(packets_.end(), 0);
   for (const Sender& sender : senders_) {
     std::uint32_t n = 1;
-    for (PacketId id = sender.first; id != kNoPacket; id = packets_[id].next) place[id] = n++;
+    for (PacketId id = sender.first; id != kNoPacket; id = behind(id)) place[id] = n++;
   }
   std::vector<PacketId> out;
   for (PacketId id = 0; id < packets_.end(); ++id)
@@ -105,7 +105,7 @@ std::uint64_t Engine::take_back() {
   std::vector<PacketId> packets = waiting_packets();
   std::uint64_t queued = 0;
   for (const Sender& sender : senders_)
-    for (PacketId id = sender.first; id != kNoPacket; id = packets_[id].next) ++queued;
+    for (PacketId id = sender.first; id != kNoPacket; id = behind(id)) ++queued;
   empty_network();
   for (Sender& sender : senders_) {
     sender.first = sender.last = sender.current = kNoPacket;
@@ -115,7 +115,7 @@ std::uint64_t Engine::take_back() {
   for (PacketId id : packets) {
     PacketRecord& record = packets_[id];
     record.via = record.turned_at = kNone;
-    record.next = kNoPacket;
+    record.behind = kNoPacket;
     record.hops = 0;
     record.damaged = false;
     Sender& sender = senders_[record.source];
@@ -125,7 +125,10 @@ std::uint64_t Engine::take_back() {
       state_.tiles[tile].senders[now_ & 1].push(record.source);
       state_.awake[inbox_index(now_, tile)] = Mark::kYes;
     }
-    (sender.first == kNoPacket ? sender.first : packets_[sender.last].next) = id;
+    if (sender.first == kNoPacket)
+      sender.first = id;
+    else
+      packets_[sender.last].behind = id;
     sender.last = id;
   }
   return packets.size() - queued;
@@ -147,7 +150,7 @@ std::uint64_t Engine::give_up_cut_off() {
     sender.first = kNoPacket;
     while (id != kNoPacket) {
       PacketRecord& record = packets_[id];
-      PacketId next = record.next;
+      PacketId next = behind(id);
       if (guard_->cut_off(record.source, record.destination)) {
         ++lost;
         ++books.counters.packets_lost;
@@ -155,8 +158,11 @@ std::uint64_t Engine::give_up_cut_off() {
                        record.created, 0, now_, record.tag});
         books.free.push_back(id);
       } else {
-        record.next = kNoPacket;
-        (last == kNoPacket ? sender.first : packets_[last].next) = id;
+        record.behind = kNoPacket;
+        if (last == kNoPacket)
+          sender.first = id;
+        else
+          packets_[last].behind = id;
         last = id;
       }
       id = next;

@@ -27,7 +27,7 @@ inline unsigned pick_after(std::uint32_t mask, unsigned start) {
 
 #define WEFT_HOT [[gnu::always_inline]] inline
 
-template <class Route, bool CutThrough>
+template <class Route, bool CutThrough, bool Voq>
 class Kernel {
  public:
   Kernel(Engine& engine, Engine::Worker& worker, const Route& route, Traffic& traffic, Observer& observer);
@@ -58,8 +58,12 @@ class Kernel {
     Cycle now;
     std::uint64_t coin;  // what chance depends on beside place and packet
 
-    WEFT_HOT PortNumber port_of(QueueNumber q) const { return q >> queue_bits; }
-    WEFT_HOT unsigned channel_of(QueueNumber q) const { return q >> output_bits & channel_mask; }
+    WEFT_HOT PortNumber port_of(QueueNumber q) const { return q >> (Voq ? queue_bits : channel_bits); }
+    WEFT_HOT unsigned channel_of(QueueNumber q) const { return (Voq ? q >> output_bits : q) & channel_mask; }
+    /// The queue, or the first of the queues, of an input's channel.
+    WEFT_HOT QueueNumber first_queue(ChannelNumber channel) const {
+      return Voq ? channel << output_bits : channel;
+    }
     WEFT_HOT OutChannel& out_channel(PortNumber port, unsigned channel) const {
       return outs[(port << channel_bits) + channel];
     }
@@ -172,9 +176,9 @@ class Kernel {
   routing::Candidates candidates_;
 };
 
-template <class Route, bool CutThrough>
-Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const Route& route,
-                                  Traffic& traffic, Observer& observer)
+template <class Route, bool CutThrough, bool Voq>
+Kernel<Route, CutThrough, Voq>::Kernel(Engine& engine, Engine::Worker& worker, const Route& route,
+                                       Traffic& traffic, Observer& observer)
     : e_(engine),
       w_(worker),
       route_(route),
@@ -207,8 +211,8 @@ Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const 
   b_.channel_mask = (1u << state.channel_bits) - 1;
 }
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::run(Cycle begin, Cycle end) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::run(Cycle begin, Cycle end) {
   counters_ = {};
   for (Cycle now = begin; now < end; ++now)
     w_.timers.fire(now, [&](EndpointId endpoint) { create(endpoint, now); });
@@ -234,8 +238,8 @@ void Kernel<Route, CutThrough>::run(Cycle begin, Cycle end) {
 }
 
 /// One cycle of one tile.
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::run_tile(std::uint32_t t, Cycle now) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::run_tile(std::uint32_t t, Cycle now) {
   State& state = e_.state_;
   const unsigned threads = s_.threads;
   const std::size_t here = e_.inbox_index(now, t);
@@ -266,8 +270,8 @@ void Kernel<Route, CutThrough>::run_tile(std::uint32_t t, Cycle now) {
 // --- arrivals
 // ------------------------------------------------------------------------------------------------
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::take_credits(const Inbox& inbox) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::take_credits(const Inbox& inbox) {
   OutChannel* const outs = b_.outs;
   if (!shares_) {
     for (ChannelNumber channel : inbox.credits) --outs[channel].used;
@@ -280,24 +284,23 @@ void Kernel<Route, CutThrough>::take_credits(const Inbox& inbox) {
 }
 
 /// The queue for a packet that arrives. Where there is one for each output, the way is found on arrival.
-template <class Route, bool CutThrough>
-WEFT_HOT QueueNumber Kernel<Route, CutThrough>::queue_for(const Base& b, ChannelNumber to, Entry entry) {
-  if (b.output_bits == 0) [[likely]]
-    return to;
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT QueueNumber Kernel<Route, CutThrough, Voq>::queue_for(const Base& b, ChannelNumber to, Entry entry) {
+  if constexpr (!Voq) return to;
   Queue scratch = {};
   scratch.entry = entry.bits();
-  find_way(b, to << b.output_bits, scratch, entry);
+  find_way(b, b.first_queue(to), scratch, entry);
   std::uint32_t open = 0;
   PortNumber out = scratch.out;
-  if (out == kUndecided) out = choose_way(to << b.output_bits, scratch, open);
+  if (out == kUndecided) out = choose_way(b.first_queue(to), scratch, open);
   PortNumber first = port_info_[to >> b.channel_bits].first;
-  QueueNumber q = to << b.output_bits | (out == kUndecided ? 0 : out - first);
+  QueueNumber q = b.first_queue(to) | (out == kUndecided ? 0 : out - first);
   e_.state_.receiving[to] = q;
   return q;
 }
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::take_heads(Tile& tile, const Inbox& inbox) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) {
   const Base b = b_;
   const std::uint32_t count = inbox.heads.size();
   const HeadFlit* heads = inbox.heads.begin();
@@ -305,7 +308,7 @@ void Kernel<Route, CutThrough>::take_heads(Tile& tile, const Inbox& inbox) {
   asks.reserve(count);
   QueueNumber* end = asks.end();
   for (std::uint32_t i = 0; i < count; ++i) {
-    __builtin_prefetch(&b.queues[heads[i + kAhead].to << b.output_bits], 1);
+    __builtin_prefetch(&b.queues[b.first_queue(heads[i + kAhead].to)], 1);
     Entry entry(heads[i].entry);
     QueueNumber q = queue_for(b, heads[i].to, entry);
     Queue& queue = b.queues[q];
@@ -316,15 +319,15 @@ void Kernel<Route, CutThrough>::take_heads(Tile& tile, const Inbox& inbox) {
       find_way(b, q, queue, entry);
       *end++ = q;
     } else {
-      e_.packets_[queue.last].next = entry.id();
+      e_.packets_[queue.last].behind = entry.bits();
     }
     queue.last = entry.id() & 0xff'ffff;
   }
   asks.set_end(end);
 }
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::take_bodies(Tile& tile, const Inbox& inbox) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::take_bodies(Tile& tile, const Inbox& inbox) {
   const Base b = b_;
   const std::uint32_t count = inbox.bodies.size();
   const ChannelNumber* bodies = inbox.bodies.begin();
@@ -332,8 +335,8 @@ void Kernel<Route, CutThrough>::take_bodies(Tile& tile, const Inbox& inbox) {
   ready.reserve(count);
   QueueNumber* end = ready.end();
   for (std::uint32_t i = 0; i < count; ++i) {
-    __builtin_prefetch(&b.queues[bodies[i + kAhead]], 1);
-    QueueNumber q = b.output_bits ? e_.state_.receiving[bodies[i]] : bodies[i];
+    __builtin_prefetch(&b.queues[b.first_queue(bodies[i + kAhead])], 1);
+    QueueNumber q = Voq ? e_.state_.receiving[bodies[i]] : bodies[i];
     Queue& queue = b.queues[q];
     ++queue.flits;
     *end = q;

@@ -6,9 +6,9 @@
 namespace weft::network::flit {
 
 /// Channels of an output a new packet can have now.
-template <class Route, bool CutThrough>
-WEFT_HOT std::uint32_t Kernel<Route, CutThrough>::open_channels(const Base& b, PortNumber out,
-                                                                std::uint32_t wanted, unsigned flits) {
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT std::uint32_t Kernel<Route, CutThrough, Voq>::open_channels(const Base& b, PortNumber out,
+                                                                     std::uint32_t wanted, unsigned flits) {
   const Port& port = b.ports[out];
   std::uint32_t open = wanted & port.free_channels;
   if constexpr (CutThrough) {
@@ -21,10 +21,10 @@ WEFT_HOT std::uint32_t Kernel<Route, CutThrough>::open_channels(const Base& b, P
   return open;
 }
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::allocate_channels(Tile& tile) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::allocate_channels(Tile& tile) {
   const Base b = b_;
-  if (b.output_bits) return bid_without_channels(tile);
+  if (Voq) return bid_without_channels(tile);
   Bag<QueueNumber>& asks = tile.asks[b.now & 3];
   const std::uint32_t count = asks.size();
   Bag<QueueNumber>& again = tile.asks[(b.now + 1) & 3];
@@ -36,7 +36,6 @@ void Kernel<Route, CutThrough>::allocate_channels(Tile& tile) {
   PortNumber* touched = outputs;
   const QueueNumber* list = asks.begin();
   for (std::uint32_t i = 0; i < count; ++i) {
-    __builtin_prefetch(&b.queues[list[i + kAhead]], 1);
     QueueNumber q = list[i];
     Queue& queue = b.queues[q];
     PortNumber out = queue.out;
@@ -76,8 +75,8 @@ void Kernel<Route, CutThrough>::allocate_channels(Tile& tile) {
 
 /// With a queue for each output, packets bid for the switch at once and take a channel when they win it: one
 /// that waits for its input would keep a channel from others.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::bid_without_channels(Tile& tile) {
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::bid_without_channels(Tile& tile) {
   Bag<QueueNumber>& asks = tile.asks[b_.now & 3];
   for (QueueNumber q : asks) {
     Queue& queue = b_.queues[q];
@@ -98,8 +97,8 @@ template <class Route, bool CutThrough>
 }
 
 /// Of the channels offered to a packet that has none, those it could start on now.
-template <class Route, bool CutThrough>
-std::uint32_t Kernel<Route, CutThrough>::channels_with_room(const Base& b, const Queue& queue) {
+template <class Route, bool CutThrough, bool Voq>
+std::uint32_t Kernel<Route, CutThrough, Voq>::channels_with_room(const Base& b, const Queue& queue) {
   const unsigned flits = CutThrough ? Entry(queue.entry).flits() : 1;
   const Port& port = b.ports[queue.out];
   std::uint32_t open = queue.offered & port.free_channels;
@@ -111,8 +110,8 @@ std::uint32_t Kernel<Route, CutThrough>::channels_with_room(const Base& b, const
   return open;
 }
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::take_channel(const Base& b, Queue& queue) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::take_channel(const Base& b, Queue& queue) {
   unsigned channel = pick_after(channels_with_room(b, queue), queue.out_channel + 1);
   queue.out_channel = channel & 0x3f;
   queue.offered = 0;
@@ -123,8 +122,8 @@ void Kernel<Route, CutThrough>::take_channel(const Base& b, Queue& queue) {
 }
 
 /// Each free channel grants one of those that ask for it; each asker accepts one of its grants.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::grant_channels(Tile& tile, PortNumber out) {
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::grant_channels(Tile& tile, PortNumber out) {
   const Base b = b_;
   const QueueNumber first = b.ports[out].asks;
   b.ports[out].asks = kEnd;
@@ -177,9 +176,10 @@ template <class Route, bool CutThrough>
 }
 
 /// Takes one of the channels offered, in turn.
-template <class Route, bool CutThrough>
-WEFT_HOT void Kernel<Route, CutThrough>::give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q,
-                                                      Queue& queue, PortNumber out, std::uint32_t offered) {
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT void Kernel<Route, CutThrough, Voq>::give_channel(const Base& b, Bag<QueueNumber>& ready,
+                                                           QueueNumber q, Queue& queue, PortNumber out,
+                                                           std::uint32_t offered) {
   unsigned channel = pick_after(offered, queue.out_channel + 1);
   queue.out = out;
   queue.out_channel = channel & 0x3f;

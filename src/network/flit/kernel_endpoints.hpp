@@ -5,8 +5,8 @@
 
 namespace weft::network::flit {
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::create(EndpointId source, Cycle now) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::create(EndpointId source, Cycle now) {
   NewPacket made;
   Cycle next = kNever;
   if (traffic_.create(source, now, made, next)) {
@@ -21,7 +21,7 @@ void Kernel<Route, CutThrough>::create(EndpointId source, Cycle now) {
     record.source = source;
     record.destination = made.destination;
     record.via = record.turned_at = topology::kNone;
-    record.next = kNoPacket;
+    record.behind = kNoPacket;
     record.flits = made.flits;
     record.message_class = made.message_class;
     ++w_.counters.packets_created;
@@ -34,8 +34,8 @@ void Kernel<Route, CutThrough>::create(EndpointId source, Cycle now) {
 }
 
 /// Puts a packet at the end of its source's queue.
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::queue_packet(PacketId id, Cycle now) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::queue_packet(PacketId id, Cycle now) {
   EndpointId source = e_.packets_[id].source;
   Sender& sender = e_.senders_[source];
   if (!sender.listed) {
@@ -44,13 +44,16 @@ void Kernel<Route, CutThrough>::queue_packet(PacketId id, Cycle now) {
     e_.state_.tiles[tile].senders[(now + 1) & 1].push(source);
     e_.state_.awake[e_.inbox_index(now + 1, tile) + w_.index] = Mark::kYes;
   }
-  (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
+  if (sender.first == kNoPacket)
+    sender.first = id;
+  else
+    e_.packets_[sender.last].behind = id;
   sender.last = id;
 }
 
 /// Sends at most one flit of each endpoint into its router.
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::send_from_endpoints(Tile& tile) {
   const Base b = b_;
   Bag<EndpointId>& senders = tile.senders[b.now & 1];
   Bag<EndpointId>& next = tile.senders[(b.now + 1) & 1];
@@ -99,8 +102,8 @@ void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
 }
 
 /// Takes the next packet of the queue if a channel has room for it.
-template <class Route, bool CutThrough>
-bool Kernel<Route, CutThrough>::start_packet(const Base& b, Sender& sender, EndpointId endpoint) {
+template <class Route, bool CutThrough, bool Voq>
+bool Kernel<Route, CutThrough, Voq>::start_packet(const Base& b, Sender& sender, EndpointId endpoint) {
   if (e_.holding_) return false;
   PacketId id = sender.first;
   PacketRecord& record = e_.packets_[id];
@@ -120,7 +123,7 @@ bool Kernel<Route, CutThrough>::start_packet(const Base& b, Sender& sender, Endp
     sender.next_channel = static_cast<std::uint8_t>(turn);
     sender.current = id;
     sender.left = record.flits;
-    sender.first = record.next;
+    sender.first = static_cast<PacketId>(record.behind);
     if (vias_) choose_via(record);
     return true;
   }
@@ -129,8 +132,8 @@ bool Kernel<Route, CutThrough>::start_packet(const Base& b, Sender& sender, Endp
 
 /// Valiant always goes by way of a random place; UGAL only where the way there is the less loaded for its
 /// length.
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::choose_via(PacketRecord& record) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::choose_via(PacketRecord& record) {
   const routing::Routing& routing = *e_.routing_;
   std::uint32_t router = e_.endpoint_router_[record.source];
   std::uint32_t via = random_below(s_.seed, record.source, record.created, routing.via_count());
@@ -148,8 +151,8 @@ void Kernel<Route, CutThrough>::choose_via(PacketRecord& record) {
   if (direct <= 2 * around) record.via = topology::kNone;
 }
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::deliver(Entry entry) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::deliver(Entry entry) {
   const PacketRecord& record = e_.packets_[entry.id()];
   ++w_.counters.packets_delivered;
   Delivery delivery{record.source,
@@ -167,8 +170,8 @@ void Kernel<Route, CutThrough>::deliver(Entry entry) {
 }
 
 // Dimension order is minimal, so its hops need no counting on the way.
-template <class Route, bool CutThrough>
-std::uint32_t Kernel<Route, CutThrough>::hops_of(const PacketRecord& record) const {
+template <class Route, bool CutThrough, bool Voq>
+std::uint32_t Kernel<Route, CutThrough, Voq>::hops_of(const PacketRecord& record) const {
   if constexpr (kOnGrid)
     return 1 + route_.distance(b_.grid_endpoints[record.source].place,
                                b_.grid_endpoints[record.destination].place);

@@ -6,8 +6,8 @@
 namespace weft::network::flit {
 
 /// Puts what arrives on guarded cables into the inboxes of this cycle, beside what comes straight.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::take_from_links(Cycle now) {
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::take_from_links(Cycle now) {
   link::Arrival arrival;
   for (PortNumber p : w_.guarded) {
     b_.guard->receive(p, now, arrival);
@@ -28,8 +28,8 @@ template <class Route, bool CutThrough>
 }
 
 /// Credits of guarded cables lie in an inbox of this thread's own; then every link sends what it has.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::give_to_links(Cycle now) {
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::give_to_links(Cycle now) {
   const std::size_t own = e_.inbox_index(now, static_cast<std::uint32_t>(e_.state_.tiles.size())) + w_.index;
   Inbox& inbox = b_.inboxes[own];
   for (ChannelNumber channel : inbox.credits)
@@ -40,8 +40,8 @@ template <class Route, bool CutThrough>
 }
 
 /// No way is left to its destination, and that is known.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::lose(PacketId id, Cycle now) {
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::lose(PacketId id, Cycle now) {
   const PacketRecord& record = e_.packets_[id];
   ++w_.counters.packets_lost;
   observer_.lost({record.source, record.destination, record.flits, record.message_class, 0, record.created, 0,

@@ -7,9 +7,9 @@
 namespace weft::network::flit {
 
 /// May the first flit of this queue be sent now?
-template <class Route, bool CutThrough>
-WEFT_HOT bool Kernel<Route, CutThrough>::may_send(const Base& b, const Queue& queue, const Port& out) {
-  if (b.output_bits && queue.offered) [[unlikely]]
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT bool Kernel<Route, CutThrough, Voq>::may_send(const Base& b, const Queue& queue, const Port& out) {
+  if (Voq && queue.offered) [[unlikely]]
     if (channels_with_room(b, queue) == 0) return false;
   if (out.flags & (Port::kNarrow | Port::kEndpoint)) [[unlikely]] {
     if (out.flags & Port::kGuarded) {
@@ -20,12 +20,12 @@ WEFT_HOT bool Kernel<Route, CutThrough>::may_send(const Base& b, const Queue& qu
     }
     if (out.flags & Port::kEndpoint) return true;
   }
-  return CutThrough || (b.output_bits && queue.offered) ||
+  return CutThrough || (Voq && queue.offered) ||
          has_room(b.out_channel(queue.out, queue.out_channel), out, 1);
 }
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::allocate_switch(Tile& tile) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::allocate_switch(Tile& tile) {
   const Base b = b_;
   Bag<QueueNumber>& ready = tile.ready[b.now & 1];
   const std::uint32_t count = ready.size();
@@ -34,7 +34,6 @@ void Kernel<Route, CutThrough>::allocate_switch(Tile& tile) {
   w_.outputs.reserve(count);
   PortNumber* touched = w_.outputs.end();
   for (std::uint32_t i = 0; i < count; ++i) {
-    __builtin_prefetch(&b.queues[list[i + kAhead]], 1);
     QueueNumber q = list[i];
     Queue& queue = b.queues[q];
     Port& out = b.ports[queue.out];
@@ -69,8 +68,8 @@ void Kernel<Route, CutThrough>::allocate_switch(Tile& tile) {
 }
 
 /// The bids of those still without a partner, for another round.
-template <class Route, bool CutThrough>
-bool Kernel<Route, CutThrough>::bid_again(const Bag<QueueNumber>& ready) {
+template <class Route, bool CutThrough, bool Voq>
+bool Kernel<Route, CutThrough, Voq>::bid_again(const Bag<QueueNumber>& ready) {
   w_.outputs.clear();
   for (QueueNumber q : ready) {
     Queue& queue = b_.queues[q];
@@ -84,9 +83,9 @@ bool Kernel<Route, CutThrough>::bid_again(const Bag<QueueNumber>& ready) {
   return !w_.outputs.empty();
 }
 
-template <class Route, bool CutThrough>
+template <class Route, bool CutThrough, bool Voq>
 template <bool OneRound>
-void Kernel<Route, CutThrough>::match(Tile& tile, bool first_round) {
+void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
   const Base b = b_;
   const bool moves_turns = moves_turns_;
   w_.inputs.clear();
@@ -130,8 +129,8 @@ void Kernel<Route, CutThrough>::match(Tile& tile, bool first_round) {
 }
 
 /// Of those who want an output: inputs in turn, then the channels of the input in turn.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] QueueNumber Kernel<Route, CutThrough>::choose_input(const Port& out) const {
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] QueueNumber Kernel<Route, CutThrough, Voq>::choose_input(const Port& out) const {
   QueueNumber best = kEnd;
   Rank best_rank = kLastRank;
   for (QueueNumber q = out.wants; q != kEnd; q = b_.queues[q].chain) {
@@ -145,8 +144,8 @@ template <class Route, bool CutThrough>
 }
 
 /// Of the outputs that chose an input: in turn, or the oldest packet first.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] PortNumber Kernel<Route, CutThrough>::choose_output(const Port& in) const {
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] PortNumber Kernel<Route, CutThrough, Voq>::choose_output(const Port& in) const {
   PortNumber best = kEnd;
   Rank best_rank = kLastRank;
   for (PortNumber out = in.grants; out != kEnd; out = b_.ports[out].next_grant) {
@@ -157,11 +156,11 @@ template <class Route, bool CutThrough>
 }
 
 /// Moves one flit from the front of its queue through the switch.
-template <class Route, bool CutThrough>
-WEFT_HOT void Kernel<Route, CutThrough>::send(const Base& b, Tile& tile, PortNumber in, PortNumber out,
-                                              QueueNumber q) {
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT void Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, PortNumber in, PortNumber out,
+                                                   QueueNumber q) {
   Queue& queue = b.queues[q];
-  if (b.output_bits && queue.offered) [[unlikely]]
+  if (Voq && queue.offered) [[unlikely]]
     take_channel(b, queue);
   Port& port = b.ports[out];
   const Port& from = b.ports[in];
@@ -195,9 +194,10 @@ WEFT_HOT void Kernel<Route, CutThrough>::send(const Base& b, Tile& tile, PortNum
 }
 
 /// To an endpoint, over a narrow cable or one that can fail, inside a router, or with hops to count.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::send_specially(const Base& b, Port& port,
-                                                                 const Queue& queue, bool head, bool tail) {
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::send_specially(const Base& b, Port& port,
+                                                                      const Queue& queue, bool head,
+                                                                      bool tail) {
   Entry entry(queue.entry);
   if (port.flags & Port::kGuarded) {
     b.guard->offer(queue.out, queue.out_channel, entry, entry.flits() - queue.left - 1);
@@ -230,12 +230,10 @@ template <class Route, bool CutThrough>
 }
 
 /// The packet behind one that has left looks for its way.
-template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::next_packet(const Base& b, Tile& tile, QueueNumber q,
-                                                              Queue& queue) {
-  PacketId id = e_.packets_[Entry(queue.entry).id()].next;
-  const PacketRecord& record = e_.packets_[id];
-  Entry entry(id, record.destination, record.flits, record.message_class);
+template <class Route, bool CutThrough, bool Voq>
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::next_packet(const Base& b, Tile& tile, QueueNumber q,
+                                                                   Queue& queue) {
+  Entry entry(e_.packets_[Entry(queue.entry).id()].behind);
   queue.entry = entry.bits();
   queue.left = static_cast<std::uint16_t>(entry.flits());
   find_way(b, q, queue, entry);

@@ -5,8 +5,9 @@
 
 namespace weft::network::flit {
 
-template <class Route, bool CutThrough>
-WEFT_HOT void Kernel<Route, CutThrough>::find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry) {
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT void Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumber q, Queue& queue,
+                                                       Entry entry) {
   if constexpr (!kOnGrid) {
     if (s_.kind == RouterKind::Tiled) return find_way_in_tiles(q, queue, entry);
     return find_way_by_relation(q, queue, entry);
@@ -23,7 +24,7 @@ WEFT_HOT void Kernel<Route, CutThrough>::find_way(const Base& b, QueueNumber q, 
         route_.next(here.place, there.place, there.parity, here.rows, b.channel_class[b.channel_of(q)]);
     // Turns go over all channels of all outputs, so a new output starts at its first channel.
     PortNumber out = here.first + step.port;
-    queue.out_channel = (queue.out == out ? queue.out_channel : Queue::kFirstChannelNext) & 0x3f;
+    queue.out_channel |= Queue::kFirstChannelNext & -static_cast<unsigned>(queue.out != out);
     queue.out = out;
     // Where either class is allowed the packet draws one, as a router without regard for load would: a fair
     // coin that depends on place, time and packet, not on the order of visits. Drawn always: a branch here
@@ -37,8 +38,8 @@ WEFT_HOT void Kernel<Route, CutThrough>::find_way(const Base& b, QueueNumber q, 
 }
 
 /// Where a packet stands, as its routing sees it. One that starts a leg counts as injected.
-template <class Route, bool CutThrough>
-routing::Hop Kernel<Route, CutThrough>::hop_of(PortNumber in, unsigned channel, Entry entry) {
+template <class Route, bool CutThrough, bool Voq>
+routing::Hop Kernel<Route, CutThrough, Voq>::hop_of(PortNumber in, unsigned channel, Entry entry) {
   const PortInfo& info = port_info_[in];
   routing::Hop hop{.router = info.router};
   hop.target = entry.destination();
@@ -60,13 +61,13 @@ routing::Hop Kernel<Route, CutThrough>::hop_of(PortNumber in, unsigned channel, 
   return hop;
 }
 
-template <class Route, bool CutThrough>
-std::uint32_t Kernel<Route, CutThrough>::channels_of(unsigned message_class) const {
+template <class Route, bool CutThrough, bool Voq>
+std::uint32_t Kernel<Route, CutThrough, Voq>::channels_of(unsigned message_class) const {
   return static_cast<std::uint32_t>((std::uint64_t{1} << channels_) - 1) << message_class * channels_;
 }
 
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::find_way_by_relation(QueueNumber q, Queue& queue, Entry entry) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::find_way_by_relation(QueueNumber q, Queue& queue, Entry entry) {
   const PortNumber in = b_.port_of(q);
   const PortInfo& info = port_info_[in];
   routing::Hop hop = hop_of(in, b_.channel_of(q), entry);
@@ -91,8 +92,8 @@ void Kernel<Route, CutThrough>::find_way_by_relation(QueueNumber q, Queue& queue
 
 /// Of several ways, the least loaded that has a channel free now. Returns the port, or kUndecided where all
 /// are taken. Called only while nobody changes what it looks at: in the first half of an allocation.
-template <class Route, bool CutThrough>
-PortNumber Kernel<Route, CutThrough>::choose_way(QueueNumber q, Queue& queue, std::uint32_t& open) {
+template <class Route, bool CutThrough, bool Voq>
+PortNumber Kernel<Route, CutThrough, Voq>::choose_way(QueueNumber q, Queue& queue, std::uint32_t& open) {
   const PortNumber in = b_.port_of(q);
   Entry entry(queue.entry);
   if (s_.kind == RouterKind::Tiled) return choose_row(q, entry, open);
@@ -102,9 +103,9 @@ PortNumber Kernel<Route, CutThrough>::choose_way(QueueNumber q, Queue& queue, st
 
 /// The best of the candidates there are; `must_be_open`: only of those with a channel free. Ways of equal
 /// load take turns.
-template <class Route, bool CutThrough>
-PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, bool must_be_open,
-                                                   std::uint32_t& channels) {
+template <class Route, bool CutThrough, bool Voq>
+PortNumber Kernel<Route, CutThrough, Voq>::least_loaded(PortNumber in, Entry entry, bool must_be_open,
+                                                        std::uint32_t& channels) {
   const unsigned shift = entry.message_class() * channels_;
   const std::uint64_t turn = b_.now + in + entry.destination();
   PortNumber best = kUndecided;
@@ -133,8 +134,8 @@ PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, b
 // -------------------------------------------------------------------------------------------
 
 /// Inside a tiled router the way follows from the output chosen at the input.
-template <class Route, bool CutThrough>
-void Kernel<Route, CutThrough>::find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry) {
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry) {
   const PortNumber in = b_.port_of(q);
   if (in < e_.port_info_.size()) {
     queue.out = kUndecided;  // chosen when it asks
@@ -150,8 +151,8 @@ void Kernel<Route, CutThrough>::find_way_in_tiles(QueueNumber q, Queue& queue, E
 }
 
 /// At an input of a tiled router: the output first, and then the row's bus to the tile in its column.
-template <class Route, bool CutThrough>
-PortNumber Kernel<Route, CutThrough>::choose_row(QueueNumber q, Entry entry, std::uint32_t& open) {
+template <class Route, bool CutThrough, bool Voq>
+PortNumber Kernel<Route, CutThrough, Voq>::choose_row(QueueNumber q, Entry entry, std::uint32_t& open) {
   const PortNumber in = b_.port_of(q);
   const PortInfo& info = port_info_[in];
   PacketRecord& record = e_.packets_[entry.id()];
@@ -170,15 +171,15 @@ PortNumber Kernel<Route, CutThrough>::choose_row(QueueNumber q, Entry entry, std
   return row;
 }
 
-template <class Route, bool CutThrough>
-unsigned Kernel<Route, CutThrough>::load_of(PortNumber port) const {
+template <class Route, bool CutThrough, bool Voq>
+unsigned Kernel<Route, CutThrough, Voq>::load_of(PortNumber port) const {
   unsigned sum = 0;
   for (unsigned c = 0; c < all_channels_; ++c) sum += b_.out_channel(port, c).used;
   return sum;
 }
 
-template <class Route, bool CutThrough>
-unsigned Kernel<Route, CutThrough>::least_load(PortNumber first_port, const routing::Hop& hop) {
+template <class Route, bool CutThrough, bool Voq>
+unsigned Kernel<Route, CutThrough, Voq>::least_load(PortNumber first_port, const routing::Hop& hop) {
   e_.routing_->candidates(hop, candidates_);
   unsigned least = ~0u;
   for (const routing::Candidate& c : candidates_) least = std::min(least, load_of(first_port + c.port));

@@ -17,16 +17,17 @@ struct PacketRecord {
   Cycle created, injected;
   Tag tag;
   EndpointId source, destination;
-  std::uint32_t via;            // intermediate place of the routing, or kNone: none, or passed
-  std::uint32_t turned_at;      // router where it had reached that place; kNone: nowhere yet
-  PacketId next;                // behind it in the queue where its last flit is
-  std::uint32_t next_port;      // tiled routers: the output it goes to,
+  std::uint32_t via;        // intermediate place of the routing, or kNone: none, or passed
+  std::uint32_t turned_at;  // router where it had reached that place; kNone: nowhere yet
+  std::uint64_t behind;     // the packet behind it: its number at the source, its entry in a router's queue
+  std::uint32_t next_port;  // tiled routers: the output it goes to,
   std::uint32_t next_channels;  // and the channels it may take there
   std::uint16_t flits, hops;
   std::uint8_t message_class;
   bool damaged;   // flagged by a link
   bool departed;  // its source has been told; once, however often it is sent
 };
+static_assert(sizeof(PacketRecord) == 64);
 
 /// Shared by all threads; each takes from and gives back to a free list of its own.
 class PacketStore {
