@@ -98,10 +98,10 @@ const std::vector<DynamicCase>& dynamic_cases() {
       {"1,024 flows, fat tree of 1,024, random", tree, false, 1, 64, 30'000},
       {"4,096 flows, torus 16x8x8, shifts", torus, true, 4, 32, 0},
       {"4,096 flows, fat tree of 1,024, shifts", tree, true, 4, 32, 0},
-      {"65,536 flows, torus 16x8x8, shifts", torus, true, 64, 128, 0},
-      {"65,536 flows, fat tree of 1,024, shifts", tree, true, 64, 128, 0},
-      {"65,536 flows, torus 16x8x8, random", torus, false, 64, 68, 0},
-      {"65,536 flows, fat tree of 1,024, random", tree, false, 64, 68, 0},
+      {"65,536 flows, torus 16x8x8, shifts", torus, true, 64, 64, 0},
+      {"65,536 flows, fat tree of 1,024, shifts", tree, true, 64, 64, 0},
+      {"65,536 flows, torus 16x8x8, random", torus, false, 64, 64, 0},
+      {"65,536 flows, fat tree of 1,024, random", tree, false, 64, 64, 0},
   };
   return all;
 }

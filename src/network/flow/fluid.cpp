@@ -9,15 +9,9 @@ namespace weft::network::flow {
 
 using topology::kNone;
 
-namespace {
-
-// Rates are sums and quotients of doubles: equal within this, relative to the larger.
-constexpr double kSame = 1e-9;
-
-}  // namespace
-
-Fluid::Fluid(std::vector<double> capacity)
-    : capacity_(std::move(capacity)),
+Fluid::Fluid(std::vector<double> capacity, double tolerance)
+    : tolerance_(tolerance),
+      capacity_(std::move(capacity)),
       head_(capacity_.size(), kNone),
       load_(capacity_.size()),
       stamp_(capacity_.size()),
@@ -135,7 +129,7 @@ void Fluid::settle(Time now) {
   for (std::size_t i = 0; i < joined_.size(); ++i) {
     Flow& flow = flows_[joined_[i]];
     double old = old_rate_[i];
-    if (std::abs(flow.rate - old) <= kSame * 1e-3 * old) {
+    if (std::abs(flow.rate - old) <= kExact * 1e-3 * old) {
       flow.rate = old;
       continue;
     }
@@ -216,7 +210,7 @@ void Fluid::fill() {
 bool Fluid::extend() {
   std::size_t before = joined_.size();
   for (const LocalLink& l : local_) {
-    bool full = l.left <= kSame * capacity_[l.link];
+    bool full = l.left <= tolerance_ * capacity_[l.link];
     double fastest = 0;
     bool others = false;
     for (std::uint32_t at = head_[l.link]; at != kNone; at = entries_[at].next) {
@@ -229,8 +223,8 @@ bool Fluid::extend() {
       FlowId f = entries_[at].flow;
       const Flow& flow = flows_[f];
       if (flow.mark == mark_) continue;
-      bool lost = flow.bottleneck == l.link && (!full || flow.rate < fastest * (1 - kSame));
-      bool greedy = l.level >= 0 && flow.rate > l.level * (1 + kSame);
+      bool lost = flow.bottleneck == l.link && (!full || flow.rate < fastest * (1 - tolerance_));
+      bool greedy = l.level >= 0 && flow.rate > l.level * (1 + tolerance_);
       if (lost || greedy) join(f);
     }
   }

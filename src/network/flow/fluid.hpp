@@ -20,8 +20,13 @@ class Fluid {
  public:
   using FlowId = std::uint32_t;
 
-  /// `capacity` by link, in bytes per picosecond.
-  explicit Fluid(std::vector<double> capacity);
+  /// Rates are sums and quotients of doubles: what differs by less is the same.
+  static constexpr double kExact = 1e-9;
+
+  /// `capacity` by link, in bytes per picosecond. With a larger `tolerance` a link that is full but for this
+  /// share of it counts as full, and rates that differ by this share as equal: ripples that are smaller do
+  /// not spread. It holds for the rates at any time, so errors do not add up.
+  explicit Fluid(std::vector<double> capacity, double tolerance = kExact);
 
   /// A flow of so many bytes starts at `now`; its rate is known after the next settle().
   FlowId start(std::span<const Share> route, std::uint64_t bytes, std::uint64_t name, Time now);
@@ -91,6 +96,7 @@ class Fluid {
     flows_[f].heap_at = at;
   }
 
+  double tolerance_;
   std::vector<double> capacity_;
   std::vector<std::uint32_t> head_, load_;       // by link
   std::vector<std::uint32_t> stamp_, local_of_;  // by link: is it in `local_` now, and where
