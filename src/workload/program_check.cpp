@@ -89,8 +89,10 @@ class Checker {
     while (!seen[left]) {
       seen[left] = true;
       path.push_back(left);
+      Step next = left;
       for (std::uint64_t d = p_.dependency_begin[base + left]; d < p_.dependency_begin[base + left + 1]; ++d)
-        if (missing[p_.dependencies[d].on] > 0) left = p_.dependencies[d].on;
+        if (missing[p_.dependencies[d].on] > 0) next = p_.dependencies[d].on;
+      left = next;
     }
     path.erase(path.begin(), std::find(path.begin(), path.end(), left));
     std::vector<std::string> names;
