@@ -26,8 +26,9 @@ void FatTree::candidates(const Hop& hop, Candidates& out) const {
     start = flow;
   }
   std::uint32_t offered = std::min<std::uint32_t>(ways_ == 0 ? count : ways_, count);
-  for (std::uint32_t i = 0; i < offered; ++i) {
-    auto port = static_cast<PortIndex>(first + (start * offered + i) % count);
+  auto way = static_cast<std::uint32_t>(start * offered % count);
+  for (std::uint32_t i = 0; i < offered; ++i, way = way + 1 == count ? 0 : way + 1) {
+    auto port = static_cast<PortIndex>(first + way);
     if (faults_.usable(graph_, graph_.port(hop.router, port))) out.add(port, 0);
   }
 }

@@ -1,7 +1,7 @@
 // Shortest ways searched when they are asked for: no tables, so that a graph without regularity may have a
 // million endpoints.
 //
-// Around the destination a ball of a few thousand cable ends is measured; from where the packet stands, a
+// Around the destination a ball of some thousand ports is measured; from where the packet stands, a
 // second search goes out until it meets the ball. In a random graph both have about the square root of the
 // routers in them. In a graph that is wide rather than dense they do not meet within a few steps; then the
 // ball grows over the whole graph, once for each destination. What was measured for the last destination is
@@ -67,7 +67,8 @@ class Searched final : public Routing {
 
  private:
   static constexpr std::uint32_t kMostClasses = 255;
-  static constexpr std::size_t kBall = 4096;  // ports looked at around the goal
+  // Ports looked at around the goal: more where more endpoints share the work.
+  static constexpr std::size_t kBall = 4096, kBallPerEndpoint = 256;
   static constexpr std::uint32_t kSteps = 3;  // of the second search
 
   Search& search_for(RouterId goal) const {
@@ -89,11 +90,11 @@ class Searched final : public Routing {
     s.ball.push_back(goal);
     s.stamp[goal] = s.epoch;
     s.distance[goal] = 0;
-    std::size_t ends = 0;
+    std::size_t ends = 0, most = std::max(kBall, kBallPerEndpoint * graph_.endpoint_count(goal));
     while (s.level_begin < s.ball.size()) {
       std::size_t more = 0;
       for (std::size_t i = s.level_begin; i < s.ball.size(); ++i) more += graph_.port_count(s.ball[i]);
-      if (ends + more > kBall) break;
+      if (ends + more > most) break;
       ends += more;
       grow(s);
     }

@@ -47,7 +47,8 @@ RouteMaker::RouteMaker(const machine::Machine& m, const Links& links)
       grid_(plain_grid(m)),
       vias_(m.routing->via_count()),
       chooses_(m.routing->via_count() > 0 && m.routing->may_go_direct()),
-      escape_(m.routing->has_escape()) {}
+      escape_(m.routing->has_escape()),
+      passes_once_(m.routing->via_count() == 0 && !m.routing->uses_input()) {}
 
 bool RouteMaker::route(EndpointId from, EndpointId to, const std::uint32_t* load, Scratch& scratch,
                        std::vector<Share>& out) const {
@@ -129,12 +130,14 @@ bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId t
   // Channels do not matter to a fluid: one way for each port, and escape channels only where nothing else is.
   std::array<routing::Candidate, routing::Candidates::kMax> ways;
   std::uint32_t count = 0;
+  if (scratch.port_seen.empty()) scratch.port_seen.resize(std::size_t{1} << 16);
+  ++scratch.look;
   auto collect = [&](bool escape) {
     for (const routing::Candidate& c : all) {
       if (escape_ && routing_.is_escape(c.channel_class) != escape) continue;
-      bool known = false;
-      for (std::uint32_t i = 0; i < count && !known; ++i) known = ways[i].port == c.port;
-      if (!known) ways[count++] = c;
+      if (scratch.port_seen[c.port] == scratch.look) continue;
+      scratch.port_seen[c.port] = scratch.look;
+      ways[count++] = c;
     }
   };
   collect(false);
@@ -147,7 +150,7 @@ bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId t
     const routing::Candidate& way = ways[(first + std::uint64_t{i} * count / used) % count];
     std::uint32_t weight = part.weight / used + (i < part.weight % used);
     topology::PortId port = graph_.port(part.hop.router, way.port), peer = graph_.peer(port);
-    if (part.weight == kWhole && count == 1 && vias_ == 0)  // never crossed before
+    if (passes_once_)
       out.push_back({port, weight});
     else
       add_share(out, 1, port, weight);

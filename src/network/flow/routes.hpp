@@ -37,6 +37,8 @@ class RouteMaker {
     routing::Candidates candidates;
     std::vector<Part> now, next;
     std::vector<Share> other;
+    std::vector<std::uint32_t> port_seen;  // by port of a router: `look` where it is among the ways already
+    std::uint32_t look = 0;
   };
 
   /// Fills `out` with the shares of all links, injection first. False: there is no way. `load`, by link: the
@@ -61,6 +63,7 @@ class RouteMaker {
   const topology::GridShape* grid_ = nullptr;  // dimension order on a plain grid: the way is a formula
   std::uint32_t vias_ = 0;                     // intermediate places of the routing
   bool chooses_ = false, escape_ = false;
+  bool passes_once_ = false;  // parts that meet at a router go on as one, so no link comes twice
 };
 
 }  // namespace weft::network::flow
