@@ -48,7 +48,8 @@ RouteMaker::RouteMaker(const machine::Machine& m, const Links& links)
       vias_(m.routing->via_count()),
       chooses_(m.routing->via_count() > 0 && m.routing->may_go_direct()),
       escape_(m.routing->has_escape()),
-      passes_once_(m.routing->via_count() == 0 && !m.routing->uses_input()) {}
+      passes_once_(m.routing->via_count() == 0 && !m.routing->uses_input()),
+      several_classes_(m.routing->classes() > 1) {}
 
 bool RouteMaker::route(EndpointId from, EndpointId to, const std::uint32_t* load, Scratch& scratch,
                        std::vector<Share>& out) const {
@@ -121,27 +122,36 @@ bool RouteMaker::walk(EndpointId from, EndpointId to, std::uint32_t weight, std:
   return true;
 }
 
+// Channels do not matter to a fluid: one way for each port, and escape channels only where nothing else is.
+std::uint32_t RouteMaker::one_for_each_port(Scratch& scratch) const {
+  scratch.ways.clear();
+  if (scratch.port_seen.empty()) scratch.port_seen.resize(std::size_t{1} << 16);
+  ++scratch.look;
+  auto collect = [&](bool escape) {
+    for (const routing::Candidate& c : scratch.candidates) {
+      if (escape_ && routing_.is_escape(c.channel_class) != escape) continue;
+      if (scratch.port_seen[c.port] == scratch.look) continue;
+      scratch.port_seen[c.port] = scratch.look;
+      scratch.ways.push_back(c);
+    }
+  };
+  collect(false);
+  if (scratch.ways.empty() && escape_) collect(true);
+  return static_cast<std::uint32_t>(scratch.ways.size());
+}
+
 // One step of a part: over all ports it may take.
 bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId to, Scratch& scratch,
                         std::vector<Share>& out) const {
   routing::Candidates& all = scratch.candidates;
   all.clear();
   routing_.candidates(part.hop, all);
-  // Channels do not matter to a fluid: one way for each port, and escape channels only where nothing else is.
-  std::array<routing::Candidate, routing::Candidates::kMax> ways;
-  std::uint32_t count = 0;
-  if (scratch.port_seen.empty()) scratch.port_seen.resize(std::size_t{1} << 16);
-  ++scratch.look;
-  auto collect = [&](bool escape) {
-    for (const routing::Candidate& c : all) {
-      if (escape_ && routing_.is_escape(c.channel_class) != escape) continue;
-      if (scratch.port_seen[c.port] == scratch.look) continue;
-      scratch.port_seen[c.port] = scratch.look;
-      ways[count++] = c;
-    }
-  };
-  collect(false);
-  if (count == 0 && escape_) collect(true);
+  const routing::Candidate* ways = all.begin();
+  auto count = static_cast<std::uint32_t>(all.size());
+  if (several_classes_) {
+    count = one_for_each_port(scratch);
+    ways = scratch.ways.data();
+  }
   if (count == 0) return false;
 
   std::uint32_t used = std::min(count, part.weight);

@@ -36,6 +36,7 @@ class RouteMaker {
     };
     routing::Candidates candidates;
     std::vector<Part> now, next;
+    std::vector<routing::Candidate> ways;
     std::vector<Share> other;
     std::vector<std::uint32_t> port_seen;  // by port of a router: `look` where it is among the ways already
     std::uint32_t look = 0;
@@ -54,6 +55,7 @@ class RouteMaker {
             std::vector<Share>& out) const;
   bool spread(const Scratch::Part& part, EndpointId from, EndpointId to, Scratch& scratch,
               std::vector<Share>& out) const;
+  std::uint32_t one_for_each_port(Scratch& scratch) const;
   void walk_grid(topology::RouterId from, topology::RouterId to, std::vector<Share>& out) const;
   double crowding(const std::vector<Share>& route, const std::uint32_t* load) const;
 
@@ -64,6 +66,7 @@ class RouteMaker {
   std::uint32_t vias_ = 0;                     // intermediate places of the routing
   bool chooses_ = false, escape_ = false;
   bool passes_once_ = false;  // parts that meet at a router go on as one, so no link comes twice
+  bool several_classes_ = false;
 };
 
 }  // namespace weft::network::flow
