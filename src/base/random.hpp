@@ -9,7 +9,7 @@
 namespace weft {
 
 inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t who, std::uint64_t step) {
-  using Generator = r123::Philox4x32;
+  using Generator = r123::Philox4x32_R<7>;  // the fewest rounds that pass every known test
   Generator::ctr_type counter{{static_cast<std::uint32_t>(who), static_cast<std::uint32_t>(who >> 32),
                                static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32)}};
   Generator::key_type key{{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}};

@@ -238,7 +238,7 @@ class PointRun {
   void explain_stall() {
     for (const network::flit::Waiting& hop : engine_.explain_stall())
       point_.stall.push_back(fmt::format("{}, channel {}: packet e{} -> e{}, made in cycle {}, {}",
-                                         graph_.port_name(hop.port), hop.channel, hop.source, hop.destination,
+                                         hop.place, hop.channel, hop.source, hop.destination,
                                          hop.created, hop.reason));
   }
 

@@ -22,9 +22,6 @@ namespace weft::network {
 
 inline constexpr Time kForever{std::numeric_limits<std::int64_t>::max()};
 
-/// The caller's name for a packet; the network only hands it back.
-using Tag = std::uint64_t;
-
 struct Packet {
   EndpointId source = 0, destination = 0;
   std::uint64_t bytes = 0;  // on the wire, headers included

@@ -11,10 +11,14 @@ using topology::EndpointId;
 using Cycle = std::uint64_t;
 inline constexpr Cycle kNever = ~Cycle{0};
 
+/// The caller's name for a packet; the network only hands it back.
+using Tag = std::uint64_t;
+
 struct NewPacket {
   EndpointId destination = 0;
   std::uint16_t flits = 1;
   std::uint8_t message_class = 0;
+  Tag tag = 0;
 };
 
 /// A packet that has wholly arrived.
@@ -26,6 +30,7 @@ struct Delivery {
   Cycle created;       // the source made it
   Cycle injected;      // its first flit left the source
   Cycle delivered;     // its last flit reached the destination
+  Tag tag;
 };
 
 /// Makes packets. Called from the thread that owns the source endpoint; what it returns may depend on the
@@ -44,6 +49,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void delivered(const Delivery& delivery) = 0;
+  /// The packet's last flit has left its source. Told only where Settings::tell_departures asks for it.
+  virtual void departed(Tag, Cycle) {}
 };
 
 }  // namespace weft::network

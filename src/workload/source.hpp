@@ -18,6 +18,8 @@ struct SourceState {
   std::uint64_t packets = 0;  // made so far
   std::uint64_t draws = 0;    // random numbers used so far
   Cycle on_until = 0;         // end of the burst under way
+  double rate = 0;            // the last rate asked for,
+  double scale = 0;           // and 1 / log(1 - rate)
 };
 
 class Source {

@@ -18,9 +18,10 @@ class Draws {
 
   /// Failures before the first success of a trial per cycle: 0, 1, 2, ... with mean (1 - p) / p.
   Cycle failures(double p) {
-    if (p >= 1) return 0;
-    return static_cast<Cycle>(std::log1p(-unit()) / std::log1p(-p));
+    return p >= 1 ? 0 : scaled_failures(1 / std::log1p(-p));
   }
+  /// The same, with 1 / log(1 - p) in hand.
+  Cycle scaled_failures(double scale) { return static_cast<Cycle>(std::log(1 - unit()) * scale); }
 
  private:
   std::uint64_t seed_;
@@ -32,7 +33,11 @@ class Bernoulli : public Source {
  public:
   explicit Bernoulli(std::uint64_t seed) : seed_(stream_seed(seed, Stream::Time)) {}
   Cycle next(std::uint32_t endpoint, double rate, SourceState& state, Cycle from) const override {
-    return from + Draws(seed_, endpoint, state).failures(rate);
+    if (state.rate != rate) {
+      state.rate = rate;
+      state.scale = rate >= 1 ? 0 : 1 / std::log1p(-rate);
+    }
+    return from + Draws(seed_, endpoint, state).scaled_failures(state.scale);
   }
 
  private:

@@ -52,7 +52,7 @@ class SyntheticTraffic : public network::Traffic {
   std::uint64_t flits_made() const;
 
  private:
-  struct Endpoint {
+  struct alignas(64) Endpoint {
     SourceState state;
     std::uint64_t flits = 0;  // made so far
     double relative_rate = 0;

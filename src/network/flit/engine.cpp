@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <barrier>
 #include <thread>
 
+#include "base/barrier.hpp"
 #include "network/flit/kernel.hpp"
 
 namespace weft::network::flit {
@@ -15,173 +15,291 @@ using topology::RouterId;
 
 namespace {
 
+constexpr std::uint64_t kTileBytes = 96 * 1024;  // of state: what a processor's nearest caches hold
+
+constexpr unsigned kLongestWindow = 8;  // cycles; longer ones would gain little
+
 unsigned ring_size(const Settings& s) {
   unsigned flits = s.buffer_flits + s.shared_flits;
+  if (s.model == RouterModel::Tiled)
+    flits = std::max({flits, s.tiles.row_buffer_flits, s.tiles.column_buffer_flits});
   unsigned packets =
       flits / std::max(1u, s.smallest_packet_flits) + 2;  // the first and the last may be here in part
   return std::bit_ceil(s.smallest_packet_flits <= 1 ? flits : std::min(flits, packets));
 }
+
+unsigned bits_for(unsigned count) { return static_cast<unsigned>(std::countr_zero(std::bit_ceil(count))); }
 
 }  // namespace
 
 Engine::~Engine() = default;
 
 Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings)
-    : graph_(graph),
-      routing_(routing),
-      settings_(std::move(settings)),
-      layout_(graph, settings_.all_channels(), ring_size(settings_)) {
+    : graph_(graph), routing_(routing), settings_(std::move(settings)) {
   WEFT_CHECK(settings_.all_channels() <= 32, "a port has at most 32 channels");
   WEFT_CHECK(settings_.route_cycles <= 1 && settings_.allocate_cycles <= 1 && settings_.traverse_cycles >= 1);
   WEFT_CHECK(settings_.cable_cycles.size() == graph.cables() &&
              settings_.cable_interval.size() == graph.cables());
   WEFT_CHECK(graph.endpoints() < Entry::kMaxEndpoints);
-  unsigned longest = settings_.endpoint_cycles + 1;
-  for (std::uint16_t cycles : settings_.cable_cycles) longest = std::max<unsigned>(longest, cycles);
-  links_.slots = std::bit_ceil(longest + settings_.traverse_cycles + 1);
-  links_.mask = links_.slots - 1;
-  links_.ports = graph.ports() + 8;
-  links_.flit.assign(links_.slots * links_.ports, FlitByte::kNothing);
-  links_.credit.assign(links_.slots * links_.ports, CreditByte::kNothing);
-  links_.entry.assign(links_.slots * links_.ports, 0);
-
   routing::ChannelPlan plan = routing.plan(settings_.channels);
   WEFT_CHECK(plan.complete, "every class of the routing has channels");
-  channel_class_.assign(settings_.channels, 0);
+  channel_class_.assign(settings_.all_channels(), 0);
   for (unsigned c = 0; c < routing.classes(); ++c) {
     std::uint32_t mask = 0;
     for (unsigned k = plan.begin[c]; k < plan.end[c]; ++k) {
       mask |= 1u << k;
-      channel_class_[k] = static_cast<std::uint8_t>(c);
+      for (unsigned m = 0; m < settings_.message_classes; ++m)
+        channel_class_[m * settings_.channels + k] = static_cast<std::uint8_t>(c);
     }
     class_channels_.push_back(mask);
   }
   while (class_channels_.size() < 2) class_channels_.push_back(class_channels_.front());
-
-  for (EndpointId e = 0; e < graph.endpoints(); ++e) endpoint_router_.push_back(graph.endpoint_router(e));
-  senders_.resize(graph.endpoints());
-  sender_used_.assign(std::size_t{graph.endpoints()} * layout_.stride(), 0);
-  WEFT_CHECK(layout_.ring() <= 128, "an input queue holds at most 128 packets");
-  arena_.assign(layout_.total() / sizeof(CacheLine), {});
-  // Threads own runs of routers, cut where the endpoints' numbers are cut too.
-  unsigned threads = std::max(1u, std::min(settings_.threads, graph.routers()));
-  settings_.threads = threads;
-  std::uint32_t endpoint = 0;
-  for (unsigned t = 0; t < threads; ++t) {
-    auto begin = static_cast<RouterId>(std::uint64_t{graph.routers()} * t / threads);
-    auto end = static_cast<RouterId>(std::uint64_t{graph.routers()} * (t + 1) / threads);
-    std::uint32_t endpoints = 0;
-    for (RouterId r = begin; r < end; ++r) endpoints += graph.endpoint_count(r);
-    workers_.push_back(std::make_unique<Worker>(*this, t, begin, end, endpoint, endpoint + endpoints));
-    endpoint += endpoints;
+  for (EndpointId e = 0; e < graph.endpoints(); ++e) {
+    endpoint_router_.push_back(graph.endpoint_router(e));
+    endpoint_port_.push_back(graph.endpoint_port(e));
   }
-  with_width([&]<int W>() { fill_blocks<W>(); });
+  senders_.resize(graph.endpoints());
+  settings_.threads = std::max(1u, std::min(settings_.threads, graph.routers()));
+  size_arrays();
+  share_out();
+  endpoint_flight_ = flight_number(settings_.endpoint_cycles);
+  connect_ports();
+  place_ports();
+  if (settings_.model == RouterModel::Tiled) connect_inner_ports();
 }
 
-template <int W>
-void Engine::fill_blocks() {
-  std::uint32_t all = settings_.all_channels() == 32 ? ~0u : (1u << settings_.all_channels()) - 1;
-  unsigned owner = 0;
-  for (RouterId r = 0; r < graph_.routers(); ++r) {
-    while (r >= workers_[owner]->router_end) ++owner;
-    const Worker& worker = *workers_[owner];
-    auto* header = reinterpret_cast<Header*>(block(r));
-    *header = {r, graph_.port_begin(r), static_cast<std::uint16_t>(graph_.port_count(r)), 0, 0, 0};
-    View<W> v = view<W>(r);
-    unsigned first = header->ports, last = 0;
-    for (unsigned i = 0; i < header->ports; ++i) {
-      PortId p = header->port_begin + i;
-      PortId peer = graph_.peer(p);
-      Port& port = v.port[i];
-      port = {};
-      port.peer = peer;
-      port.peer_router = peer == kNone ? kNone : graph_.port_router(peer);
-      port.endpoint = graph_.port_endpoint(p);
-      port.free_channels = all;
-      bool near =
-          peer != kNone && port.peer_router >= worker.router_begin && port.peer_router < worker.router_end;
-      std::uint32_t local = port.peer_router - worker.router_begin;
-      port.wake_word = near ? local / 64 : kNone;
-      port.wake_bit = std::uint64_t{1} << (local % 64);
-      bool cable = graph_.port_cable(p) != kNone;
-      port.interval = cable ? settings_.cable_interval[graph_.port_cable(p)] : 256;
-      port.flight = static_cast<std::uint16_t>(
-          settings_.traverse_cycles +
-          (cable ? settings_.cable_cycles[graph_.port_cable(p)] : settings_.endpoint_cycles));
-      if (port.endpoint != kNone) first = std::min(first, i), last = i;
+void Engine::size_arrays() {
+  unsigned most_ports = 1;
+  std::uint32_t ports = graph_.ports();
+  for (RouterId r = 0; r < graph_.routers(); ++r) most_ports = std::max(most_ports, graph_.port_count(r));
+  if (settings_.model == RouterModel::Tiled) {
+    const Tiles& tiles = settings_.tiles;
+    WEFT_CHECK(most_ports <= tiles.rows * tiles.columns, "every port of a tiled router has a tile");
+    inner_ports_.rows = tiles.rows;
+    inner_ports_.columns = tiles.columns;
+    for (RouterId r = 0; r < graph_.routers(); ++r) {
+      inner_ports_.begin.push_back(ports);
+      inner_ports_.outer.push_back(graph_.port_begin(r));
+      inner_ports_.inputs.push_back(graph_.port_count(r));
+      std::uint32_t count = graph_.port_count(r) * tiles.columns + tiles.rows * tiles.columns * tiles.rows;
+      inner_ports_.router.insert(inner_ports_.router.end(), count, r);
+      ports += count;
     }
-    header->first_endpoint_port = static_cast<std::uint16_t>(first);
-    header->endpoint_ports = static_cast<std::uint16_t>(first < header->ports ? last - first + 1 : 0);
+    inner_ports_.begin.push_back(ports);
   }
+  unsigned longest = settings_.endpoint_cycles + 1;
+  for (std::uint16_t cycles : settings_.cable_cycles) longest = std::max<unsigned>(longest, cycles);
+  unsigned shortest = kLongestWindow;
+  for (std::uint16_t cycles : settings_.cable_cycles) shortest = std::min<unsigned>(shortest, cycles);
+  window_ = settings_.tell_departures ? 1 : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
+  state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + window_ + 1);
+  state_.channel_bits = bits_for(settings_.all_channels());
+  state_.output_bits = settings_.model == RouterModel::OutputQueues ? bits_for(most_ports) : 0;
+  state_.ring_bits = bits_for(ring_size(settings_));
+  WEFT_CHECK(state_.ring_bits <= 7, "an input queue holds at most 128 packets");
+  std::uint64_t channels = std::uint64_t{ports} << state_.channel_bits;
+  std::uint64_t queues = channels << state_.output_bits;
+  WEFT_CHECK(queues < kUndecided, "queues have 32-bit numbers");
+  state_.queues.assign(queues, {});
+  for (Queue& queue : state_.queues) queue.out = queue.chain = kEnd;
+  state_.rings.assign(queues << state_.ring_bits, 0);
+  state_.ports.assign(ports, {});
+  state_.channels.assign(channels, {});
+  if (state_.output_bits) state_.receiving.assign(channels, 0);
+}
+
+/// Cuts the routers into tiles, and the tiles into shares of the threads.
+void Engine::share_out() {
+  const unsigned threads = settings_.threads;
+  std::uint64_t bytes = state_.queues.size() * sizeof(Queue) + state_.ports.size() * sizeof(Port) +
+                        state_.channels.size() * sizeof(OutChannel);
+  std::uint64_t tiles_of_thread = (bytes / threads + kTileBytes - 1) / kTileBytes;
+  tiles_of_thread = std::clamp<std::uint64_t>(tiles_of_thread, 1, graph_.routers() / threads);
+  router_tile_.resize(graph_.routers());
+  std::uint32_t endpoint = 0;
+  for (unsigned t = 0; t < threads; ++t) {
+    auto begin = static_cast<RouterId>(std::uint64_t{graph_.routers()} * t / threads);
+    auto end = static_cast<RouterId>(std::uint64_t{graph_.routers()} * (t + 1) / threads);
+    auto first_tile = static_cast<std::uint32_t>(state_.tiles.size());
+    for (std::uint64_t k = 0; k < tiles_of_thread; ++k) {
+      Tile tile;
+      tile.router_begin = static_cast<RouterId>(begin + std::uint64_t{end - begin} * k / tiles_of_thread);
+      tile.router_end = static_cast<RouterId>(begin + std::uint64_t{end - begin} * (k + 1) / tiles_of_thread);
+      tile.port_begin = graph_.port_begin(tile.router_begin);
+      tile.port_end = graph_.port_begin(tile.router_end - 1) + graph_.port_count(tile.router_end - 1);
+      for (RouterId r = tile.router_begin; r < tile.router_end; ++r)
+        router_tile_[r] = static_cast<std::uint32_t>(state_.tiles.size());
+      state_.tiles.push_back(std::move(tile));
+    }
+    std::uint32_t endpoints = 0;
+    for (RouterId r = begin; r < end; ++r) endpoints += graph_.endpoint_count(r);
+    workers_.push_back(std::unique_ptr<Worker>(new Worker{
+        t, first_tile, static_cast<std::uint32_t>(state_.tiles.size()), endpoint, endpoint + endpoints,
+        Timers(endpoint, endpoints), {}, {}, {}, {}, {}, {}, 0}));
+    if (settings_.iterations > 1) workers_.back()->matched.assign(state_.ports.size(), 0);
+    endpoint += endpoints;
+  }
+  for (RouterId router : endpoint_router_) endpoint_tile_.push_back(router_tile_[router]);
+  state_.slot_inboxes = static_cast<std::uint32_t>(state_.tiles.size() * threads);
+  state_.inboxes.resize(std::size_t{state_.slot_inboxes} * state_.slots);
+  state_.awake.assign(state_.inboxes.size(), Mark::kNo);
+}
+
+void Engine::connect_ports() {
+  const unsigned threads = settings_.threads;
+  std::uint32_t all = settings_.all_channels() == 32 ? ~0u : (1u << settings_.all_channels()) - 1;
+  auto inbox_of = [&](RouterId from, RouterId to) {
+    unsigned sender = 0;
+    while (router_tile_[from] >= workers_[sender]->tile_end) ++sender;
+    return router_tile_[to] * threads + sender;
+  };
+  for (PortNumber p = 0; p < state_.ports.size(); ++p) {
+    Port& port = state_.ports[p];
+    port.asks = port.wants = port.winner = port.grants = port.next_grant = kEnd;
+    port.last_input = port.last_output = p;
+    port.free_channels = all;
+    port.interval = 256;
+    port.room = static_cast<std::uint16_t>(settings_.buffer_flits);
+    port.shared = static_cast<std::uint16_t>(settings_.shared_flits);
+    port.flight = flight_number(settings_.traverse_cycles + settings_.endpoint_cycles);
+    port.peer = p << state_.channel_bits;
+    if (p >= graph_.ports()) {
+      RouterId r = inner_ports_.router[p - graph_.ports()];
+      port.inbox = inbox_of(r, r);
+      continue;
+    }
+    RouterId here = graph_.port_router(p);
+    PortId peer = graph_.peer(p);
+    port.inbox = inbox_of(here, peer == kNone ? here : graph_.port_router(peer));
+    if (peer != kNone) port.peer = peer << state_.channel_bits;
+    if (topology::CableId cable = graph_.port_cable(p); cable != kNone) {
+      port.interval = settings_.cable_interval[cable];
+      port.flight = flight_number(settings_.traverse_cycles + settings_.cable_cycles[cable]);
+    }
+    if (port.interval != 256) port.flags |= Port::kNarrow;
+    if (graph_.port_endpoint(p) != kNone) port.flags |= Port::kEndpoint;
+  }
+}
+
+std::uint16_t Engine::flight_number(unsigned cycles) {
+  auto& flights = state_.flights;
+  auto found = std::find(flights.begin(), flights.end(), cycles);
+  if (found == flights.end()) found = flights.insert(found, static_cast<std::uint16_t>(cycles));
+  return static_cast<std::uint16_t>(found - flights.begin());
+}
+
+void Engine::place_ports() {
+  const auto* order = dynamic_cast<const routing::DimensionOrder*>(&routing_);
+  if (order && settings_.model != RouterModel::Tiled && GridRoute::fits(graph_) && !routing_.faults().any())
+    grid_route_.emplace(graph_, order->dateline());
+  port_info_.reserve(graph_.ports());
+  for (PortNumber p = 0; p < graph_.ports(); ++p) {
+    RouterId router = graph_.port_router(p);
+    port_info_.push_back({graph_.port_begin(router), router});
+    if (grid_route_)
+      grid_ports_.push_back({grid_route_->place(router),
+                             grid_route_->rows(router, p - graph_.port_begin(router)),
+                             graph_.port_begin(router)});
+  }
+  if (grid_route_)
+    for (EndpointId e = 0; e < graph_.endpoints(); ++e)
+      grid_endpoints_.push_back(
+          {grid_route_->place(endpoint_router_[e]), endpoint_port_[e],
+           GridRoute::parity(grid_route_->place(endpoint_router_[e]))});
+}
+
+void Engine::connect_inner_ports() {
+  for (PortNumber p = graph_.ports(); p < state_.ports.size(); ++p) {
+    Port& port = state_.ports[p];
+    RouterId r = inner_ports_.router[p - graph_.ports()];
+    bool row = p - inner_ports_.begin[r] < inner_ports_.inputs[r] * inner_ports_.columns;
+    port.flags |= Port::kInner;
+    port.flight = flight_number(1);
+    port.room = static_cast<std::uint16_t>(row ? settings_.tiles.row_buffer_flits
+                                               : settings_.tiles.column_buffer_flits);
+    port.shared = 0;
+  }
+}
+
+void Engine::ask(EndpointId source, Cycle when) {
+  for (auto& worker : workers_)
+    if (source >= worker->endpoint_begin && source < worker->endpoint_end)
+      worker->timers.set(source, std::max(when, now_));
 }
 
 void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience) {
   WEFT_CHECK(observers.size() == settings_.threads);
+  stop_ = stop_asked_ = false;
   if (!started_) {
     started_ = true;
     for (auto& worker : workers_)
       for (EndpointId e = worker->endpoint_begin; e < worker->endpoint_end; ++e)
         worker->timers.set(e, traffic.first(e));
   }
-  with_width([&]<int W>() { run_kernel<W>(traffic, observers, until, patience); });
+  const bool cut_through = settings_.switching == Switching::CutThrough;
+  auto start = [&]<class Route>(const Route& route) {
+    if (cut_through)
+      run_threads<Route, true>(route, traffic, observers, until, patience);
+    else
+      run_threads<Route, false>(route, traffic, observers, until, patience);
+  };
+  if (grid_route_)
+    start(*grid_route_);
+  else
+    start(RelationRoute{});
 }
 
-template <int W>
-void Engine::run_kernel(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
-                        Cycle patience) {
-  const auto* order = dynamic_cast<const routing::DimensionOrder*>(&routing_);
-  if (order && GridRoute::fits(graph_) && !routing_.faults().any()) {
-    GridRoute route(graph_, order->dateline());
-    run_threads<W>(route, traffic, observers, until, patience);
-  } else {
-    run_threads<W>(RelationRoute{}, traffic, observers, until, patience);
+/// Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can happen.
+void Engine::move_on(Cycle until, Cycle patience) noexcept {
+  now_ = run_end_;
+  stop_ = stop_asked_;
+  std::uint64_t moved = 0, in_network = 0;
+  for (auto& worker : workers_) {
+    const Counters& c = worker->counters;
+    moved += c.flit_hops + c.flits_injected + c.flits_delivered;
+    in_network += worker->in_network;
   }
+  if (moved != moved_ || in_network == 0) {
+    moved_ = moved;
+    moved_at_ = now_;
+  } else if (now_ - moved_at_ > patience) {
+    stalled_ = true;
+  }
+  // Nobody has anything to do before the next arrival or the next packet's creation.
+  Cycle next = kNever;
+  for (std::uint32_t i = 0; i < state_.slots && next == kNever; ++i) {
+    const Mark* row = &state_.awake[((now_ + i) & (state_.slots - 1)) * state_.slot_inboxes];
+    if (std::memchr(row, static_cast<int>(Mark::kYes), state_.slot_inboxes)) next = now_ + i;
+  }
+  run_end_ = std::min(now_ + window_, until);
+  if (next == now_) return;
+  for (auto& worker : workers_) next = std::min(next, worker->timers.next_due(now_));
+  if (in_network > 0 && next == kNever) {
+    stalled_ = true;
+    return;
+  }
+  now_ = std::max(now_, std::min(next, until));
+  run_end_ = std::min(now_ + window_, until);
 }
 
-template <int W, class Route>
+template <class Route, bool CutThrough>
 void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers,
                          Cycle until, Cycle patience) {
-  // Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can
-  // happen.
-  auto move_on = [&]() noexcept {
-    ++now_;
-    std::uint64_t moved = 0, in_network = 0;
-    for (auto& worker : workers_) {
-      const Counters& c = worker->counters;
-      moved += c.flit_hops + c.flits_injected + c.flits_delivered;
-      in_network += worker->in_network;
-    }
-    if (moved != moved_ || in_network == 0) {
-      moved_ = moved;
-      moved_at_ = now_;
-    } else if (now_ - moved_at_ > patience) {
-      stalled_ = true;
-    }
-    for (std::uint32_t i = 0; i < links_.slots; ++i)
-      for (auto& worker : workers_)
-        if (worker->any_awake(static_cast<std::uint32_t>(now_ + i) & links_.mask)) return;
-    // No router has anything to do: only an endpoint can start something.
-    Cycle next = kNever;
-    for (auto& worker : workers_) next = std::min(next, worker->timers.next_due(now_));
-    if (in_network > 0) {
-      stalled_ = stalled_ || next == kNever;
-      if (next == kNever) return;
-    }
-    now_ = std::max(now_, std::min(next, until));
-  };
+  run_end_ = std::min(now_ + window_, until);
+  auto going = [&] { return now_ < until && !stalled_ && !stop_; };
   if (workers_.size() == 1) {
-    Kernel<W, Route> kernel(*this, *workers_[0], route, traffic, *observers[0]);
-    while (now_ < until && !stalled_) {
-      kernel.cycle(now_);
-      move_on();
+    Kernel<Route, CutThrough> kernel(*this, *workers_[0], route, traffic, *observers[0]);
+    while (going()) {
+      kernel.run(now_, run_end_);
+      move_on(until, patience);
     }
     return;
   }
-  std::barrier meet(static_cast<std::ptrdiff_t>(workers_.size()), move_on);
+  Barrier meet(static_cast<std::uint32_t>(workers_.size()), [&] { move_on(until, patience); });
   auto work = [&](unsigned t) {
-    Kernel<W, Route> kernel(*this, *workers_[t], route, traffic, *observers[t]);
-    while (now_ < until && !stalled_) {
-      kernel.cycle(now_);
+    Kernel<Route, CutThrough> kernel(*this, *workers_[t], route, traffic, *observers[t]);
+    while (going()) {
+      kernel.run(now_, run_end_);
       meet.arrive_and_wait();
     }
   };
@@ -198,7 +316,6 @@ Counters Engine::counters() const {
     sum.flits_delivered += worker->counters.flits_delivered;
     sum.packets_created += worker->counters.packets_created;
     sum.packets_delivered += worker->counters.packets_delivered;
-    sum.visits += worker->counters.visits;
   }
   return sum;
 }
@@ -208,29 +325,26 @@ std::uint64_t Engine::packets_in_network() const {
   return c.packets_created - c.packets_delivered;
 }
 
-std::uint64_t Engine::sent(PortId p) const {
-  return with_width([&]<int W>() -> std::uint64_t {
-    return view<W>(graph_.port_router(p)).port[graph_.port_index(p)].sent;
-  });
-}
-
 std::uint32_t Engine::standing(PortId p) const {
-  return with_width([&]<int W>() -> std::uint32_t {
-    View<W> v = view<W>(graph_.port_router(p));
-    std::uint32_t flits = 0;
-    for (unsigned c = 0; c < settings_.all_channels(); ++c)
-      flits += v.queue[graph_.port_index(p) * layout_.stride() + c].flits;
-    return flits;
-  });
+  std::uint32_t flits = 0;
+  unsigned bits = state_.channel_bits + state_.output_bits;
+  for (QueueNumber q = p << bits; q < (p + 1) << bits; ++q) flits += state_.queues[q].flits;
+  return flits;
 }
 
 std::uint64_t Engine::bytes() const {
-  std::uint64_t awake = 0;
-  for (const auto& worker : workers_)
-    for (const auto& bits : worker->awake) awake += bits.size() * 8;
-  return arena_.size() * sizeof(CacheLine) + links_.flit.size() + links_.credit.size() +
-         links_.entry.size() * 8 + senders_.size() * sizeof(Sender) + sender_used_.size() * 2 +
-         endpoint_router_.size() * 4 + packets_.bytes() + awake;
+  std::uint64_t bags = 0;
+  for (const Inbox& inbox : state_.inboxes)
+    bags += sizeof(Inbox) + inbox.heads.bytes() + inbox.bodies.bytes() + inbox.credits.bytes();
+  for (const Tile& tile : state_.tiles) {
+    for (const auto& bag : tile.asks) bags += bag.bytes();
+    for (const auto& bag : tile.ready) bags += bag.bytes();
+    for (const auto& bag : tile.senders) bags += bag.bytes();
+  }
+  return state_.queues.size() * sizeof(Queue) + state_.rings.size() * 8 + state_.ports.size() * sizeof(Port) +
+         state_.channels.size() * sizeof(OutChannel) + senders_.size() * sizeof(Sender) +
+         endpoint_router_.size() * 8 + state_.awake.size() + grid_ports_.size() * sizeof(GridPort) +
+         port_info_.size() * sizeof(PortInfo) + grid_endpoints_.size() * sizeof(GridEndpoint) + packets_.bytes() + bags;
 }
 
 }  // namespace weft::network::flit

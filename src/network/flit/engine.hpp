@@ -1,9 +1,8 @@
 // The flit engine: every router, channel, buffer and credit, cycle by cycle.
 //
-// A cycle has two phases. First every router looks at its own block and at what arrives on its links in this
-// cycle, and writes what it sends into link slots of later cycles; then the clock moves. Whatever a router
-// reads in a cycle was written in an earlier one, so the order in which routers are visited, and the threads
-// that visit them, cannot matter.
+// In a cycle every router looks at its own state and at what arrives on its links in this cycle, and sends what
+// arrives elsewhere in later cycles. Whatever a router reads in a cycle was written in an earlier one, so the
+// order in which routers are visited, and the threads that visit them, cannot matter.
 #pragma once
 
 #include <atomic>
@@ -13,54 +12,75 @@
 #include <string>
 #include <vector>
 
-#include "network/flit/layout.hpp"
+#include "network/flit/grid_route.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/settings.hpp"
+#include "network/flit/state.hpp"
 #include "routing/routing.hpp"
 
 namespace weft::network::flit {
 
-struct alignas(64) CacheLine {
-  std::uint64_t words[8];
-};
-
-/// What arrives at a port in a cycle, in a byte; 0 is nothing. Types of their own and not plain bytes,
-/// because a compiler must assume that a plain byte may overwrite anything and would reload everything after
-/// each store.
-enum class FlitByte : std::uint8_t { kNothing = 0, kChannel = 0x3f, kHead = 0x40, kFlit = 0x80 };
-enum class CreditByte : std::uint8_t { kNothing = 0 };  // channel + 1
-
-/// Flits and credits under way, by cycle of arrival: a slot holds, for every port, what arrives there in one
-/// cycle.
-struct Links {
-  std::uint32_t slots = 0, mask = 0;  // a power of two above the longest flight
-  std::uint64_t ports = 0;            // in a slot, padded so that eight can be read at once
-  std::vector<FlitByte> flit;
-  std::vector<CreditByte> credit;
-  std::vector<std::uint64_t> entry;  // of heads
-};
-
-/// An endpoint's sending side: packets queued, the one being sent, and what it knows of its router's input
-/// queues.
+/// An endpoint's sending side: packets queued and the one being sent. What it knows of its router's buffers is
+/// in the output side of its port.
 struct Sender {
   PacketId first = kNoPacket, last = kNoPacket;  // queue
   PacketId current = kNoPacket;
   std::uint16_t left = 0;  // flits of the current packet
-  std::uint16_t shared_used = 0;
   std::uint8_t channel = 0, next_channel = 0;
+  bool listed = false;  // among the senders of its tile
 };
 
 struct Counters {
   std::uint64_t flit_hops = 0;  // flits that crossed a cable between routers
   std::uint64_t flits_injected = 0, flits_delivered = 0;
   std::uint64_t packets_created = 0, packets_delivered = 0;
-  std::uint64_t visits = 0;  // of routers
+};
+
+/// What routing needs to know of a port.
+struct PortInfo {
+  PortNumber first;  // port of its router
+  std::uint32_t router;
+};
+
+/// The same of a port on a grid, and of an endpoint there.
+struct GridPort {
+  GridRoute::Place place;
+  GridRoute::Rows rows;
+  PortNumber first;
+};
+struct GridEndpoint {
+  GridRoute::Place place;
+  PortNumber port;
+  std::uint32_t parity;
+};
+
+/// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses, one
+/// port for each input and column, then its column channels, one for each tile and row. Such a port stands for
+/// both ends of its wires: what its output side sends, its own input side receives.
+struct InnerPorts {
+  unsigned rows = 0, columns = 0;
+  std::vector<PortNumber> begin;      // by router, and the end
+  std::vector<std::uint32_t> outer;   // by router: its first port in the graph
+  std::vector<std::uint32_t> inputs;  // by router: its ports in the graph
+  std::vector<std::uint32_t> router;  // by inner port
+
+  PortNumber row(std::uint32_t r, unsigned input, unsigned output) const {
+    return begin[r] + input * columns + output % columns;
+  }
+  /// Where a flit goes that stands behind inner port `in` and leaves the router by port `out`.
+  PortNumber next(std::uint32_t r, PortNumber in, PortNumber out) const {
+    std::uint32_t place = in - begin[r], rows_end = inputs[r] * columns;
+    if (place >= rows_end) return out;
+    unsigned input_row = place / columns / columns, column = place % columns;
+    unsigned output_row = (out - outer[r]) / columns;
+    return begin[r] + rows_end + (input_row * columns + column) * rows + output_row;
+  }
 };
 
 /// The first packet of an input queue, and what it waits for.
 struct Waiting {
-  topology::PortId port;  // the queue's port and
-  unsigned channel;       // channel
+  std::string place;  // the queue's port, or the part of a router it stands in
+  unsigned channel;
   EndpointId source, destination;
   Cycle created;
   std::string reason;  // in words
@@ -72,8 +92,15 @@ class Engine {
   ~Engine();
 
   /// Runs until `until`. `observers` has one for each thread. Returns early, before `until`, only when
-  /// nothing will ever happen again or nothing has moved for `patience` cycles while packets wait.
+  /// nothing will ever happen again, when nothing has moved for `patience` cycles while packets wait, or
+  /// after a cycle in which somebody called stop().
   void run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience = 100'000);
+
+  /// Asks an endpoint's traffic for a packet at `when`, beside the times the traffic itself names. Between
+  /// runs only.
+  void ask(EndpointId source, Cycle when);
+  /// From an observer: ends the run with this cycle.
+  void stop() { stop_asked_ = true; }
 
   Cycle now() const { return now_; }
   bool stalled() const { return stalled_; }
@@ -84,88 +111,64 @@ class Engine {
   std::optional<Waiting> oldest_packet() const;
   Counters counters() const;
   /// Flits sent by a port so far.
-  std::uint64_t sent(topology::PortId p) const;
+  std::uint64_t sent(topology::PortId p) const { return state_.ports[p].sent; }
   /// Flits standing in the input queues of a port now.
   std::uint32_t standing(topology::PortId p) const;
   std::uint64_t packets_in_network() const;
   const Settings& settings() const { return settings_; }
   std::uint64_t bytes() const;
-  std::uint64_t bytes_per_router() const { return layout_.largest(); }
   /// Checks that flits and credits add up; throws Defect where they do not.
   void check_conservation() const;
 
  private:
   struct Worker;
-  template <int W, class Route>
+  template <class Route, bool CutThrough>
   friend class Kernel;
+  friend class Inspector;
   friend struct Worker;
 
-  std::uint8_t* block(topology::RouterId r) const {
-    return const_cast<std::uint8_t*>(reinterpret_cast<const std::uint8_t*>(arena_.data())) + layout_.block(r);
-  }
-  template <int W>
-  View<W> view(topology::RouterId r) const {
-    return View<W>(block(r), layout_.stride());
-  }
-  template <int W>
-  void fill_blocks();
-  template <int W>
-  void run_kernel(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience);
-  template <int W, class Route>
+  void size_arrays();
+  void connect_ports();
+  void place_ports();
+  void connect_inner_ports();
+  void share_out();
+  std::uint16_t flight_number(unsigned cycles);
+  template <class Route, bool CutThrough>
   void run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
                    Cycle patience);
-  template <class Use>
-  decltype(auto) with_width(Use use) const;
-
-  /// An input queue anywhere in the network, for the slow paths that explain and check.
-  struct Place {
-    topology::PortId port;
-    unsigned channel;
-    friend auto operator<=>(const Place&, const Place&) = default;
-  };
-  template <int W>
-  const InputQueue& queue_at(Place place) const;
-  template <int W>
-  Waiting describe(Place place, std::vector<Place>& waits_for) const;
-  std::vector<Place> occupied() const;
+  void move_on(Cycle until, Cycle patience) noexcept;
+  /// The first of the inboxes of a tile for what arrives in a cycle.
+  std::size_t inbox_index(Cycle cycle, std::uint32_t tile) const {
+    return (cycle & (state_.slots - 1)) * state_.slot_inboxes + tile * settings_.threads;
+  }
 
   const topology::Graph& graph_;
   const routing::Routing& routing_;
   Settings settings_;
-  Layout layout_;
-  std::vector<CacheLine> arena_;  // all blocks
-  Links links_;
-  std::vector<Sender> senders_;                 // by endpoint
-  std::vector<std::uint16_t> sender_used_;      // [endpoint * stride + channel]
+  State state_;
+  InnerPorts inner_ports_;
+  std::optional<GridRoute> grid_route_;  // where it can stand for the routing
+  std::vector<PortInfo> port_info_;
+  LargeArray<GridPort> grid_ports_;
+  std::vector<GridEndpoint> grid_endpoints_;
+  LargeArray<Sender> senders_;                 // by endpoint
   std::vector<std::uint32_t> endpoint_router_;  // by endpoint
+  std::vector<PortNumber> endpoint_port_;       // by endpoint
+  std::vector<std::uint32_t> router_tile_;      // by router
+  std::vector<std::uint32_t> endpoint_tile_;    // by endpoint
   std::vector<std::uint32_t> class_channels_;   // by routing class: bit mask of channels
   std::vector<std::uint8_t> channel_class_;     // by channel: routing class
+  std::uint16_t endpoint_flight_ = 0;           // of a flit from its source to the router
   PacketStore packets_;
   std::mutex packets_guard_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  Cycle now_ = 0;
+  Cycle now_ = 0, run_end_ = 0;  // the cycles under way
+  unsigned window_ = 1;          // cycles a tile can run without hearing of others
   std::uint64_t moved_ = 0;  // flits moved when last something moved,
   Cycle moved_at_ = 0;       // and when that was
-  bool stalled_ = false;
+  bool stalled_ = false, stop_ = false;
+  std::atomic<bool> stop_asked_ = false;
   bool started_ = false;
 };
-
-/// Calls use<W>() with the width of this network's masks.
-template <class Use>
-decltype(auto) Engine::with_width(Use use) const {
-  switch (layout_.words()) {
-    case 1:
-      return use.template operator()<1>();
-    case 2:
-      return use.template operator()<2>();
-    case 4:
-      return use.template operator()<4>();
-    case 8:
-      return use.template operator()<8>();
-    case 16:
-      return use.template operator()<16>();
-  }
-  throw Defect("routers have at most 1024 input queues");
-}
 
 }  // namespace weft::network::flit

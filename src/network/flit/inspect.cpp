@@ -10,181 +10,194 @@
 namespace weft::network::flit {
 
 using topology::kNone;
-using topology::PortId;
-using topology::RouterId;
 
-template <int W>
-const InputQueue& Engine::queue_at(Place place) const {
-  return view<W>(graph_.port_router(place.port))
-      .queue[graph_.port_index(place.port) * layout_.stride() + place.channel];
-}
+/// Reads an engine at rest.
+class Inspector {
+ public:
+  explicit Inspector(const Engine& engine) : e_(engine), s_(engine.state_) {}
 
-std::vector<Engine::Place> Engine::occupied() const {
-  return with_width([&]<int W>() {
-    std::vector<Place> out;
-    for (PortId p = 0; p < graph_.ports(); ++p)
-      for (unsigned c = 0; c < settings_.all_channels(); ++c)
-        if (queue_at<W>({p, c}).packets > 0) out.push_back({p, c});
+  std::vector<QueueNumber> occupied() const {
+    std::vector<QueueNumber> out;
+    for (QueueNumber q = 0; q < s_.queues.size(); ++q)
+      if (s_.queues[q].packets > 0) out.push_back(q);
     return out;
-  });
-}
+  }
 
-/// Says what the first packet of a queue waits for, and which other queues must move before it can.
-template <int W>
-Waiting Engine::describe(Place place, std::vector<Place>& waits_for) const {
-  RouterId r = graph_.port_router(place.port);
-  View<W> v = view<W>(r);
-  unsigned bit = graph_.port_index(place.port) * layout_.stride() + place.channel;
-  const InputQueue& q = v.queue[bit];
-  Entry entry(v.ring[std::size_t{bit} * layout_.ring() + q.first]);
-  const PacketRecord& record = packets_[entry.id()];
-  Waiting out{place.port, place.channel, record.source, record.destination, record.created, ""};
+  bool empty(QueueNumber q) const { return s_.queues[q].packets == 0; }
+  const PacketRecord& first_packet(QueueNumber q) const {
+    return e_.packets_[Entry(s_.queues[q].entry).id()];
+  }
 
-  auto has = [&](const std::uint64_t(&mask)[W], unsigned b) { return View<W>::has(mask, b); };
-  bool waits = has(v.masks->waiting, bit) || has(v.masks->soon, bit) || has(v.masks->later, bit);
-  bool undecided = q.out_port >= v.header->ports;
-  auto name = [&](unsigned p) { return graph_.port_name(v.header->port_begin + p); };
-  if (waits && undecided) {
+  /// What the first packet of a queue waits for, and which other queues must move before it can.
+  Waiting describe(QueueNumber q, std::vector<QueueNumber>& waits_for) const;
+
+ private:
+  std::string name(PortNumber p) const {
+    if (p < e_.graph_.ports()) return e_.graph_.port_name(p);
+    std::uint32_t r = e_.inner_ports_.router[p - e_.graph_.ports()];
+    std::uint32_t place = p - e_.inner_ports_.begin[r];
+    std::uint32_t rows_end = e_.inner_ports_.inputs[r] * e_.inner_ports_.columns;
+    return place < rows_end
+               ? fmt::format("r{} row bus of input {} to column {}", r, place / e_.inner_ports_.columns,
+                             place % e_.inner_ports_.columns)
+               : fmt::format("r{} column channel {}", r, place - rows_end);
+  }
+
+  /// The queues of the router's part that a port's input side belongs to. Looking at every input that could
+  /// send to the same output is enough: those with a packet for it.
+  template <class Use>
+  void for_each_rival(PortNumber out, Use use) const {
+    std::uint32_t router = router_of(out);
+    for (QueueNumber q : occupied()) {
+      PortNumber in = s_.port_of(q);
+      if (router_of(in) == router && s_.queues[q].active && s_.queues[q].out == out) use(q);
+    }
+  }
+  std::uint32_t router_of(PortNumber p) const {
+    return p < e_.graph_.ports() ? e_.graph_.port_router(p) : e_.inner_ports_.router[p - e_.graph_.ports()];
+  }
+  /// The queues a channel of an output leads to.
+  void queues_behind(PortNumber out, unsigned channel, std::vector<QueueNumber>& into) const {
+    if (s_.ports[out].flags & Port::kEndpoint) return;
+    QueueNumber first = (s_.ports[out].peer + channel) << s_.output_bits;
+    for (QueueNumber q = first; q < first + (1u << s_.output_bits); ++q) into.push_back(q);
+  }
+
+  const Engine& e_;
+  const State& s_;
+};
+
+Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) const {
+  const Queue& queue = s_.queues[q];
+  const PacketRecord& record = first_packet(q);
+  PortNumber in = s_.port_of(q);
+  Waiting out{name(in), s_.channel_of(q), record.source, record.destination, record.created, ""};
+  if (!queue.active && queue.out >= s_.ports.size()) {
     out.reason = "all ways its routing offers are taken, or there is none";
-    for (unsigned other = 0; other < v.header->ports * layout_.stride(); ++other)
-      if (other != bit && has(v.masks->active, other))
-        waits_for.push_back({v.header->port_begin + other / layout_.stride(), other % layout_.stride()});
-  } else if (waits) {
-    out.reason = fmt::format("asks for a channel of {}", name(q.out_port));
-    for (unsigned other = 0; other < v.header->ports * layout_.stride(); ++other) {
-      const InputQueue& holder = v.queue[other];
-      bool holds = has(v.masks->active, other) && holder.out_port == q.out_port &&
-                   (q.channels >> holder.out_channel & 1);
-      if (holds)
-        waits_for.push_back({v.header->port_begin + other / layout_.stride(), other % layout_.stride()});
+    std::uint32_t router = router_of(in);
+    for (QueueNumber other : occupied())
+      if (other != q && s_.queues[other].active && router_of(s_.port_of(other)) == router)
+        waits_for.push_back(other);
+  } else if (!queue.active) {
+    out.reason = fmt::format("asks for a channel of {}", name(queue.out));
+    for_each_rival(queue.out, [&](QueueNumber other) {
+      if (queue.channels >> s_.queues[other].out_channel & 1) waits_for.push_back(other);
+    });
+    if (waits_for.empty() && !(s_.ports[queue.out].flags & Port::kEndpoint)) {
+      out.reason =
+          fmt::format("asks for room for {} flits behind {}", Entry(queue.entry).flits(), name(queue.out));
+      for (unsigned c = 0; c < e_.settings_.all_channels(); ++c)
+        if (queue.channels >> c & 1) queues_behind(queue.out, c, waits_for);
     }
-    if (waits_for.empty() && v.port[q.out_port].peer != kNone) {
-      out.reason = fmt::format("asks for room for {} flits behind {}", entry.flits(), name(q.out_port));
-      for (unsigned c = 0; c < settings_.all_channels(); ++c)
-        if (q.channels >> c & 1) waits_for.push_back({v.port[q.out_port].peer, c});
-    }
-  } else if (q.flits == 0) {
+  } else if (queue.flits == 0) {
     out.reason = "the rest of it has not come yet";
-    PortId before = graph_.peer(place.port);
-    if (before != kNone) {
-      View<W> u = view<W>(graph_.port_router(before));
-      for (unsigned other = 0; other < u.header->ports * layout_.stride(); ++other)
-        if (View<W>::has(u.masks->active, other) && u.queue[other].out_port == graph_.port_index(before) &&
-            u.queue[other].out_channel == place.channel)
-          waits_for.push_back({u.header->port_begin + other / layout_.stride(), other % layout_.stride()});
-    }
+    PortNumber before = s_.ports[in].peer >> s_.channel_bits;
+    if (!(s_.ports[in].flags & Port::kEndpoint))
+      for_each_rival(before, [&](QueueNumber other) {
+        if (s_.queues[other].out_channel == out.channel) waits_for.push_back(other);
+      });
   } else {
-    out.reason =
-        fmt::format("holds channel {} of {} and waits for room behind it", q.out_channel, name(q.out_port));
-    if (v.port[q.out_port].peer != kNone) waits_for.push_back({v.port[q.out_port].peer, q.out_channel});
+    out.reason = fmt::format("holds channel {} of {} and waits for room behind it",
+                             static_cast<unsigned>(queue.out_channel), name(queue.out));
+    queues_behind(queue.out, queue.out_channel, waits_for);
   }
   return out;
 }
 
 std::optional<Waiting> Engine::oldest_packet() const {
-  return with_width([&]<int W>() -> std::optional<Waiting> {
-    std::optional<Waiting> oldest;
-    for (Place place : occupied()) {
-      std::vector<Place> ignored;
-      Waiting here = describe<W>(place, ignored);
-      if (!oldest || here.created < oldest->created) oldest = here;
-    }
-    return oldest;
-  });
+  Inspector look(*this);
+  std::vector<QueueNumber> places = look.occupied(), ignored;
+  if (places.empty()) return std::nullopt;
+  auto older = [&](QueueNumber a, QueueNumber b) {
+    return look.first_packet(a).created < look.first_packet(b).created;
+  };
+  return look.describe(*std::min_element(places.begin(), places.end(), older), ignored);
 }
 
 std::vector<Waiting> Engine::explain_stall() const {
-  return with_width([&]<int W>() {
-    // From the oldest packet on, follow what each waits for, depth first; a queue met again closes a circle.
-    std::vector<Place> places = occupied();
-    auto created = [&](Place place) {
-      std::vector<Place> ignored;
-      return describe<W>(place, ignored).created;
-    };
-    std::stable_sort(places.begin(), places.end(), [&](Place a, Place b) { return created(a) < created(b); });
-    enum class Seen { New, OnPath, Done };
-    std::map<Place, Seen> seen;
-    std::vector<std::pair<Place, std::vector<Place>>> path;
-    std::vector<Waiting> longest;
-    auto words = [&](auto from) {
-      std::vector<Waiting> out;
-      std::vector<Place> ignored;
-      for (auto at = from; at != path.end(); ++at) out.push_back(describe<W>(at->first, ignored));
-      return out;
-    };
-    auto enter = [&](Place place) {
-      seen[place] = Seen::OnPath;
-      std::vector<Place> next;
-      if (queue_at<W>(place).packets > 0) describe<W>(place, next);
-      path.emplace_back(place, next);
-    };
-    for (Place start : places) {
-      if (seen[start] != Seen::New) continue;
-      enter(start);
-      while (!path.empty()) {
-        auto& [place, next] = path.back();
-        if (next.empty()) {
-          if (path.size() > longest.size()) longest = words(path.begin());
-          seen[place] = Seen::Done;
-          path.pop_back();
-          continue;
-        }
-        Place to = next.back();
-        next.pop_back();
-        if (seen[to] == Seen::OnPath)
-          return words(
-              std::find_if(path.begin(), path.end(), [&](const auto& step) { return step.first == to; }));
-        if (seen[to] == Seen::New && queue_at<W>(to).packets > 0) enter(to);
-      }
-    }
-    return longest;
+  // From the oldest packet on, follow what each waits for, depth first; a queue met again closes a circle.
+  Inspector look(*this);
+  std::vector<QueueNumber> places = look.occupied();
+  std::stable_sort(places.begin(), places.end(), [&](QueueNumber a, QueueNumber b) {
+    return look.first_packet(a).created < look.first_packet(b).created;
   });
+  enum class Seen { New, OnPath, Done };
+  std::map<QueueNumber, Seen> seen;
+  std::vector<std::pair<QueueNumber, std::vector<QueueNumber>>> path;
+  std::vector<Waiting> longest;
+  auto words = [&](auto from) {
+    std::vector<Waiting> out;
+    std::vector<QueueNumber> ignored;
+    for (auto at = from; at != path.end(); ++at) out.push_back(look.describe(at->first, ignored));
+    return out;
+  };
+  auto enter = [&](QueueNumber q) {
+    seen[q] = Seen::OnPath;
+    std::vector<QueueNumber> next;
+    look.describe(q, next);
+    path.emplace_back(q, next);
+  };
+  for (QueueNumber start : places) {
+    if (seen[start] != Seen::New) continue;
+    enter(start);
+    while (!path.empty()) {
+      auto& [place, next] = path.back();
+      if (next.empty()) {
+        if (path.size() > longest.size()) longest = words(path.begin());
+        seen[place] = Seen::Done;
+        path.pop_back();
+        continue;
+      }
+      QueueNumber to = next.back();
+      next.pop_back();
+      if (seen[to] == Seen::OnPath)
+        return words(
+            std::find_if(path.begin(), path.end(), [&](const auto& step) { return step.first == to; }));
+      if (seen[to] == Seen::New && !look.empty(to)) enter(to);
+    }
+  }
+  return longest;
 }
 
 void Engine::check_conservation() const {
-  with_width([&]<int W>() {
-    std::uint64_t flits = 0;
-    for (PortId p = 0; p < graph_.ports(); ++p) {
-      View<W> v = view<W>(graph_.port_router(p));
-      unsigned i = graph_.port_index(p);
-      for (unsigned c = 0; c < settings_.all_channels(); ++c) {
-        std::uint64_t here = v.queue[i * layout_.stride() + c].flits;
-        std::uint64_t coming = 0, credits = 0;
-        PortId from = graph_.peer(p);
-        PortId credit_port = from == kNone ? p : from;
-        for (std::uint32_t slot = 0; slot < links_.slots; ++slot) {
-          auto flit = static_cast<unsigned>(links_.flit[slot * links_.ports + p]);
-          auto credit = static_cast<unsigned>(links_.credit[slot * links_.ports + credit_port]);
-          coming += flit != 0 && (flit & static_cast<unsigned>(FlitByte::kChannel)) == c;
-          credits += credit == c + 1;
-        }
-        flits += here + coming;
-        std::uint64_t used = 0, promised = 0;
-        if (from != kNone) {
-          View<W> u = view<W>(graph_.port_router(from));
-          used = u.used[graph_.port_index(from) * layout_.stride() + c];
-          if (settings_.switching == Switching::CutThrough)  // room is taken for the whole packet at once
-            for (unsigned other = 0; other < u.header->ports * layout_.stride(); ++other)
-              if (View<W>::has(u.masks->active, other) &&
-                  u.queue[other].out_port == graph_.port_index(from) && u.queue[other].out_channel == c)
-                promised += u.queue[other].left;
-        } else if (EndpointId e = graph_.port_endpoint(p); e != kNone) {
-          used = sender_used_[std::size_t{e} * layout_.stride() + c];
-          if (settings_.switching == Switching::CutThrough && senders_[e].current != kNoPacket &&
-              senders_[e].channel == c)
-            promised = senders_[e].left;
-        }
-        WEFT_CHECK(
-            used == here + coming + credits + promised,
-            fmt::format(
-                "{} channel {}: {} taken, but {} here, {} coming, {} credits on their way, {} promised",
-                graph_.port_name(p), c, used, here, coming, credits, promised));
+  const State& s = state_;
+  std::vector<std::uint32_t> coming(s.channels.size(), 0), credits(s.channels.size(), 0);
+  for (const Inbox& inbox : s.inboxes) {
+    for (const HeadFlit& head : inbox.heads) ++coming[head.to];
+    for (ChannelNumber body : inbox.bodies) ++coming[body];
+    for (ChannelNumber credit : inbox.credits) ++credits[credit];
+  }
+  // Room is taken for a whole packet at once under cut-through: what of it is still to come is promised.
+  std::vector<std::uint32_t> promised(s.channels.size(), 0), here(s.channels.size(), 0);
+  const bool cut_through = settings_.switching == Switching::CutThrough;
+  std::uint64_t flits = 0;
+  for (QueueNumber q = 0; q < s.queues.size(); ++q) {
+    const Queue& queue = s.queues[q];
+    here[q >> s.output_bits] += queue.flits;
+    if (cut_through && queue.active) promised[(queue.out << s.channel_bits) + queue.out_channel] += queue.left;
+  }
+  for (PortNumber p = 0; p < s.ports.size(); ++p) {
+    const bool endpoint = s.ports[p].flags & Port::kEndpoint;
+    EndpointId e = endpoint ? graph_.port_endpoint(p) : kNone;
+    for (unsigned c = 0; c < settings_.all_channels(); ++c) {
+      // The output side of p, or the endpoint behind it, against the queues it sends to.
+      ChannelNumber own = (p << s.channel_bits) + c, to = s.ports[p].peer + c;
+      std::uint64_t owed = promised[own];
+      if (endpoint) {
+        owed = 0;
+        if (cut_through && senders_[e].current != kNoPacket && senders_[e].channel == c) owed = senders_[e].left;
       }
+      if (p < graph_.ports() && !endpoint && graph_.peer(p) == kNone) continue;
+      WEFT_CHECK(
+          s.channels[own].used == here[to] + coming[to] + credits[own] + owed,
+          fmt::format("port {} channel {}: {} taken, but {} there, {} coming, {} credits on their way, {} promised",
+                      p, c, s.channels[own].used, here[to], coming[to], credits[own], owed));
+      flits += here[to] + coming[to];
     }
-    std::uint64_t in_network = 0;
-    for (const auto& worker : workers_) in_network += worker->in_network;
-    WEFT_CHECK(flits == in_network, fmt::format("{} flits found, {} on the books", flits, in_network));
-  });
+  }
+  std::uint64_t in_network = 0;
+  for (const auto& worker : workers_) in_network += worker->in_network;
+  WEFT_CHECK(flits == in_network, fmt::format("{} flits found, {} on the books", flits, in_network));
 }
 
 }  // namespace weft::network::flit

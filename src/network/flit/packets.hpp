@@ -15,9 +15,13 @@ inline constexpr PacketId kNoPacket = 0xffff'ffff;
 
 struct PacketRecord {
   Cycle created, injected;
+  Tag tag;
   EndpointId source, destination;
-  std::uint32_t via;  // intermediate place of the routing, or kNone: none, or passed
-  PacketId next;      // in its source's queue
+  std::uint32_t via;            // intermediate place of the routing, or kNone: none, or passed
+  std::uint32_t turned_at;      // router where it had reached that place; kNone: nowhere yet
+  PacketId next;                // in its source's queue
+  std::uint32_t next_port;      // tiled routers: the output it goes to,
+  std::uint32_t next_channels;  // and the channels it may take there
   std::uint16_t flits, hops;
   std::uint8_t message_class;
 };

@@ -25,7 +25,24 @@ struct CycleTime {
   }
 };
 
+/// How a router is built inside.
+enum class RouterModel {
+  InputQueued,  // a queue for each channel of each input
+  OutputQueues, // at each input and channel a queue for each output (virtual output queues)
+  Tiled,        // rows and columns of tiles: row buses, a sub-crossbar in each tile, column channels
+};
+
+/// A tiled router: port i sits in tile (i / columns, i % columns). A flit goes from its input buffer over the
+/// row's bus into a row buffer of the tile in the output's column, through that tile's sub-crossbar into a
+/// column buffer of the output's tile, and there through a multiplexer out.
+struct Tiles {
+  unsigned rows = 4, columns = 6;
+  unsigned row_buffer_flits = 8, column_buffer_flits = 8;  // of each channel
+};
+
 struct Settings {
+  RouterModel model = RouterModel::InputQueued;
+  Tiles tiles;
   unsigned channels = 2;  // of each message class
   unsigned message_classes = 1;
   unsigned buffer_flits = 16;  // of each channel of an input port, its own
@@ -41,6 +58,7 @@ struct Settings {
   std::vector<std::uint16_t> cable_cycles;    // by cable
   std::vector<std::uint16_t> cable_interval;  // by cable: 1/256 cycles per flit
   unsigned smallest_packet_flits = 1;         // bounds how many packets a buffer can hold
+  bool tell_departures = false;               // Observer::departed is called
   unsigned threads = 1;
   std::uint64_t seed = 1;
 

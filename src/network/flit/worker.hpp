@@ -1,24 +1,28 @@
-// A thread's share of the engine: a run of routers, when each has something to do, and its own counters.
+// A thread's share of the engine: a run of tiles, the endpoints on them, and its own counters.
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <vector>
 
 #include "network/flit/engine.hpp"
 
 namespace weft::network::flit {
 
-/// Endpoints that want to be asked for a packet later: a ring of lists, by the low bits of the cycle.
+/// Endpoints that want to be asked for a packet later: a ring of lists, by the low bits of the cycle. An
+/// endpoint is in it at most once.
 class Timers {
  public:
   explicit Timers(std::uint32_t first_endpoint, std::uint32_t endpoints)
-      : first_(first_endpoint), list_(kSlots, kEnd), next_(endpoints), when_(endpoints) {}
+      : first_(first_endpoint), list_(kSlots, kEnd), timers_(endpoints, {kNever, kEnd}) {}
 
   void set(EndpointId e, Cycle when) {
     if (when == kNever) return;
     std::uint32_t i = e - first_;
-    when_[i] = when;
-    next_[i] = list_[when % kSlots];
+    if (timers_[i].when != kNever) {
+      if (timers_[i].when <= when) return;
+      remove(i);
+    }
+    timers_[i] = {when, list_[when % kSlots]};
     list_[when % kSlots] = i;
     ++pending_;
   }
@@ -30,12 +34,14 @@ class Timers {
     if (i == kEnd) return;
     list_[now % kSlots] = kEnd;
     while (i != kEnd) {
-      std::uint32_t after = next_[i];
-      if (when_[i] == now) {
+      Timer& timer = timers_[i];
+      std::uint32_t after = timer.next;
+      if (timer.when == now) {
         --pending_;
+        timer.when = kNever;
         due(first_ + i);
       } else {
-        next_[i] = list_[now % kSlots];
+        timer.next = list_[now % kSlots];
         list_[now % kSlots] = i;
       }
       i = after;
@@ -47,34 +53,33 @@ class Timers {
     if (pending_ == 0) return kNever;
     Cycle best = kNever;
     for (Cycle c = from; c < from + kSlots; ++c) {
-      for (std::uint32_t i = list_[c % kSlots]; i != kEnd; i = next_[i]) best = std::min(best, when_[i]);
+      for (std::uint32_t i = list_[c % kSlots]; i != kEnd; i = timers_[i].next)
+        best = std::min(best, timers_[i].when);
       if (best == c) return c;
     }
     return best;
   }
 
  private:
-  static constexpr std::uint32_t kSlots = 4096, kEnd = 0xffff'ffff;
+  struct Timer {
+    Cycle when;  // kNever: not set
+    std::uint32_t next;
+  };
+  void remove(std::uint32_t i) {
+    std::uint32_t* at = &list_[timers_[i].when % kSlots];
+    while (*at != i) at = &timers_[*at].next;
+    *at = timers_[i].next;
+    --pending_;
+  }
+
+  static constexpr std::uint32_t kSlots = 4096;
   std::uint32_t first_;
-  std::vector<std::uint32_t> list_, next_;
-  std::vector<Cycle> when_;
+  std::vector<std::uint32_t> list_;
+  LargeArray<Timer> timers_;
   std::uint64_t pending_ = 0;
 };
 
 struct Engine::Worker {
-  Worker(Engine& engine, unsigned thread, std::uint32_t first_router, std::uint32_t last_router,
-         std::uint32_t first_endpoint, std::uint32_t last_endpoint)
-      : index(thread),
-        router_begin(first_router),
-        router_end(last_router),
-        endpoint_begin(first_endpoint),
-        endpoint_end(last_endpoint),
-        words((last_router - first_router + 63) / 64),
-        timers(first_endpoint, last_endpoint - first_endpoint),
-        awake(engine.settings_.threads) {
-    for (auto& bits : awake) bits.assign(std::size_t{engine.links_.slots} * words, 0);
-  }
-
   PacketId take_packet(Engine& engine) {
     if (free.empty()) {
       std::lock_guard lock(engine.packets_guard_);
@@ -85,22 +90,14 @@ struct Engine::Worker {
     return id;
   }
 
-  /// Any router of this worker to visit in a slot?
-  bool any_awake(std::uint32_t slot) const {
-    for (const auto& bits : awake)
-      for (std::uint32_t w = 0; w < words; ++w)
-        if (bits[std::size_t{slot} * words + w]) return true;
-    return false;
-  }
-
   unsigned index;
-  std::uint32_t router_begin, router_end, endpoint_begin, endpoint_end;
-  std::uint32_t words;
+  std::uint32_t tile_begin, tile_end;
+  std::uint32_t endpoint_begin, endpoint_end;
   Timers timers;
-  /// [thread that wakes][slot * words + word]: each thread writes bits of its own, the owner reads them all.
-  std::vector<std::vector<std::uint64_t>> awake;
-  std::vector<std::uint32_t> visits;  // scratch: routers to visit in this cycle
   std::vector<PacketId> free;
+  Bag<PortNumber> outputs, inputs;    // scratch: ports touched by an allocation
+  std::vector<std::uint8_t> matched;  // scratch, by port: sides that have a partner in this cycle,
+  Bag<PortNumber> matched_ports;      // and the ports that have one; only with several rounds
   Counters counters;
   std::uint64_t in_network = 0;  // flits injected here less flits delivered here; sums over workers
 };

@@ -1,0 +1,127 @@
+// The kernel's channel allocation: heads ask for a channel of their output.
+#pragma once
+
+#include "network/flit/kernel.hpp"
+
+namespace weft::network::flit {
+
+/// Channels of an output a new packet can have now.
+template <class Route, bool CutThrough>
+WEFT_HOT std::uint32_t Kernel<Route, CutThrough>::open_channels(const Base& b, PortNumber out,
+                                                                std::uint32_t wanted, unsigned flits) {
+  const Port& port = b.ports[out];
+  std::uint32_t open = wanted & port.free_channels;
+  if constexpr (CutThrough) {
+    if (port.flags & Port::kEndpoint) return open;
+    for (std::uint32_t left = open; left; left &= left - 1) {
+      unsigned c = static_cast<unsigned>(std::countr_zero(left));
+      if (!has_room(b.out_channel(out, c), port, flits)) open &= ~(1u << c);
+    }
+  }
+  return open;
+}
+
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::allocate_channels(Tile& tile) {
+  const Base b = b_;
+  Bag<QueueNumber>& asks = tile.asks[b.now & 3];
+  const std::uint32_t count = asks.size();
+  Bag<QueueNumber>& again = tile.asks[(b.now + 1) & 3];
+  again.reserve(count);
+  w_.outputs.clear();
+  w_.outputs.reserve(count);
+  QueueNumber* again_end = again.end();
+  PortNumber* const outputs = w_.outputs.end();
+  PortNumber* touched = outputs;
+  const QueueNumber* list = asks.begin();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    __builtin_prefetch(&b.queues[list[i + kAhead]], 1);
+    QueueNumber q = list[i];
+    Queue& queue = b.queues[q];
+    PortNumber out = queue.out;
+    std::uint32_t open = 0;
+    if (!kOnGrid && out == kUndecided)
+      out = choose_way(q, queue, open);
+    else
+      open = open_channels(b, out, queue.channels, CutThrough ? Entry(queue.entry).flits() : 1);
+    if (!open) {
+      *again_end++ = q;
+      continue;
+    }
+    Port& port = b.ports[out];
+    queue.offered = open;
+    queue.chain = port.asks;
+    *touched = out;
+    touched += port.asks == kEnd;
+    port.asks = q;
+  }
+  again.set_end(again_end);
+  asks.clear();
+  Bag<QueueNumber>& ready = tile.ready[(b.now + allocate_cycles_) & 1];
+  ready.reserve(count);
+  for (const PortNumber* at = outputs; at != touched; ++at) {
+    PortNumber out = *at;
+    Port& port = b.ports[out];
+    QueueNumber q = port.asks;
+    Queue& queue = b.queues[q];
+    if (queue.chain != kEnd) {
+      grant_channels(tile, out);
+    } else {
+      port.asks = kEnd;
+      give_channel(b, ready, q, queue, out, queue.offered);
+    }
+  }
+}
+
+/// Each free channel grants one of those that ask for it; each asker accepts one of its grants.
+template <class Route, bool CutThrough>
+[[gnu::noinline]] void Kernel<Route, CutThrough>::grant_channels(Tile& tile, PortNumber out) {
+  const Base b = b_;
+  const QueueNumber first = b.ports[out].asks;
+  b.ports[out].asks = kEnd;
+  std::uint32_t any = 0;
+  for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain) any |= b.queues[q].offered;
+  QueueNumber granted[32];  // by channel
+  for (std::uint32_t left = any; left; left &= left - 1) {
+    unsigned c = static_cast<unsigned>(std::countr_zero(left));
+    const unsigned last = b.out_channel(out, c).last_asker;
+    QueueNumber best = kEnd;
+    Rank best_rank = kLastRank;
+    for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain) {
+      if (!(b.queues[q].offered >> c & 1)) continue;
+      Rank rank = rank_of(q, static_cast<std::uint16_t>(q - last - 1));
+      if (rank < best_rank) best = q, best_rank = rank;
+    }
+    granted[c] = best;
+  }
+  for (QueueNumber q = first, next; q != kEnd; q = next) {
+    Queue& queue = b.queues[q];
+    next = queue.chain;
+    std::uint32_t mine = 0;
+    for (std::uint32_t left = any; left; left &= left - 1) {
+      unsigned c = static_cast<unsigned>(std::countr_zero(left));
+      mine |= std::uint32_t{granted[c] == q} << c;
+    }
+    if (mine)
+      give_channel(b, tile.ready[(b.now + allocate_cycles_) & 1], q, queue, out, mine);
+    else
+      tile.asks[(b.now + 1) & 3].push(q);
+  }
+}
+
+/// Takes one of the channels offered, in turn.
+template <class Route, bool CutThrough>
+WEFT_HOT void Kernel<Route, CutThrough>::give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q,
+                                                      Queue& queue, PortNumber out, std::uint32_t offered) {
+  unsigned channel = pick_after(offered, queue.accept);
+  queue.out = out;
+  queue.set_channel(channel);
+  OutChannel& taken = b.out_channel(out, channel);
+  taken.last_asker = static_cast<std::uint16_t>(q);
+  Port& port = b.ports[out];
+  port.free_channels ^= 1u << channel;
+  if (CutThrough && !(port.flags & Port::kEndpoint)) take_room(taken, port, Entry(queue.entry).flits());
+  ready.push(q);
+}
+
+}  // namespace weft::network::flit

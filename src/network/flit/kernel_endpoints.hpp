@@ -1,0 +1,163 @@
+// The kernel's endpoints: packets made, sent and delivered.
+#pragma once
+
+#include "network/flit/kernel.hpp"
+
+namespace weft::network::flit {
+
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::create(EndpointId source, Cycle now) {
+  NewPacket made;
+  Cycle next = kNever;
+  if (traffic_.create(source, now, made, next)) {
+    WEFT_CHECK(made.destination < e_.senders_.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
+               "traffic makes packets for endpoints there are");
+    PacketId id = w_.take_packet(e_);
+    Sender& sender = e_.senders_[source];
+    PacketRecord& record = e_.packets_[id];
+    record.hops = 0;
+    record.created = now;
+    record.tag = made.tag;
+    record.source = source;
+    record.destination = made.destination;
+    record.via = record.turned_at = topology::kNone;
+    record.next = kNoPacket;
+    record.flits = made.flits;
+    record.message_class = made.message_class;
+    ++w_.counters.packets_created;
+    if (!sender.listed) {
+      sender.listed = true;
+      std::uint32_t tile = e_.endpoint_tile_[source];
+      e_.state_.tiles[tile].senders[(now + 1) & 1].push(source);
+      e_.state_.awake[e_.inbox_index(now + 1, tile) + w_.index] = Mark::kYes;
+    }
+    (sender.first == kNoPacket ? sender.first : e_.packets_[sender.last].next) = id;
+    sender.last = id;
+  }
+  if (next != kNever) w_.timers.set(source, std::max(next, now + 1));
+}
+
+/// Sends at most one flit of each endpoint into its router.
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::send_from_endpoints(Tile& tile) {
+  const Base b = b_;
+  Bag<EndpointId>& senders = tile.senders[b.now & 1];
+  Bag<EndpointId>& next = tile.senders[(b.now + 1) & 1];
+  next.reserve(senders.size());
+  EndpointId* end = next.end();
+  for (EndpointId endpoint : senders) {
+    Sender& sender = e_.senders_[endpoint];
+    *end = endpoint;
+    if (sender.current == kNoPacket && !start_packet(b, sender, endpoint)) {
+      ++end;
+      continue;
+    }
+    PortNumber p = e_.endpoint_port_[endpoint];
+    Port& port = b.ports[p];
+    if constexpr (!CutThrough) {
+      OutChannel& channel = b.out_channel(p, sender.channel);
+      if (!has_room(channel, port, 1)) {
+        ++end;
+        continue;
+      }
+      take_room(channel, port, 1);
+    }
+    PacketRecord& record = e_.packets_[sender.current];
+    Inbox& inbox = b.inbox_at(port.inbox, e_.endpoint_flight_);
+    ChannelNumber to = port.peer + sender.channel;
+    if (sender.left == record.flits) {
+      record.injected = b.now;
+      inbox.heads.push(
+          {to, Entry(sender.current, record.destination, record.flits, record.message_class).bits()});
+    } else {
+      inbox.bodies.push(to);
+    }
+    ++counters_.flits_injected;
+    if (--sender.left == 0) {
+      if (s_.tell_departures) observer_.departed(record.tag, b.now);
+      sender.current = kNoPacket;
+    }
+    sender.listed = sender.current != kNoPacket || sender.first != kNoPacket;
+    end += sender.listed;
+  }
+  next.set_end(end);
+  senders.clear();
+}
+
+/// Takes the next packet of the queue if a channel has room for it.
+template <class Route, bool CutThrough>
+bool Kernel<Route, CutThrough>::start_packet(const Base& b, Sender& sender, EndpointId endpoint) {
+  PacketId id = sender.first;
+  PacketRecord& record = e_.packets_[id];
+  if (record.created >= b.now) return false;  // made in this cycle or ahead of it: sent in the next
+  PortNumber p = e_.endpoint_port_[endpoint];
+  Port& port = b.ports[p];
+  unsigned wanted = CutThrough ? record.flits : 1;
+  unsigned base = record.message_class * channels_;
+  unsigned turn = sender.next_channel;
+  for (unsigned i = 0; i < channels_; ++i) {
+    unsigned channel = base + turn;
+    turn = turn + 1 == channels_ ? 0 : turn + 1;
+    OutChannel& out = b.out_channel(p, channel);
+    if (!has_room(out, port, wanted)) continue;
+    if (CutThrough) take_room(out, port, wanted);
+    sender.channel = static_cast<std::uint8_t>(channel);
+    sender.next_channel = static_cast<std::uint8_t>(turn);
+    sender.current = id;
+    sender.left = record.flits;
+    sender.first = record.next;
+    if (vias_) choose_via(record);
+    return true;
+  }
+  return false;
+}
+
+/// Valiant always goes by way of a random place; UGAL only where the way there is the less loaded for its
+/// length.
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::choose_via(PacketRecord& record) {
+  const routing::Routing& routing = e_.routing_;
+  std::uint32_t router = e_.endpoint_router_[record.source];
+  std::uint32_t via = random_below(s_.seed, record.source, record.created, routing.via_count());
+  if (routing.via_reached(router, via)) return;
+  record.via = via;
+  if (!routing.may_go_direct() || e_.endpoint_router_[record.destination] == router) return;
+  PortNumber first = port_info_[e_.endpoint_port_[record.source]].first;
+  routing::Hop hop{.router = router};
+  hop.target = record.destination;
+  unsigned direct = least_load(first, hop);
+  hop.via_leg = true;
+  hop.target = via;
+  unsigned around = least_load(first, hop);
+  // A way by a third place is about twice as long, so it must be less than half as loaded.
+  if (direct <= 2 * around) record.via = topology::kNone;
+}
+
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::deliver(Entry entry) {
+  const PacketRecord& record = e_.packets_[entry.id()];
+  ++w_.counters.packets_delivered;
+  Delivery delivery{record.source,
+                    record.destination,
+                    record.flits,
+                    record.message_class,
+                    static_cast<std::uint16_t>(hops_of(record)),
+                    record.created,
+                    record.injected,
+                    b_.now + s_.traverse_cycles + s_.endpoint_cycles,
+                    record.tag};
+  observer_.delivered(delivery);
+  w_.free.push_back(entry.id());
+}
+
+// Dimension order is minimal, so its hops need no counting on the way.
+template <class Route, bool CutThrough>
+std::uint32_t Kernel<Route, CutThrough>::hops_of(const PacketRecord& record) const {
+  if constexpr (kOnGrid)
+    return 1 + route_.distance(b_.grid_endpoints[record.source].place,
+                               b_.grid_endpoints[record.destination].place);
+  else
+    return 1u + record.hops;
+}
+
+}  // namespace weft::network::flit

@@ -1,0 +1,187 @@
+// The kernel's routing: where the packet at the head of a queue may go.
+#pragma once
+
+#include "network/flit/kernel.hpp"
+
+namespace weft::network::flit {
+
+template <class Route, bool CutThrough>
+WEFT_HOT void Kernel<Route, CutThrough>::find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry) {
+  if constexpr (!kOnGrid) {
+    if (s_.model == RouterModel::Tiled) return find_way_in_tiles(q, queue, entry);
+    return find_way_by_relation(q, queue, entry);
+  } else {
+    const GridPort& here = b.grid_ports[b.port_of(q)];
+    const GridEndpoint& there = b.grid_endpoints[entry.destination()];
+    unsigned shift = entry.message_class() * channels_;
+    if (there.place == here.place) [[unlikely]] {
+      queue.out = there.port;
+      queue.channels = channels_of(entry.message_class());
+      return;
+    }
+    GridRoute::Step step =
+        route_.next(here.place, there.place, there.parity, here.rows, b.channel_class[b.channel_of(q)]);
+    // Turns go over all channels of all outputs, so a new output starts at its first channel.
+    PortNumber out = here.first + step.port;
+    queue.accept &= static_cast<std::uint8_t>(-(queue.out == out));
+    queue.out = out;
+    // Where either class is allowed the packet draws one, as a router without regard for load would: a fair
+    // coin that depends on place, time and packet, not on the order of visits. Drawn always: a branch here
+    // would be a guess.
+    std::uint64_t mixed = (b.coin ^ here.place << 13 ^ std::uint64_t{entry.destination()} << 36) *
+                          0x9e3779b97f4a7c15u;
+    auto drawn = static_cast<unsigned>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
+    unsigned cls = (step.either & drawn) | step.only;
+    queue.channels = b.class_channels[cls] << shift;
+  }
+}
+
+/// Where a packet stands, as its routing sees it. One that starts a leg counts as injected.
+template <class Route, bool CutThrough>
+routing::Hop Kernel<Route, CutThrough>::hop_of(PortNumber in, unsigned channel, Entry entry) {
+  const PortInfo& info = port_info_[in];
+  routing::Hop hop{.router = info.router};
+  hop.target = entry.destination();
+  bool starts_leg = b_.ports[in].flags & Port::kEndpoint;
+  if (vias_) {
+    PacketRecord& record = e_.packets_[entry.id()];
+    if (record.via != topology::kNone && e_.routing_.via_reached(info.router, record.via)) {
+      record.via = topology::kNone;
+      record.turned_at = info.router;
+    }
+    hop.via_leg = record.via != topology::kNone;
+    if (hop.via_leg) hop.target = record.via;
+    starts_leg |= record.turned_at == info.router;
+  }
+  if (!starts_leg) {
+    hop.in_port = static_cast<std::uint16_t>(in - info.first);
+    hop.in_class = b_.channel_class[channel];
+  }
+  return hop;
+}
+
+template <class Route, bool CutThrough>
+std::uint32_t Kernel<Route, CutThrough>::channels_of(unsigned message_class) const {
+  return static_cast<std::uint32_t>((std::uint64_t{1} << channels_) - 1) << message_class * channels_;
+}
+
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::find_way_by_relation(QueueNumber q, Queue& queue, Entry entry) {
+  const PortNumber in = b_.port_of(q);
+  const PortInfo& info = port_info_[in];
+  routing::Hop hop = hop_of(in, b_.channel_of(q), entry);
+  queue.accept = 0;
+  if (!hop.via_leg && e_.endpoint_router_[entry.destination()] == info.router) {
+    queue.out = e_.endpoint_port_[entry.destination()];
+    queue.channels = channels_of(entry.message_class());
+    return;
+  }
+  queue.out = kUndecided;
+  queue.channels = 0;
+  e_.routing_.candidates(hop, candidates_);
+  if (candidates_.empty()) return;  // nowhere to go: it waits, and the watchdog says so
+  std::uint32_t mask = 0;
+  for (const routing::Candidate& c : candidates_) {
+    if (c.port != candidates_[0].port) return;  // several ways: it chooses when it asks
+    mask |= b_.class_channels[c.channel_class];
+  }
+  queue.out = info.first + candidates_[0].port;
+  queue.channels = mask << entry.message_class() * channels_;
+}
+
+/// Of several ways, the least loaded that has a channel free now. Returns the port, or kUndecided where all
+/// are taken. Called only while nobody changes what it looks at: in the first half of an allocation.
+template <class Route, bool CutThrough>
+PortNumber Kernel<Route, CutThrough>::choose_way(QueueNumber q, Queue& queue, std::uint32_t& open) {
+  const PortNumber in = b_.port_of(q);
+  Entry entry(queue.entry);
+  if (s_.model == RouterModel::Tiled) return choose_row(q, entry, open);
+  e_.routing_.candidates(hop_of(in, b_.channel_of(q), entry), candidates_);
+  return least_loaded(in, entry, true, open);
+}
+
+/// The best of the candidates there are; `must_be_open`: only of those with a channel free. Ways of equal load
+/// take turns.
+template <class Route, bool CutThrough>
+PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, bool must_be_open,
+                                                   std::uint32_t& channels) {
+  const unsigned shift = entry.message_class() * channels_;
+  const std::uint64_t turn = b_.now + in + entry.destination();
+  PortNumber best = kUndecided;
+  std::uint64_t best_load = ~std::uint64_t{0};
+  channels = 0;
+  for (const routing::Candidate& c : candidates_) {
+    PortNumber out = port_info_[in].first + c.port;
+    std::uint32_t here = b_.class_channels[c.channel_class] << shift;
+    if (must_be_open) here = open_channels(b_, out, here, entry.flits());
+    if (!here) continue;
+    // Escape channels are for packets that find no other way: they count as fully loaded.
+    std::uint64_t load = load_of(out) + (e_.routing_.is_escape(c.channel_class) ? 1u << 20 : 0);
+    load = load << 32 | static_cast<std::uint32_t>((out + turn) * 0x9e3779b9u);
+    if (load == best_load) {
+      channels |= here;
+    } else if (load < best_load) {
+      best_load = load;
+      best = out;
+      channels = here;
+    }
+  }
+  return best;
+}
+
+// --- tiled routers -------------------------------------------------------------------------------------------
+
+/// Inside a tiled router the way follows from the output chosen at the input.
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry) {
+  const PortNumber in = b_.port_of(q);
+  if (in < e_.port_info_.size()) {
+    queue.out = kUndecided;  // chosen when it asks
+    queue.channels = 0;
+    return;
+  }
+  const InnerPorts& inner = e_.inner_ports_;
+  const PacketRecord& record = e_.packets_[entry.id()];
+  const std::uint32_t router = inner.router[in - e_.port_info_.size()];
+  queue.accept = 0;
+  queue.out = inner.next(router, in, record.next_port);
+  queue.channels = queue.out == record.next_port ? record.next_channels : 1u << b_.channel_of(q);
+}
+
+/// At an input of a tiled router: the output first, and then the row's bus to the tile in its column.
+template <class Route, bool CutThrough>
+PortNumber Kernel<Route, CutThrough>::choose_row(QueueNumber q, Entry entry, std::uint32_t& open) {
+  const PortNumber in = b_.port_of(q);
+  const PortInfo& info = port_info_[in];
+  PacketRecord& record = e_.packets_[entry.id()];
+  routing::Hop hop = hop_of(in, b_.channel_of(q), entry);
+  open = 0;
+  if (!hop.via_leg && e_.endpoint_router_[entry.destination()] == info.router) {
+    record.next_port = e_.endpoint_port_[entry.destination()];
+    record.next_channels = channels_of(entry.message_class());
+  } else {
+    e_.routing_.candidates(hop, candidates_);
+    record.next_port = least_loaded(in, entry, false, record.next_channels);
+    if (record.next_port == kUndecided) return kUndecided;
+  }
+  PortNumber row = e_.inner_ports_.row(info.router, in - info.first, record.next_port - info.first);
+  open = open_channels(b_, row, 1u << b_.channel_of(q), entry.flits());
+  return row;
+}
+
+template <class Route, bool CutThrough>
+unsigned Kernel<Route, CutThrough>::load_of(PortNumber port) const {
+  unsigned sum = 0;
+  for (unsigned c = 0; c < all_channels_; ++c) sum += b_.out_channel(port, c).used;
+  return sum;
+}
+
+template <class Route, bool CutThrough>
+unsigned Kernel<Route, CutThrough>::least_load(PortNumber first_port, const routing::Hop& hop) {
+  e_.routing_.candidates(hop, candidates_);
+  unsigned least = ~0u;
+  for (const routing::Candidate& c : candidates_) least = std::min(least, load_of(first_port + c.port));
+  return least;
+}
+
+}  // namespace weft::network::flit

@@ -1,0 +1,227 @@
+// Everything that changes in a network, as flat arrays of small records: queues, ports, channels, and what is
+// on its way between them. Records hold numbers, never pointers, so the arrays can be split over threads,
+// ranks or a GPU.
+//
+// A port has two sides. Its input side has queues; its output side has channels to send through, and knows how
+// much room is left behind each. A channel of a port has the number `port << channel_bits | channel`; an
+// input queue has `that << output_bits | output`, where `output` is 0 unless there is a queue for each output
+// (virtual output queues).
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "network/flit/packets.hpp"
+#include "topology/graph.hpp"
+
+namespace weft::network::flit {
+
+using PortNumber = std::uint32_t;
+using ChannelNumber = std::uint32_t;
+using QueueNumber = std::uint32_t;
+inline constexpr std::uint32_t kEnd = 0xffff'ffff;        // of a chain
+inline constexpr PortNumber kUndecided = 0xffff'fffe;     // a head that chooses its output anew in every cycle
+
+/// One input queue: packets in order, the first of which is being sent on.
+struct Queue {
+  std::uint64_t entry;     // the first packet; those behind it are in the ring
+  PortNumber out;          // where the first packet goes
+  std::uint32_t channels;  // output channels it may take, one bit each
+  std::uint32_t offered;   // of these, what it was offered in this cycle
+  QueueNumber chain;       // the next queue that asks for the same
+  std::uint16_t left;      // flits of the first packet still to send
+  std::uint16_t flits;     // here now
+  std::uint8_t out_channel : 6;
+  std::uint8_t active : 1;  // the first packet holds an output channel
+  std::uint8_t ready : 1;   // ... and is on the list of those who bid for the switch
+  std::uint8_t accept;   // turn among channels granted
+  std::uint8_t behind;   // place of the second packet in the ring
+  std::uint8_t packets;  // in the queue
+
+  void set_channel(unsigned channel) {
+    out_channel = channel & 0x3f;
+    active = 1;
+    ready = 1;
+    accept = static_cast<std::uint8_t>(channel + 1);
+  }
+};
+static_assert(sizeof(Queue) == 32);
+
+/// One port, both sides: a cache line.
+struct alignas(64) Port {
+  enum Flag : std::uint8_t {
+    kEndpoint = 1,  // what leaves here is delivered
+    kInner = 2,     // inside a router: crossing it is no hop
+    kNarrow = 4,    // slower than a flit each cycle
+  };
+  static constexpr unsigned kYieldShift = 4;
+  unsigned yields() const { return flags >> kYieldShift; }  // input side: to ports with a lower number
+  ChannelNumber peer;           // channel 0 of the port at the other end; its own where there is none
+  std::uint32_t inbox;          // of the other end's tile, in a slot
+  std::uint32_t free_channels;  // output channels no packet holds
+  QueueNumber asks;             // chain: who asks for a channel
+  QueueNumber wants;            // chain: who wants to send through this output
+  QueueNumber winner;           // of those
+  PortNumber grants;            // input side, chain: outputs that would take a flit from here
+  PortNumber next_grant;        // the next in such a chain
+  PortNumber last_input;        // who had the last turn: input for this output,
+  PortNumber last_output;       // output for this input,
+  std::uint32_t next_send;      // output may send again from here on, in 1/256 cycles (low bits)
+  std::uint16_t interval;       // 1/256 cycles from flit to flit; 256: one each cycle
+  std::uint16_t flight;         // from winning the switch to arrival at the other end: which of State::flights
+  std::uint16_t room;           // flits of each channel's own buffer at the other end
+  std::uint16_t shared;         // and of the buffer they share,
+  std::uint16_t shared_used;    // of which this many are taken
+  std::uint8_t last_channel;    // turn among the channels of this input
+  std::uint8_t flags;
+  std::uint64_t sent;  // flits, ever
+};
+static_assert(sizeof(Port) == 64);
+
+/// One channel of an output.
+struct OutChannel {
+  std::uint16_t last_asker;  // low bits of the queue that had it last: a router has fewer queues than that
+  std::uint16_t used;        // flits sent into the buffer behind it and not yet gone from there
+};
+static_assert(sizeof(OutChannel) == 4);
+
+/// Records in any order, appended and then all read. Grows to the most it ever held and stays there.
+template <class T>
+class Bag {
+ public:
+  static constexpr std::uint32_t kSlack = 8;  // records behind the last that may be read, whatever they hold
+  Bag() = default;
+  Bag(Bag&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        count_(std::exchange(other.count_, 0)),
+        room_(std::exchange(other.room_, 0)) {}
+  Bag(const Bag&) = delete;
+  Bag& operator=(const Bag&) = delete;
+  ~Bag() { std::free(data_); }
+
+  [[gnu::always_inline]] void push(const T& item) {
+    if (count_ == room_) [[unlikely]]
+      grow(count_ + 1);
+    data_[count_++] = item;
+  }
+  /// Room for at least `more` records beyond those there are, to be written through end() and counted by
+  /// advance().
+  [[gnu::always_inline]] void reserve(std::uint32_t more) {
+    if (count_ + more > room_) [[unlikely]]
+      grow(count_ + more);
+  }
+  T* end() { return data_ + count_; }
+  void set_end(const T* end) { count_ = static_cast<std::uint32_t>(end - data_); }
+
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + count_; }
+  const T& operator[](std::uint32_t i) const { return data_[i]; }
+  std::uint32_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  void clear() { count_ = 0; }
+  std::uint64_t bytes() const { return std::uint64_t{room_} * sizeof(T); }
+
+ private:
+  [[gnu::noinline, gnu::cold]] void grow(std::uint32_t wanted) {
+    std::uint32_t room = room_ + room_ / 2;
+    if (room < wanted) room = wanted;
+    if (room < 16) room = 16;
+    std::size_t bytes = (std::size_t{room} + kSlack) * sizeof(T);
+    auto* data = static_cast<T*>(std::realloc(static_cast<void*>(data_), bytes));
+    if (!data) throw std::bad_alloc();
+    std::memset(static_cast<void*>(data + count_), 0, bytes - count_ * sizeof(T));
+    data_ = data;
+    room_ = room;
+  }
+
+  T* data_ = nullptr;
+  std::uint32_t count_ = 0, room_ = 0;
+};
+
+/// The first flit of a packet on its way to an input.
+struct HeadFlit {
+  ChannelNumber to;
+  std::uint64_t entry;
+};
+
+/// Memory for large arrays: in large pages where the system has them, which saves a walk through its page
+/// tables for most records touched.
+template <class T>
+struct LargePages {
+  using value_type = T;
+  static constexpr std::size_t kPage = std::size_t{2} << 20;
+  LargePages() = default;
+  template <class U>
+  LargePages(const LargePages<U>&) {}
+  T* allocate(std::size_t count) {
+    std::size_t bytes = count * sizeof(T);
+    if (bytes < kPage) return std::allocator<T>().allocate(count);
+    void* memory = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
+    if (!memory) throw std::bad_alloc();
+    madvise(memory, bytes, MADV_HUGEPAGE);  // only advice: nothing depends on it
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t count) {
+    if (count * sizeof(T) < kPage)
+      std::allocator<T>().deallocate(memory, count);
+    else
+      std::free(memory);
+  }
+  friend bool operator==(LargePages, LargePages) { return true; }
+};
+template <class T>
+using LargeArray = std::vector<T, LargePages<T>>;
+
+/// What arrives at a tile in one cycle, from one thread: at most one flit and one credit for each port.
+struct alignas(64) Inbox {
+  Bag<HeadFlit> heads;
+  Bag<ChannelNumber> bodies;   // flits behind a head
+  Bag<ChannelNumber> credits;  // for the output channel named
+  bool empty() const { return heads.empty() && bodies.empty() && credits.empty(); }
+};
+
+/// A run of routers small enough for their state to stay in a cache while a cycle's stages pass over it.
+struct Tile {
+  std::uint32_t router_begin = 0, router_end = 0;
+  PortNumber port_begin = 0, port_end = 0;  // outer ports
+  Bag<QueueNumber> asks[4];   // by cycle: queues whose head asks for an output channel
+  Bag<QueueNumber> ready[2];  // by cycle: queues that bid for the switch
+  Bag<EndpointId> senders[2];  // by cycle: endpoints with something to send
+
+  bool at_rest() const {
+    for (const auto& bag : asks)
+      if (!bag.empty()) return false;
+    return ready[0].empty() && ready[1].empty() && senders[0].empty() && senders[1].empty();
+  }
+};
+
+/// A byte that is not a character: a compiler must assume that a character may overwrite anything, and would
+/// reload everything after each store.
+enum class Mark : std::uint8_t { kNo = 0, kYes = 1 };
+
+struct State {
+  unsigned channel_bits = 0, output_bits = 0, ring_bits = 0;
+  LargeArray<Queue> queues;
+  LargeArray<std::uint64_t> rings;  // [queue << ring_bits | place]
+  LargeArray<Port> ports;
+  LargeArray<OutChannel> channels;
+  std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
+  std::vector<Tile> tiles;
+  std::uint32_t slots = 0;      // a power of two above the longest flight
+  std::uint32_t slot_inboxes = 0;         // tiles * threads
+  std::vector<Inbox> inboxes;             // [cycle % slots][tile][sending thread]
+  std::vector<Mark> awake;                // the same: something to do for the tile
+  std::vector<std::uint16_t> flights;     // the flight times there are, in cycles
+
+  PortNumber port_of(QueueNumber q) const { return q >> (channel_bits + output_bits); }
+  unsigned channel_of(QueueNumber q) const { return q >> output_bits & ((1u << channel_bits) - 1); }
+};
+
+}  // namespace weft::network::flit
