@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <cctype>
 
 #include "base/text.hpp"
 #include "report/figures.hpp"
@@ -119,11 +119,14 @@ class Report {
       double factor = time() ? worst / best : best / worst;
       std::vector<std::string> between;
       for (std::size_t i = 1; i + 1 < order.size(); ++i) between.push_back((*order[i])["machine"]);
-      sentences.push_back(fmt::format(
-          "{}: {} is {} ({}){}; {} is last, {:.3g} times {}.", panel.name(spec_.engines.size() > 1),
-          (*order.front())["machine"].get<std::string>(), time() ? "fastest" : "best", figure(*order.front()),
-          between.empty() ? "" : ", then " + join(between, ", "),
-          (*order.back())["machine"].get<std::string>(), factor, time() ? "slower" : "less"));
+      std::string others;
+      for (std::size_t i = 0; i < between.size(); ++i)
+        others += (i == 0 ? ", followed by " : i + 1 == between.size() ? " and " : ", ") + between[i];
+      sentences.push_back(fmt::format("With {}, {} is {} ({}){}; {} comes last, a factor of {:.3g} behind.",
+                                      panel.name(spec_.engines.size() > 1),
+                                      (*order.front())["machine"].get<std::string>(),
+                                      time() ? "fastest" : "best", figure(*order.front()), others,
+                                      (*order.back())["machine"].get<std::string>(), factor));
     }
     return join(sentences, " ");
   }
@@ -145,6 +148,7 @@ class Report {
     }
     if (!sizes) return "";
     std::string title = panel.name(spec_.engines.size() > 1);
+    title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
     bool share = panel.points.front()->contains("share_of_injection");
     std::string first = html_section(
         "curve", title,
@@ -176,7 +180,7 @@ class Report {
       }
     if (most <= 0) return "";
     Range y = q.logarithmic ? log_range(least, most) : range_to(std::max(most, 0.1) * 1.02, 5);
-    Chart chart(520, 360, fmt::format("{} by endpoints", q.label), log_range(low, high), {"endpoints", 6}, y,
+    Chart chart(520, 360, fmt::format("{} by endpoints", q.label), log_range(low, high), {"endpoints", 4}, y,
                 {q.label, 5});
     std::string legend;
     for (std::size_t m = 0; m < spec_.machines.size(); ++m) {
