@@ -77,7 +77,7 @@ ordered_json measure(const Case& one) {
       "[cable.default]\nlanes = 1\nlane_rate = \"128Gbps\"\ncoding = \"none\"\ndelay = \"2ns\"\nlength = "
       "\"0m\"\n";
   machine::Machine m = machine::build(machine::describe_text(text, "bench", {}));
-  auto settings = network::flit::settings_for(m, one.packet_flits, one.packet_flits);
+  auto settings = network::flit::settings_for(m, one.packet_flits);
   network::flit::Engine engine(*m.graph, *m.routing, settings);
 
   workload::WorkloadText traffic_text;

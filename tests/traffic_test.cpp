@@ -71,9 +71,9 @@ TEST(Traffic, WritesTablesAndPrintsThem) {
 }
 
 TEST(Traffic, ThreadsChangeNothingAndSeedsDo) {
-  json one = run_json({"--load", "0.2,0.9", "--packet", "1:0.5,8:0.5"});
-  EXPECT_EQ(one, run_json({"--load", "0.2,0.9", "--packet", "1:0.5,8:0.5", "--threads", "2"}));
-  json other = run_json({"--load", "0.2,0.9", "--packet", "1:0.5,8:0.5", "--seed", "2"});
+  json one = run_json({"--load", "0.2,1.0", "--packet", "1:0.5,8:0.5"});
+  EXPECT_EQ(one, run_json({"--load", "0.2,1.0", "--packet", "1:0.5,8:0.5", "--threads", "2"}));
+  json other = run_json({"--load", "0.2,1.0", "--packet", "1:0.5,8:0.5", "--seed", "2"});
   EXPECT_NE(one["points"], other["points"]);
 }
 

@@ -7,8 +7,8 @@
 
 namespace weft {
 
-/// Waits by looking, then by giving the processor away: for waits of a microsecond a sleep would cost more than
-/// the work, and where there are more threads than processors the one waited for must get its turn.
+/// Waits by looking, then by giving the processor away: for waits of a microsecond a sleep would cost more
+/// than the work, and where there are more threads than processors the one waited for must get its turn.
 template <class Last>
 class Barrier {
  public:

@@ -29,6 +29,10 @@ const config::Section& identity_section() {
 const config::Section& router_section() {
   static const config::Section section =
       config::Schema<RouterParameters>()
+          .choice(&RouterParameters::kind, "kind",
+                  "'input-queued' has a queue for each channel of an input, 'virtual-output-queues' one for "
+                  "each output besides, 'tiled' is rows and columns of tiles with buffers of their own",
+                  {"input-queued", "virtual-output-queues", "tiled"})
           .field(&RouterParameters::channels, "channels", "Virtual channels of each cable and direction",
                  Range<unsigned>{1, 64})
           .field(&RouterParameters::ports, "ports",
@@ -38,6 +42,9 @@ const config::Section& router_section() {
                  Range<Time>{{0}, {1'000'000'000}})
           .field(&RouterParameters::flit, "flit", "What a link carries in one step of flow control",
                  Range<DataSize>{{1}, {4096}})
+          .field(&RouterParameters::flit_overhead_bits, "flit_overhead_bits",
+                 "Bits a link carries with each flit beside its data: begin and end marks, flow control",
+                 Range<unsigned>{0, 1024})
           .field(&RouterParameters::clock, "clock",
                  "Flits a router can pass each second and port; 0: as the fastest cable",
                  Range<Frequency>{{0}, {100'000'000'000}})
@@ -59,6 +66,19 @@ const config::Section& router_section() {
                   {"round-robin", "islip", "age"})
           .field(&RouterParameters::iterations, "iterations", "Rounds of the allocator in a cycle",
                  Range<unsigned>{1, 16})
+          .field(&RouterParameters::tile_rows, "tile_rows",
+                 "Rows of tiles; a tiled router has a tile for each port", Range<unsigned>{1, 32})
+          .field(&RouterParameters::tile_columns, "tile_columns", "Columns of tiles", Range<unsigned>{1, 32})
+          .field(&RouterParameters::row_buffer_flits, "row_buffer_flits",
+                 "Tiled: buffer of a tile for each input of its row, shared by the channels beyond a flit of "
+                 "their own",
+                 Range<unsigned>{1, 4096})
+          .field(&RouterParameters::column_buffer_flits, "column_buffer_flits",
+                 "Tiled: buffer of a tile for each row of its column, shared alike", Range<unsigned>{1, 4096})
+          .field(
+              &RouterParameters::local_yield, "local_yield",
+              "For each local port of a router in turn, how far it gives way: ports with a lower number go "
+              "first; cables have 0, and so has what is not listed")
           .section();
   return section;
 }

@@ -19,12 +19,15 @@ struct Identity {
 
 enum class Switching { Wormhole, CutThrough };
 enum class Allocator { RoundRobin, Islip, Age };
+enum class RouterKind { InputQueued, OutputQueues, Tiled };
 
 struct RouterParameters {
+  RouterKind kind = RouterKind::InputQueued;
   unsigned channels = 2;
   unsigned ports = 0;
   Time latency{60'000};
   DataSize flit{16};
+  unsigned flit_overhead_bits = 0;
   Frequency clock{0};
   Switching switching = Switching::CutThrough;
   unsigned buffer_flits = 32;
@@ -32,6 +35,9 @@ struct RouterParameters {
   unsigned message_classes = 1;
   Allocator allocator = Allocator::Islip;
   unsigned iterations = 1;
+  unsigned tile_rows = 4, tile_columns = 6;
+  unsigned row_buffer_flits = 16, column_buffer_flits = 16;
+  std::vector<unsigned> local_yield;
 };
 
 struct FaultParameters {

@@ -79,7 +79,7 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
   auto start = std::chrono::steady_clock::now();
   workload::Members members(*machine.graph, *machine.faults);
   auto pattern = workload.pattern->make(workload.pattern_parameters.get(), {members, workload.seed});
-  auto settings = network::flit::settings_for(machine, workload.sizes.smallest(), workload.sizes.largest());
+  auto settings = network::flit::settings_for(machine, workload.sizes.largest());
   settings.threads = options.threads;
   settings.seed = workload.seed;
   if (workload.message_class >= settings.message_classes)

@@ -12,9 +12,11 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "config/registry.hpp"
 #include "machine/machine.hpp"
 #include "network/packet.hpp"
 
@@ -38,6 +40,14 @@ struct Notice {
   Tag tag;
   Time at;
   Kind kind;
+};
+
+/// Nothing will ever move again while packets wait: a deadlock, with who waits for whom.
+class Stalled : public std::runtime_error {
+ public:
+  explicit Stalled(std::vector<std::string> who_waits)
+      : std::runtime_error("nothing moves in the network, and packets wait"), who(std::move(who_waits)) {}
+  std::vector<std::string> who;
 };
 
 class Network {

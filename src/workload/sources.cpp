@@ -17,9 +17,7 @@ class Draws {
   double unit() { return unit_interval(random_bits(seed_, endpoint_, state_.draws++)); }
 
   /// Failures before the first success of a trial per cycle: 0, 1, 2, ... with mean (1 - p) / p.
-  Cycle failures(double p) {
-    return p >= 1 ? 0 : scaled_failures(1 / std::log1p(-p));
-  }
+  Cycle failures(double p) { return p >= 1 ? 0 : scaled_failures(1 / std::log1p(-p)); }
   /// The same, with 1 / log(1 - p) in hand.
   Cycle scaled_failures(double scale) { return static_cast<Cycle>(std::log(1 - unit()) * scale); }
 

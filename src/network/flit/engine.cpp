@@ -19,15 +19,6 @@ constexpr std::uint64_t kTileBytes = 96 * 1024;  // of state: what a processor's
 
 constexpr unsigned kLongestWindow = 8;  // cycles; longer ones would gain little
 
-unsigned ring_size(const Settings& s) {
-  unsigned flits = s.buffer_flits + s.shared_flits;
-  if (s.model == RouterModel::Tiled)
-    flits = std::max({flits, s.tiles.row_buffer_flits, s.tiles.column_buffer_flits});
-  unsigned packets =
-      flits / std::max(1u, s.smallest_packet_flits) + 2;  // the first and the last may be here in part
-  return std::bit_ceil(s.smallest_packet_flits <= 1 ? flits : std::min(flits, packets));
-}
-
 unsigned bits_for(unsigned count) { return static_cast<unsigned>(std::countr_zero(std::bit_ceil(count))); }
 
 }  // namespace
@@ -65,14 +56,15 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   endpoint_flight_ = flight_number(settings_.endpoint_cycles);
   connect_ports();
   place_ports();
-  if (settings_.model == RouterModel::Tiled) connect_inner_ports();
+  rank_local_ports();
+  if (settings_.kind == RouterKind::Tiled) connect_inner_ports();
 }
 
 void Engine::size_arrays() {
   unsigned most_ports = 1;
   std::uint32_t ports = graph_.ports();
   for (RouterId r = 0; r < graph_.routers(); ++r) most_ports = std::max(most_ports, graph_.port_count(r));
-  if (settings_.model == RouterModel::Tiled) {
+  if (settings_.kind == RouterKind::Tiled) {
     const Tiles& tiles = settings_.tiles;
     WEFT_CHECK(most_ports <= tiles.rows * tiles.columns, "every port of a tiled router has a tile");
     inner_ports_.rows = tiles.rows;
@@ -94,15 +86,16 @@ void Engine::size_arrays() {
   window_ = settings_.tell_departures ? 1 : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
   state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + window_ + 1);
   state_.channel_bits = bits_for(settings_.all_channels());
-  state_.output_bits = settings_.model == RouterModel::OutputQueues ? bits_for(most_ports) : 0;
-  state_.ring_bits = bits_for(ring_size(settings_));
-  WEFT_CHECK(state_.ring_bits <= 7, "an input queue holds at most 128 packets");
+  state_.output_bits = settings_.kind == RouterKind::OutputQueues ? bits_for(most_ports) : 0;
   std::uint64_t channels = std::uint64_t{ports} << state_.channel_bits;
   std::uint64_t queues = channels << state_.output_bits;
   WEFT_CHECK(queues < kUndecided, "queues have 32-bit numbers");
   state_.queues.assign(queues, {});
-  for (Queue& queue : state_.queues) queue.out = queue.chain = kEnd;
-  state_.rings.assign(queues << state_.ring_bits, 0);
+  for (Queue& queue : state_.queues) {
+    queue.out = queue.chain = kEnd;
+    queue.last = Queue::kEmpty;
+    queue.out_channel = Queue::kFirstChannelNext;
+  }
   state_.ports.assign(ports, {});
   state_.channels.assign(channels, {});
   if (state_.output_bits) state_.receiving.assign(channels, 0);
@@ -133,9 +126,19 @@ void Engine::share_out() {
     }
     std::uint32_t endpoints = 0;
     for (RouterId r = begin; r < end; ++r) endpoints += graph_.endpoint_count(r);
-    workers_.push_back(std::unique_ptr<Worker>(new Worker{
-        t, first_tile, static_cast<std::uint32_t>(state_.tiles.size()), endpoint, endpoint + endpoints,
-        Timers(endpoint, endpoints), {}, {}, {}, {}, {}, {}, 0}));
+    workers_.push_back(std::unique_ptr<Worker>(new Worker{t,
+                                                          first_tile,
+                                                          static_cast<std::uint32_t>(state_.tiles.size()),
+                                                          endpoint,
+                                                          endpoint + endpoints,
+                                                          Timers(endpoint, endpoints),
+                                                          {},
+                                                          {},
+                                                          {},
+                                                          {},
+                                                          {},
+                                                          {},
+                                                          0}));
     if (settings_.iterations > 1) workers_.back()->matched.assign(state_.ports.size(), 0);
     endpoint += endpoints;
   }
@@ -190,7 +193,7 @@ std::uint16_t Engine::flight_number(unsigned cycles) {
 
 void Engine::place_ports() {
   const auto* order = dynamic_cast<const routing::DimensionOrder*>(&routing_);
-  if (order && settings_.model != RouterModel::Tiled && GridRoute::fits(graph_) && !routing_.faults().any())
+  if (order && settings_.kind != RouterKind::Tiled && GridRoute::fits(graph_) && !routing_.faults().any())
     grid_route_.emplace(graph_, order->dateline());
   port_info_.reserve(graph_.ports());
   for (PortNumber p = 0; p < graph_.ports(); ++p) {
@@ -203,9 +206,19 @@ void Engine::place_ports() {
   }
   if (grid_route_)
     for (EndpointId e = 0; e < graph_.endpoints(); ++e)
-      grid_endpoints_.push_back(
-          {grid_route_->place(endpoint_router_[e]), endpoint_port_[e],
-           GridRoute::parity(grid_route_->place(endpoint_router_[e]))});
+      grid_endpoints_.push_back({grid_route_->place(endpoint_router_[e]), endpoint_port_[e],
+                                 GridRoute::parity(grid_route_->place(endpoint_router_[e]))});
+}
+
+void Engine::rank_local_ports() {
+  if (settings_.local_yield.empty()) return;
+  for (RouterId r = 0; r < graph_.routers(); ++r) {
+    std::size_t local = 0;
+    for (PortNumber p = graph_.port_begin(r); p < graph_.port_begin(r) + graph_.port_count(r); ++p)
+      if ((state_.ports[p].flags & Port::kEndpoint) && local < settings_.local_yield.size())
+        state_.ports[p].flags |=
+            static_cast<std::uint8_t>(settings_.local_yield[local++] << Port::kYieldShift);
+  }
 }
 
 void Engine::connect_inner_ports() {
@@ -215,9 +228,9 @@ void Engine::connect_inner_ports() {
     bool row = p - inner_ports_.begin[r] < inner_ports_.inputs[r] * inner_ports_.columns;
     port.flags |= Port::kInner;
     port.flight = flight_number(1);
-    port.room = static_cast<std::uint16_t>(row ? settings_.tiles.row_buffer_flits
-                                               : settings_.tiles.column_buffer_flits);
-    port.shared = 0;
+    unsigned flits = row ? settings_.tiles.row_buffer_flits : settings_.tiles.column_buffer_flits;
+    port.room = 1;
+    port.shared = static_cast<std::uint16_t>(flits - settings_.all_channels());
   }
 }
 
@@ -341,10 +354,11 @@ std::uint64_t Engine::bytes() const {
     for (const auto& bag : tile.ready) bags += bag.bytes();
     for (const auto& bag : tile.senders) bags += bag.bytes();
   }
-  return state_.queues.size() * sizeof(Queue) + state_.rings.size() * 8 + state_.ports.size() * sizeof(Port) +
+  return state_.queues.size() * sizeof(Queue) + state_.ports.size() * sizeof(Port) +
          state_.channels.size() * sizeof(OutChannel) + senders_.size() * sizeof(Sender) +
          endpoint_router_.size() * 8 + state_.awake.size() + grid_ports_.size() * sizeof(GridPort) +
-         port_info_.size() * sizeof(PortInfo) + grid_endpoints_.size() * sizeof(GridEndpoint) + packets_.bytes() + bags;
+         port_info_.size() * sizeof(PortInfo) + grid_endpoints_.size() * sizeof(GridEndpoint) +
+         packets_.bytes() + bags;
 }
 
 }  // namespace weft::network::flit

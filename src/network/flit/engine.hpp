@@ -1,8 +1,8 @@
 // The flit engine: every router, channel, buffer and credit, cycle by cycle.
 //
-// In a cycle every router looks at its own state and at what arrives on its links in this cycle, and sends what
-// arrives elsewhere in later cycles. Whatever a router reads in a cycle was written in an earlier one, so the
-// order in which routers are visited, and the threads that visit them, cannot matter.
+// In a cycle every router looks at its own state and at what arrives on its links in this cycle, and sends
+// what arrives elsewhere in later cycles. Whatever a router reads in a cycle was written in an earlier one,
+// so the order in which routers are visited, and the threads that visit them, cannot matter.
 #pragma once
 
 #include <atomic>
@@ -20,8 +20,8 @@
 
 namespace weft::network::flit {
 
-/// An endpoint's sending side: packets queued and the one being sent. What it knows of its router's buffers is
-/// in the output side of its port.
+/// An endpoint's sending side: packets queued and the one being sent. What it knows of its router's buffers
+/// is in the output side of its port.
 struct Sender {
   PacketId first = kNoPacket, last = kNoPacket;  // queue
   PacketId current = kNoPacket;
@@ -54,9 +54,9 @@ struct GridEndpoint {
   std::uint32_t parity;
 };
 
-/// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses, one
-/// port for each input and column, then its column channels, one for each tile and row. Such a port stands for
-/// both ends of its wires: what its output side sends, its own input side receives.
+/// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses,
+/// one port for each input and column, then its column channels, one for each tile and row. Such a port
+/// stands for both ends of its wires: what its output side sends, its own input side receives.
 struct InnerPorts {
   unsigned rows = 0, columns = 0;
   std::vector<PortNumber> begin;      // by router, and the end
@@ -130,6 +130,7 @@ class Engine {
   void size_arrays();
   void connect_ports();
   void place_ports();
+  void rank_local_ports();
   void connect_inner_ports();
   void share_out();
   std::uint16_t flight_number(unsigned cycles);
@@ -151,7 +152,7 @@ class Engine {
   std::vector<PortInfo> port_info_;
   LargeArray<GridPort> grid_ports_;
   std::vector<GridEndpoint> grid_endpoints_;
-  LargeArray<Sender> senders_;                 // by endpoint
+  LargeArray<Sender> senders_;                  // by endpoint
   std::vector<std::uint32_t> endpoint_router_;  // by endpoint
   std::vector<PortNumber> endpoint_port_;       // by endpoint
   std::vector<std::uint32_t> router_tile_;      // by router
@@ -164,8 +165,8 @@ class Engine {
   std::vector<std::unique_ptr<Worker>> workers_;
   Cycle now_ = 0, run_end_ = 0;  // the cycles under way
   unsigned window_ = 1;          // cycles a tile can run without hearing of others
-  std::uint64_t moved_ = 0;  // flits moved when last something moved,
-  Cycle moved_at_ = 0;       // and when that was
+  std::uint64_t moved_ = 0;      // flits moved when last something moved,
+  Cycle moved_at_ = 0;           // and when that was
   bool stalled_ = false, stop_ = false;
   std::atomic<bool> stop_asked_ = false;
   bool started_ = false;

@@ -11,6 +11,15 @@ namespace weft::network::flit {
 
 using topology::kNone;
 
+namespace {
+
+/// With virtual output queues a packet bids for the switch before it has a channel.
+bool has_channel(const State& s, const Queue& queue) {
+  return queue.active && !(s.output_bits && queue.offered);
+}
+
+}  // namespace
+
 /// Reads an engine at rest.
 class Inspector {
  public:
@@ -19,11 +28,11 @@ class Inspector {
   std::vector<QueueNumber> occupied() const {
     std::vector<QueueNumber> out;
     for (QueueNumber q = 0; q < s_.queues.size(); ++q)
-      if (s_.queues[q].packets > 0) out.push_back(q);
+      if (!s_.queues[q].empty()) out.push_back(q);
     return out;
   }
 
-  bool empty(QueueNumber q) const { return s_.queues[q].packets == 0; }
+  bool empty(QueueNumber q) const { return s_.queues[q].empty(); }
   const PacketRecord& first_packet(QueueNumber q) const {
     return e_.packets_[Entry(s_.queues[q].entry).id()];
   }
@@ -37,10 +46,9 @@ class Inspector {
     std::uint32_t r = e_.inner_ports_.router[p - e_.graph_.ports()];
     std::uint32_t place = p - e_.inner_ports_.begin[r];
     std::uint32_t rows_end = e_.inner_ports_.inputs[r] * e_.inner_ports_.columns;
-    return place < rows_end
-               ? fmt::format("r{} row bus of input {} to column {}", r, place / e_.inner_ports_.columns,
-                             place % e_.inner_ports_.columns)
-               : fmt::format("r{} column channel {}", r, place - rows_end);
+    return place < rows_end ? fmt::format("r{} row bus of input {} to column {}", r,
+                                          place / e_.inner_ports_.columns, place % e_.inner_ports_.columns)
+                            : fmt::format("r{} column channel {}", r, place - rows_end);
   }
 
   /// The queues of the router's part that a port's input side belongs to. Looking at every input that could
@@ -50,7 +58,7 @@ class Inspector {
     std::uint32_t router = router_of(out);
     for (QueueNumber q : occupied()) {
       PortNumber in = s_.port_of(q);
-      if (router_of(in) == router && s_.queues[q].active && s_.queues[q].out == out) use(q);
+      if (router_of(in) == router && has_channel(s_, s_.queues[q]) && s_.queues[q].out == out) use(q);
     }
   }
   std::uint32_t router_of(PortNumber p) const {
@@ -72,13 +80,14 @@ Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) 
   const PacketRecord& record = first_packet(q);
   PortNumber in = s_.port_of(q);
   Waiting out{name(in), s_.channel_of(q), record.source, record.destination, record.created, ""};
-  if (!queue.active && queue.out >= s_.ports.size()) {
+  const bool has = has_channel(s_, queue);
+  if (!has && queue.out >= s_.ports.size()) {
     out.reason = "all ways its routing offers are taken, or there is none";
     std::uint32_t router = router_of(in);
     for (QueueNumber other : occupied())
-      if (other != q && s_.queues[other].active && router_of(s_.port_of(other)) == router)
+      if (other != q && has_channel(s_, s_.queues[other]) && router_of(s_.port_of(other)) == router)
         waits_for.push_back(other);
-  } else if (!queue.active) {
+  } else if (!has) {
     out.reason = fmt::format("asks for a channel of {}", name(queue.out));
     for_each_rival(queue.out, [&](QueueNumber other) {
       if (queue.channels >> s_.queues[other].out_channel & 1) waits_for.push_back(other);
@@ -174,7 +183,8 @@ void Engine::check_conservation() const {
   for (QueueNumber q = 0; q < s.queues.size(); ++q) {
     const Queue& queue = s.queues[q];
     here[q >> s.output_bits] += queue.flits;
-    if (cut_through && queue.active) promised[(queue.out << s.channel_bits) + queue.out_channel] += queue.left;
+    if (cut_through && has_channel(s, queue))
+      promised[(queue.out << s.channel_bits) + queue.out_channel] += queue.left;
   }
   for (PortNumber p = 0; p < s.ports.size(); ++p) {
     const bool endpoint = s.ports[p].flags & Port::kEndpoint;
@@ -185,13 +195,15 @@ void Engine::check_conservation() const {
       std::uint64_t owed = promised[own];
       if (endpoint) {
         owed = 0;
-        if (cut_through && senders_[e].current != kNoPacket && senders_[e].channel == c) owed = senders_[e].left;
+        if (cut_through && senders_[e].current != kNoPacket && senders_[e].channel == c)
+          owed = senders_[e].left;
       }
       if (p < graph_.ports() && !endpoint && graph_.peer(p) == kNone) continue;
       WEFT_CHECK(
           s.channels[own].used == here[to] + coming[to] + credits[own] + owed,
-          fmt::format("port {} channel {}: {} taken, but {} there, {} coming, {} credits on their way, {} promised",
-                      p, c, s.channels[own].used, here[to], coming[to], credits[own], owed));
+          fmt::format(
+              "port {} channel {}: {} taken, but {} there, {} coming, {} credits on their way, {} promised",
+              p, c, s.channels[own].used, here[to], coming[to], credits[own], owed));
       flits += here[to] + coming[to];
     }
   }

@@ -1,7 +1,7 @@
-// One thread's tiles, cycle by cycle and stage by stage: what arrives, who gets a channel, who gets the switch,
-// what leaves. A stage goes over all routers of a tile before the next begins, so its loops are long and
-// plain. What leaves a tile arrives some cycles later: for so long a tile can run on alone, with its state in
-// a near cache, before the next has its turn.
+// One thread's tiles, cycle by cycle and stage by stage: what arrives, who gets a channel, who gets the
+// switch, what leaves. A stage goes over all routers of a tile before the next begins, so its loops are long
+// and plain. What leaves a tile arrives some cycles later: for so long a tile can run on alone, with its
+// state in a near cache, before the next has its turn.
 //
 // Nothing may depend on the order of a list: those who ask for the same output are chained to it first, and
 // chosen among afterwards by rank. Ranks differ, so the choice is the same in any order.
@@ -43,7 +43,6 @@ class Kernel {
   /// registers, whatever the stage stores.
   struct Base {
     Queue* queues;
-    std::uint64_t* rings;
     Port* ports;
     OutChannel* outs;
     Inbox* inboxes;
@@ -53,8 +52,8 @@ class Kernel {
     const GridEndpoint* grid_endpoints;
     const std::uint32_t* class_channels;
     const std::uint8_t* channel_class;
-    std::uint32_t channel_bits, output_bits, queue_bits, ring_bits;
-    std::uint32_t channel_mask, ring_mask;
+    std::uint32_t channel_bits, output_bits, queue_bits;
+    std::uint32_t channel_mask;
     Cycle now;
     std::uint64_t coin;  // what chance depends on beside place and packet
 
@@ -101,6 +100,9 @@ class Kernel {
 
   // Channels (kernel_channels.hpp)
   void allocate_channels(Tile& tile);
+  void bid_without_channels(Tile& tile);
+  static std::uint32_t channels_with_room(const Base& b, const Queue& queue);
+  void take_channel(const Base& b, Queue& queue);
   void grant_channels(Tile& tile, PortNumber out);
   void give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q, Queue& queue, PortNumber out,
                     std::uint32_t offered);
@@ -155,7 +157,7 @@ class Kernel {
   Observer& observer_;
   const Settings& s_;
   const unsigned channels_, all_channels_, route_cycles_, allocate_cycles_;
-  const bool oldest_first_, shares_, vias_;
+  const bool oldest_first_, shares_, moves_turns_, vias_;
   const PortInfo* const port_info_;
   Base b_;
   std::vector<std::uint32_t> rows_;
@@ -164,8 +166,8 @@ class Kernel {
 };
 
 template <class Route, bool CutThrough>
-Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const Route& route, Traffic& traffic,
-                                  Observer& observer)
+Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const Route& route,
+                                  Traffic& traffic, Observer& observer)
     : e_(engine),
       w_(worker),
       route_(route),
@@ -177,12 +179,12 @@ Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const 
       route_cycles_(engine.settings_.route_cycles),
       allocate_cycles_(engine.settings_.allocate_cycles),
       oldest_first_(engine.settings_.allocator == Allocator::Age),
-      shares_(engine.settings_.shared_flits > 0),
+      shares_(engine.settings_.shared_flits > 0 || engine.settings_.kind == RouterKind::Tiled),
+      moves_turns_(engine.settings_.allocator == Allocator::RoundRobin),
       vias_(engine.routing_.via_count() > 0),
       port_info_(engine.port_info_.data()) {
   State& state = engine.state_;
   b_.queues = state.queues.data();
-  b_.rings = state.rings.data();
   b_.ports = state.ports.data();
   b_.outs = state.channels.data();
   b_.inboxes = state.inboxes.data();
@@ -194,9 +196,7 @@ Kernel<Route, CutThrough>::Kernel(Engine& engine, Engine::Worker& worker, const 
   b_.channel_bits = state.channel_bits;
   b_.output_bits = state.output_bits;
   b_.queue_bits = state.channel_bits + state.output_bits;
-  b_.ring_bits = state.ring_bits;
   b_.channel_mask = (1u << state.channel_bits) - 1;
-  b_.ring_mask = (1u << state.ring_bits) - 1;
 }
 
 template <class Route, bool CutThrough>
@@ -253,7 +253,8 @@ void Kernel<Route, CutThrough>::run_tile(std::uint32_t t, Cycle now) {
   if (!tile.at_rest()) b_.awake[e_.inbox_index(now + 1, t) + w_.index] = Mark::kYes;
 }
 
-// --- arrivals ------------------------------------------------------------------------------------------------
+// --- arrivals
+// ------------------------------------------------------------------------------------------------
 
 template <class Route, bool CutThrough>
 void Kernel<Route, CutThrough>::take_credits(const Inbox& inbox) {
@@ -299,15 +300,15 @@ void Kernel<Route, CutThrough>::take_heads(Tile& tile, const Inbox& inbox) {
     QueueNumber q = queue_for(b, heads[i].to, entry);
     Queue& queue = b.queues[q];
     ++queue.flits;
-    if (queue.packets++ == 0) [[likely]] {
+    if (queue.empty()) [[likely]] {
       queue.entry = entry.bits();
       queue.left = static_cast<std::uint16_t>(entry.flits());
       find_way(b, q, queue, entry);
       *end++ = q;
     } else {
-      b.rings[(std::size_t{q} << b.ring_bits) + ((queue.behind + queue.packets - 2u) & b.ring_mask)] =
-          entry.bits();
+      e_.packets_[queue.last].next = entry.id();
     }
+    queue.last = entry.id() & 0xff'ffff;
   }
   asks.set_end(end);
 }

@@ -24,6 +24,7 @@ WEFT_HOT std::uint32_t Kernel<Route, CutThrough>::open_channels(const Base& b, P
 template <class Route, bool CutThrough>
 void Kernel<Route, CutThrough>::allocate_channels(Tile& tile) {
   const Base b = b_;
+  if (b.output_bits) return bid_without_channels(tile);
   Bag<QueueNumber>& asks = tile.asks[b.now & 3];
   const std::uint32_t count = asks.size();
   Bag<QueueNumber>& again = tile.asks[(b.now + 1) & 3];
@@ -73,6 +74,54 @@ void Kernel<Route, CutThrough>::allocate_channels(Tile& tile) {
   }
 }
 
+/// With a queue for each output, packets bid for the switch at once and take a channel when they win it: one
+/// that waits for its input would keep a channel from others.
+template <class Route, bool CutThrough>
+[[gnu::noinline]] void Kernel<Route, CutThrough>::bid_without_channels(Tile& tile) {
+  Bag<QueueNumber>& asks = tile.asks[b_.now & 3];
+  for (QueueNumber q : asks) {
+    Queue& queue = b_.queues[q];
+    queue.offered = queue.channels;
+    if (queue.out == kUndecided) {
+      PortNumber out = choose_way(q, queue, queue.offered);
+      if (queue.offered == 0) {
+        tile.asks[(b_.now + 1) & 3].push(q);
+        continue;
+      }
+      queue.out = out;
+    }
+    queue.active = 1;
+    queue.ready = 1;
+    tile.ready[(b_.now + allocate_cycles_) & 1].push(q);
+  }
+  asks.clear();
+}
+
+/// Of the channels offered to a packet that has none, those it could start on now.
+template <class Route, bool CutThrough>
+std::uint32_t Kernel<Route, CutThrough>::channels_with_room(const Base& b, const Queue& queue) {
+  const unsigned flits = CutThrough ? Entry(queue.entry).flits() : 1;
+  const Port& port = b.ports[queue.out];
+  std::uint32_t open = queue.offered & port.free_channels;
+  if (port.flags & Port::kEndpoint) return open;
+  for (std::uint32_t left = open; left; left &= left - 1) {
+    unsigned c = static_cast<unsigned>(std::countr_zero(left));
+    if (!has_room(b.out_channel(queue.out, c), port, flits)) open &= ~(1u << c);
+  }
+  return open;
+}
+
+template <class Route, bool CutThrough>
+void Kernel<Route, CutThrough>::take_channel(const Base& b, Queue& queue) {
+  unsigned channel = pick_after(channels_with_room(b, queue), queue.out_channel + 1);
+  queue.out_channel = channel & 0x3f;
+  queue.offered = 0;
+  Port& port = b.ports[queue.out];
+  port.free_channels ^= 1u << channel;
+  if (CutThrough && !(port.flags & Port::kEndpoint))
+    take_room(b.out_channel(queue.out, channel), port, Entry(queue.entry).flits());
+}
+
 /// Each free channel grants one of those that ask for it; each asker accepts one of its grants.
 template <class Route, bool CutThrough>
 [[gnu::noinline]] void Kernel<Route, CutThrough>::grant_channels(Tile& tile, PortNumber out) {
@@ -113,9 +162,11 @@ template <class Route, bool CutThrough>
 template <class Route, bool CutThrough>
 WEFT_HOT void Kernel<Route, CutThrough>::give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q,
                                                       Queue& queue, PortNumber out, std::uint32_t offered) {
-  unsigned channel = pick_after(offered, queue.accept);
+  unsigned channel = pick_after(offered, queue.out_channel + 1);
   queue.out = out;
-  queue.set_channel(channel);
+  queue.out_channel = channel & 0x3f;
+  queue.active = 1;
+  queue.ready = 1;
   OutChannel& taken = b.out_channel(out, channel);
   taken.last_asker = static_cast<std::uint16_t>(q);
   Port& port = b.ports[out];

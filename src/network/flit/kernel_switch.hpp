@@ -9,13 +9,15 @@ namespace weft::network::flit {
 /// May the first flit of this queue be sent now?
 template <class Route, bool CutThrough>
 WEFT_HOT bool Kernel<Route, CutThrough>::may_send(const Base& b, const Queue& queue, const Port& out) {
+  if (b.output_bits && queue.offered) [[unlikely]]
+    if (channels_with_room(b, queue) == 0) return false;
   if (out.flags & (Port::kNarrow | Port::kEndpoint)) [[unlikely]] {
     if ((out.flags & Port::kNarrow) &&
         static_cast<std::int32_t>(out.next_send - static_cast<std::uint32_t>(b.now << 8)) > 0)
       return false;
     if (out.flags & Port::kEndpoint) return true;
   }
-  return CutThrough || has_room(b.out_channel(queue.out, queue.out_channel), out, 1);
+  return CutThrough || (b.output_bits && queue.offered) || has_room(b.out_channel(queue.out, queue.out_channel), out, 1);
 }
 
 template <class Route, bool CutThrough>
@@ -82,6 +84,7 @@ template <class Route, bool CutThrough>
 template <bool OneRound>
 void Kernel<Route, CutThrough>::match(Tile& tile, bool first_round) {
   const Base b = b_;
+  const bool moves_turns = moves_turns_;
   w_.inputs.clear();
   w_.inputs.reserve(w_.outputs.size());
   PortNumber* const inputs = w_.inputs.end();
@@ -93,6 +96,7 @@ void Kernel<Route, CutThrough>::match(Tile& tile, bool first_round) {
     port.wants = kEnd;
     port.winner = q;
     PortNumber in = b.port_of(q);
+    if (moves_turns) port.last_input = in;  // iSLIP's turns move only when the input accepts
     Port& from = b.ports[in];
     port.next_grant = from.grants;
     *touched = in;
@@ -153,6 +157,8 @@ template <class Route, bool CutThrough>
 WEFT_HOT void Kernel<Route, CutThrough>::send(const Base& b, Tile& tile, PortNumber in, PortNumber out,
                                               QueueNumber q) {
   Queue& queue = b.queues[q];
+  if (b.output_bits && queue.offered) [[unlikely]]
+    take_channel(b, queue);
   Port& port = b.ports[out];
   const Port& from = b.ports[in];
   b.inbox_at(from.inbox, from.flight).credits.push(from.peer + b.channel_of(q));
@@ -177,14 +183,17 @@ WEFT_HOT void Kernel<Route, CutThrough>::send(const Base& b, Tile& tile, PortNum
   if (tail) {
     port.free_channels ^= 1u << queue.out_channel;
     queue.active = 0;
-    if (--queue.packets > 0) next_packet(b, tile, q, queue);
+    if (entry.id() != queue.last)
+      next_packet(b, tile, q, queue);
+    else
+      queue.last = Queue::kEmpty;
   }
 }
 
 /// To an endpoint, over a narrow cable, inside a router, or with hops to count.
 template <class Route, bool CutThrough>
-[[gnu::noinline]] void Kernel<Route, CutThrough>::send_specially(const Base& b, Port& port, const Queue& queue,
-                                                                 bool head, bool tail) {
+[[gnu::noinline]] void Kernel<Route, CutThrough>::send_specially(const Base& b, Port& port,
+                                                                 const Queue& queue, bool head, bool tail) {
   Entry entry(queue.entry);
   if (port.flags & Port::kNarrow) {
     auto cycle = static_cast<std::uint32_t>(b.now << 8);
@@ -213,9 +222,10 @@ template <class Route, bool CutThrough>
 template <class Route, bool CutThrough>
 [[gnu::noinline]] void Kernel<Route, CutThrough>::next_packet(const Base& b, Tile& tile, QueueNumber q,
                                                               Queue& queue) {
-  queue.entry = b.rings[(std::size_t{q} << b.ring_bits) + queue.behind];
-  queue.behind = static_cast<std::uint8_t>((queue.behind + 1) & b.ring_mask);
-  Entry entry(queue.entry);
+  PacketId id = e_.packets_[Entry(queue.entry).id()].next;
+  const PacketRecord& record = e_.packets_[id];
+  Entry entry(id, record.destination, record.flits, record.message_class);
+  queue.entry = entry.bits();
   queue.left = static_cast<std::uint16_t>(entry.flits());
   find_way(b, q, queue, entry);
   tile.asks[(b.now + route_cycles_ + 1) & 3].push(q);

@@ -8,7 +8,7 @@ namespace weft::network::flit {
 template <class Route, bool CutThrough>
 WEFT_HOT void Kernel<Route, CutThrough>::find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry) {
   if constexpr (!kOnGrid) {
-    if (s_.model == RouterModel::Tiled) return find_way_in_tiles(q, queue, entry);
+    if (s_.kind == RouterKind::Tiled) return find_way_in_tiles(q, queue, entry);
     return find_way_by_relation(q, queue, entry);
   } else {
     const GridPort& here = b.grid_ports[b.port_of(q)];
@@ -23,13 +23,13 @@ WEFT_HOT void Kernel<Route, CutThrough>::find_way(const Base& b, QueueNumber q, 
         route_.next(here.place, there.place, there.parity, here.rows, b.channel_class[b.channel_of(q)]);
     // Turns go over all channels of all outputs, so a new output starts at its first channel.
     PortNumber out = here.first + step.port;
-    queue.accept &= static_cast<std::uint8_t>(-(queue.out == out));
+    queue.out_channel = (queue.out == out ? queue.out_channel : Queue::kFirstChannelNext) & 0x3f;
     queue.out = out;
     // Where either class is allowed the packet draws one, as a router without regard for load would: a fair
     // coin that depends on place, time and packet, not on the order of visits. Drawn always: a branch here
     // would be a guess.
-    std::uint64_t mixed = (b.coin ^ here.place << 13 ^ std::uint64_t{entry.destination()} << 36) *
-                          0x9e3779b97f4a7c15u;
+    std::uint64_t mixed =
+        (b.coin ^ here.place << 13 ^ std::uint64_t{entry.destination()} << 36) * 0x9e3779b97f4a7c15u;
     auto drawn = static_cast<unsigned>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
     unsigned cls = (step.either & drawn) | step.only;
     queue.channels = b.class_channels[cls] << shift;
@@ -70,7 +70,7 @@ void Kernel<Route, CutThrough>::find_way_by_relation(QueueNumber q, Queue& queue
   const PortNumber in = b_.port_of(q);
   const PortInfo& info = port_info_[in];
   routing::Hop hop = hop_of(in, b_.channel_of(q), entry);
-  queue.accept = 0;
+  queue.out_channel = Queue::kFirstChannelNext;
   if (!hop.via_leg && e_.endpoint_router_[entry.destination()] == info.router) {
     queue.out = e_.endpoint_port_[entry.destination()];
     queue.channels = channels_of(entry.message_class());
@@ -95,13 +95,13 @@ template <class Route, bool CutThrough>
 PortNumber Kernel<Route, CutThrough>::choose_way(QueueNumber q, Queue& queue, std::uint32_t& open) {
   const PortNumber in = b_.port_of(q);
   Entry entry(queue.entry);
-  if (s_.model == RouterModel::Tiled) return choose_row(q, entry, open);
+  if (s_.kind == RouterKind::Tiled) return choose_row(q, entry, open);
   e_.routing_.candidates(hop_of(in, b_.channel_of(q), entry), candidates_);
   return least_loaded(in, entry, true, open);
 }
 
-/// The best of the candidates there are; `must_be_open`: only of those with a channel free. Ways of equal load
-/// take turns.
+/// The best of the candidates there are; `must_be_open`: only of those with a channel free. Ways of equal
+/// load take turns.
 template <class Route, bool CutThrough>
 PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, bool must_be_open,
                                                    std::uint32_t& channels) {
@@ -129,7 +129,8 @@ PortNumber Kernel<Route, CutThrough>::least_loaded(PortNumber in, Entry entry, b
   return best;
 }
 
-// --- tiled routers -------------------------------------------------------------------------------------------
+// --- tiled routers
+// -------------------------------------------------------------------------------------------
 
 /// Inside a tiled router the way follows from the output chosen at the input.
 template <class Route, bool CutThrough>
@@ -143,7 +144,7 @@ void Kernel<Route, CutThrough>::find_way_in_tiles(QueueNumber q, Queue& queue, E
   const InnerPorts& inner = e_.inner_ports_;
   const PacketRecord& record = e_.packets_[entry.id()];
   const std::uint32_t router = inner.router[in - e_.port_info_.size()];
-  queue.accept = 0;
+  queue.out_channel = Queue::kFirstChannelNext;
   queue.out = inner.next(router, in, record.next_port);
   queue.channels = queue.out == record.next_port ? record.next_channels : 1u << b_.channel_of(q);
 }

@@ -19,7 +19,7 @@ struct PacketRecord {
   EndpointId source, destination;
   std::uint32_t via;            // intermediate place of the routing, or kNone: none, or passed
   std::uint32_t turned_at;      // router where it had reached that place; kNone: nowhere yet
-  PacketId next;                // in its source's queue
+  PacketId next;                // behind it in the queue where its last flit is
   std::uint32_t next_port;      // tiled routers: the output it goes to,
   std::uint32_t next_channels;  // and the channels it may take there
   std::uint16_t flits, hops;
@@ -30,7 +30,7 @@ struct PacketRecord {
 class PacketStore {
  public:
   static constexpr unsigned kChunkBits = 14;
-  static constexpr PacketId kMaxPackets = 1u << 24;  // a packet's number has 24 bits on a link
+  static constexpr PacketId kMaxPackets = (1u << 24) - 1;  // a packet's number has 24 bits, one is for none
 
   PacketRecord& operator[](PacketId id) { return chunks_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)]; }
   const PacketRecord& operator[](PacketId id) const {

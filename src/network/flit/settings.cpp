@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "network/flit/packets.hpp"
+#include "network/flit/state.hpp"
 
 namespace weft::network::flit {
 
@@ -25,10 +26,42 @@ CycleTime cycle_time(const Machine& m) {
   for (topology::CableId c = 0; c < m.graph->cables(); ++c)
     fastest = std::max(fastest, m.graph->cable_type(c).rate().value);
   if (fastest == 0) fastest = m.graph->cable_types().front().rate().value;  // one router, no cables
-  std::int64_t bits = router.flit.value * 8;
+  std::int64_t bits = router.flit.value * 8 + router.flit_overhead_bits;
   __int128 numerator = static_cast<__int128>(bits) * 1'000'000'000'000;
   std::int64_t common = std::gcd(static_cast<std::int64_t>(numerator % fastest), fastest);
   return {static_cast<std::int64_t>(numerator / common), fastest / common};
+}
+
+void check_tiles(const Machine& m, unsigned largest_packet_flits) {
+  const auto& router = m.description.router;
+  unsigned tiles = router.tile_rows * router.tile_columns;
+  for (topology::RouterId r = 0; r < m.graph->routers(); ++r)
+    if (m.graph->port_count(r) > tiles)
+      refuse(m, "router.tile_rows",
+             fmt::format("router {} has {} ports, and there are {} x {} tiles", r, m.graph->port_count(r),
+                         router.tile_rows, router.tile_columns));
+  if (cycle_time(m).cycles(router.latency) < 3)
+    refuse(m, "router.latency",
+           "a tiled router has three stages of a cycle each, and its latency is less than three cycles");
+  if (m.routing->has_escape())
+    refuse(m, "router.kind",
+           fmt::format(
+               "a tiled router chooses a packet's output at its input, for good; routing {} must be able "
+               "to turn to its escape channels later",
+               m.description.routing->name));
+  unsigned channels = router.channels * router.message_classes;
+  for (auto [key, flits] : {std::pair{"router.row_buffer_flits", router.row_buffer_flits},
+                            std::pair{"router.column_buffer_flits", router.column_buffer_flits}}) {
+    if (flits < channels)
+      refuse(m, key,
+             fmt::format("each of {} channels has a flit of its own, and there are {}", channels, flits));
+    if (router.switching == Switching::CutThrough && flits - channels + 1 < largest_packet_flits)
+      refuse(
+          m, key,
+          fmt::format("cut-through needs room for a whole packet: {} flits beside one for each of {} other "
+                      "channels, and there are {}",
+                      largest_packet_flits, channels - 1, flits));
+  }
 }
 
 void check(const Machine& m, unsigned largest_packet_flits) {
@@ -49,13 +82,18 @@ void check(const Machine& m, unsigned largest_packet_flits) {
     refuse(m, "router.buffer_flits",
            fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {}",
                        largest_packet_flits, room));
+  for (unsigned yield : router.local_yield)
+    if (yield > Port::kMostYield)
+      refuse(m, "router.local_yield",
+             fmt::format("ports yield by at most {}, not {}", Port::kMostYield, yield));
+  if (router.kind == RouterKind::Tiled) check_tiles(m, largest_packet_flits);
   if (m.graph->endpoints() >= Entry::kMaxEndpoints)
     refuse(m, "topology", fmt::format("the flit engine runs at most {} endpoints", Entry::kMaxEndpoints));
 }
 
 }  // namespace
 
-Settings settings_for(const Machine& m, unsigned smallest_packet_flits, unsigned largest_packet_flits) {
+Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
   check(m, largest_packet_flits);
   const auto& router = m.description.router;
   Settings s;
@@ -66,7 +104,9 @@ Settings settings_for(const Machine& m, unsigned smallest_packet_flits, unsigned
   s.switching = router.switching;
   s.allocator = router.allocator;
   s.iterations = router.iterations;
-  s.smallest_packet_flits = smallest_packet_flits;
+  s.kind = router.kind;
+  s.tiles = {router.tile_rows, router.tile_columns, router.row_buffer_flits, router.column_buffer_flits};
+  s.local_yield = router.local_yield;
   s.cycle = cycle_time(m);
 
   // A pipeline of routing, channel allocation, switch allocation and traversal, as far as the latency allows;
@@ -75,6 +115,12 @@ Settings settings_for(const Machine& m, unsigned smallest_packet_flits, unsigned
   s.route_cycles = latency >= 3 ? 1 : 0;
   s.allocate_cycles = latency >= 2 ? 1 : 0;
   s.traverse_cycles = latency - s.route_cycles - s.allocate_cycles;
+  if (s.kind == RouterKind::Tiled) {
+    // Three stages, each a cycle or more: the row's bus, the tile's crossbar with the column, the
+    // multiplexer.
+    s.route_cycles = s.allocate_cycles = 0;
+    s.traverse_cycles = latency - 2;
+  }
 
   const topology::Graph& graph = *m.graph;
   for (topology::CableId c = 0; c < graph.cables(); ++c) {
@@ -85,7 +131,8 @@ Settings settings_for(const Machine& m, unsigned smallest_packet_flits, unsigned
       refuse(m, "cable." + type.name + ".length",
              fmt::format("its flight takes {} cycles; the flit engine keeps 20,000", flight));
     s.cable_cycles.push_back(static_cast<std::uint16_t>(flight));
-    __int128 bits = static_cast<__int128>(router.flit.value) * 8 * 1'000'000'000'000;
+    __int128 bits =
+        static_cast<__int128>(router.flit.value * 8 + router.flit_overhead_bits) * 1'000'000'000'000;
     __int128 interval =
         (bits * s.cycle.over * 256 + static_cast<__int128>(type.rate().value) * s.cycle.picoseconds - 1) /
         (static_cast<__int128>(type.rate().value) * s.cycle.picoseconds);

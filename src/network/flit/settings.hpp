@@ -10,6 +10,7 @@
 namespace weft::network::flit {
 
 using machine::Allocator;
+using machine::RouterKind;
 using machine::Switching;
 
 /// How long a cycle is: `picoseconds / over`, exactly.
@@ -20,16 +21,13 @@ struct CycleTime {
     return static_cast<std::uint64_t>((static_cast<__int128>(t.value) * over + picoseconds - 1) /
                                       picoseconds);
   }
+  /// When a cycle ends or begins, to the picosecond.
+  Time time(std::uint64_t cycles) const {
+    return {static_cast<std::int64_t>(static_cast<__int128>(cycles) * picoseconds / over)};
+  }
   double nanoseconds(double cycles) const {
     return cycles * static_cast<double>(picoseconds) / static_cast<double>(over) / 1000;
   }
-};
-
-/// How a router is built inside.
-enum class RouterModel {
-  InputQueued,  // a queue for each channel of each input
-  OutputQueues, // at each input and channel a queue for each output (virtual output queues)
-  Tiled,        // rows and columns of tiles: row buses, a sub-crossbar in each tile, column channels
 };
 
 /// A tiled router: port i sits in tile (i / columns, i % columns). A flit goes from its input buffer over the
@@ -37,11 +35,11 @@ enum class RouterModel {
 /// column buffer of the output's tile, and there through a multiplexer out.
 struct Tiles {
   unsigned rows = 4, columns = 6;
-  unsigned row_buffer_flits = 8, column_buffer_flits = 8;  // of each channel
+  unsigned row_buffer_flits = 16, column_buffer_flits = 16;  // for all channels of an input, of a row
 };
 
 struct Settings {
-  RouterModel model = RouterModel::InputQueued;
+  RouterKind kind = RouterKind::InputQueued;
   Tiles tiles;
   unsigned channels = 2;  // of each message class
   unsigned message_classes = 1;
@@ -50,6 +48,7 @@ struct Settings {
   Switching switching = Switching::CutThrough;
   Allocator allocator = Allocator::Islip;
   unsigned iterations = 1;
+  std::vector<unsigned> local_yield;  // by a router's local ports in turn
 
   // A head that arrives in cycle c asks for a channel in c + route, for the switch `allocate` later, and is
   // on the cable `traverse` after it won the switch. Their sum is the router's latency.
@@ -57,7 +56,6 @@ struct Settings {
   unsigned endpoint_cycles = 1;               // between an endpoint and its router
   std::vector<std::uint16_t> cable_cycles;    // by cable
   std::vector<std::uint16_t> cable_interval;  // by cable: 1/256 cycles per flit
-  unsigned smallest_packet_flits = 1;         // bounds how many packets a buffer can hold
   bool tell_departures = false;               // Observer::departed is called
   unsigned threads = 1;
   std::uint64_t seed = 1;
@@ -69,7 +67,6 @@ struct Settings {
 
 /// What a machine's description means in cycles and flits. Throws UserError where it cannot be run: too few
 /// channels for the routing, buffers smaller than `largest_packet_flits` under cut-through.
-Settings settings_for(const machine::Machine& machine, unsigned smallest_packet_flits,
-                      unsigned largest_packet_flits);
+Settings settings_for(const machine::Machine& machine, unsigned largest_packet_flits);
 
 }  // namespace weft::network::flit

@@ -2,8 +2,8 @@
 // on its way between them. Records hold numbers, never pointers, so the arrays can be split over threads,
 // ranks or a GPU.
 //
-// A port has two sides. Its input side has queues; its output side has channels to send through, and knows how
-// much room is left behind each. A channel of a port has the number `port << channel_bits | channel`; an
+// A port has two sides. Its input side has queues; its output side has channels to send through, and knows
+// how much room is left behind each. A channel of a port has the number `port << channel_bits | channel`; an
 // input queue has `that << output_bits | output`, where `output` is 0 unless there is a queue for each output
 // (virtual output queues).
 #pragma once
@@ -26,31 +26,27 @@ namespace weft::network::flit {
 using PortNumber = std::uint32_t;
 using ChannelNumber = std::uint32_t;
 using QueueNumber = std::uint32_t;
-inline constexpr std::uint32_t kEnd = 0xffff'ffff;        // of a chain
-inline constexpr PortNumber kUndecided = 0xffff'fffe;     // a head that chooses its output anew in every cycle
+inline constexpr std::uint32_t kEnd = 0xffff'ffff;     // of a chain
+inline constexpr PortNumber kUndecided = 0xffff'fffe;  // a head that chooses its output anew in every cycle
 
-/// One input queue: packets in order, the first of which is being sent on.
+/// One input queue: packets in order, the first of which is being sent on. Those behind it are linked through
+/// their records, so that memory follows the packets there are and not the buffers.
 struct Queue {
-  std::uint64_t entry;     // the first packet; those behind it are in the ring
-  PortNumber out;          // where the first packet goes
-  std::uint32_t channels;  // output channels it may take, one bit each
-  std::uint32_t offered;   // of these, what it was offered in this cycle
-  QueueNumber chain;       // the next queue that asks for the same
-  std::uint16_t left;      // flits of the first packet still to send
-  std::uint16_t flits;     // here now
-  std::uint8_t out_channel : 6;
-  std::uint8_t active : 1;  // the first packet holds an output channel
-  std::uint8_t ready : 1;   // ... and is on the list of those who bid for the switch
-  std::uint8_t accept;   // turn among channels granted
-  std::uint8_t behind;   // place of the second packet in the ring
-  std::uint8_t packets;  // in the queue
+  std::uint64_t entry;            // the first packet
+  PortNumber out;                 // where it goes
+  std::uint32_t channels;         // output channels it may take, one bit each
+  std::uint32_t offered;          // of these, what it was offered in this cycle
+  QueueNumber chain;              // the next queue that asks for the same
+  std::uint16_t left;             // flits of the first packet still to send
+  std::uint16_t flits;            // here now
+  std::uint32_t last : 24;        // packet; kEmpty: there is none
+  std::uint32_t out_channel : 6;  // of the first packet, once it has one; turns go on from the last
+  std::uint32_t active : 1;       // it has one
+  std::uint32_t ready : 1;        // ... and is on the list of those who bid for the switch
 
-  void set_channel(unsigned channel) {
-    out_channel = channel & 0x3f;
-    active = 1;
-    ready = 1;
-    accept = static_cast<std::uint8_t>(channel + 1);
-  }
+  static constexpr std::uint32_t kEmpty = 0xff'ffff;
+  static constexpr unsigned kFirstChannelNext = 31;  // as out_channel: the turn begins with channel 0
+  bool empty() const { return last == kEmpty; }
 };
 static_assert(sizeof(Queue) == 32);
 
@@ -61,7 +57,7 @@ struct alignas(64) Port {
     kInner = 2,     // inside a router: crossing it is no hop
     kNarrow = 4,    // slower than a flit each cycle
   };
-  static constexpr unsigned kYieldShift = 4;
+  static constexpr unsigned kYieldShift = 4, kMostYield = 15;
   unsigned yields() const { return flags >> kYieldShift; }  // input side: to ports with a lower number
   ChannelNumber peer;           // channel 0 of the port at the other end; its own where there is none
   std::uint32_t inbox;          // of the other end's tile, in a slot
@@ -75,11 +71,11 @@ struct alignas(64) Port {
   PortNumber last_output;       // output for this input,
   std::uint32_t next_send;      // output may send again from here on, in 1/256 cycles (low bits)
   std::uint16_t interval;       // 1/256 cycles from flit to flit; 256: one each cycle
-  std::uint16_t flight;         // from winning the switch to arrival at the other end: which of State::flights
-  std::uint16_t room;           // flits of each channel's own buffer at the other end
-  std::uint16_t shared;         // and of the buffer they share,
-  std::uint16_t shared_used;    // of which this many are taken
-  std::uint8_t last_channel;    // turn among the channels of this input
+  std::uint16_t flight;       // from winning the switch to arrival at the other end: which of State::flights
+  std::uint16_t room;         // flits of each channel's own buffer at the other end
+  std::uint16_t shared;       // and of the buffer they share,
+  std::uint16_t shared_used;  // of which this many are taken
+  std::uint8_t last_channel;  // turn among the channels of this input
   std::uint8_t flags;
   std::uint64_t sent;  // flits, ever
 };
@@ -191,9 +187,9 @@ struct alignas(64) Inbox {
 struct Tile {
   std::uint32_t router_begin = 0, router_end = 0;
   PortNumber port_begin = 0, port_end = 0;  // outer ports
-  Bag<QueueNumber> asks[4];   // by cycle: queues whose head asks for an output channel
-  Bag<QueueNumber> ready[2];  // by cycle: queues that bid for the switch
-  Bag<EndpointId> senders[2];  // by cycle: endpoints with something to send
+  Bag<QueueNumber> asks[4];                 // by cycle: queues whose head asks for an output channel
+  Bag<QueueNumber> ready[2];                // by cycle: queues that bid for the switch
+  Bag<EndpointId> senders[2];               // by cycle: endpoints with something to send
 
   bool at_rest() const {
     for (const auto& bag : asks)
@@ -207,18 +203,17 @@ struct Tile {
 enum class Mark : std::uint8_t { kNo = 0, kYes = 1 };
 
 struct State {
-  unsigned channel_bits = 0, output_bits = 0, ring_bits = 0;
+  unsigned channel_bits = 0, output_bits = 0;
   LargeArray<Queue> queues;
-  LargeArray<std::uint64_t> rings;  // [queue << ring_bits | place]
   LargeArray<Port> ports;
   LargeArray<OutChannel> channels;
   std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
   std::vector<Tile> tiles;
-  std::uint32_t slots = 0;      // a power of two above the longest flight
-  std::uint32_t slot_inboxes = 0;         // tiles * threads
-  std::vector<Inbox> inboxes;             // [cycle % slots][tile][sending thread]
-  std::vector<Mark> awake;                // the same: something to do for the tile
-  std::vector<std::uint16_t> flights;     // the flight times there are, in cycles
+  std::uint32_t slots = 0;             // a power of two above the longest flight
+  std::uint32_t slot_inboxes = 0;      // tiles * threads
+  std::vector<Inbox> inboxes;          // [cycle % slots][tile][sending thread]
+  std::vector<Mark> awake;             // the same: something to do for the tile
+  std::vector<std::uint16_t> flights;  // the flight times there are, in cycles
 
   PortNumber port_of(QueueNumber q) const { return q >> (channel_bits + output_bits); }
   unsigned channel_of(QueueNumber q) const { return q >> output_bits & ((1u << channel_bits) - 1); }

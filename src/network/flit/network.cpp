@@ -1,0 +1,148 @@
+// The flit engine as a Network: packets handed over at a time become flits, cycles become times.
+#include "network/network.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <queue>
+#include <tuple>
+
+#include "network/flit/engine.hpp"
+
+namespace weft::network::flit {
+
+namespace {
+
+unsigned largest_packet_flits(const machine::Machine& m) {
+  const auto& router = m.description.router;
+  if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
+  unsigned room = router.buffer_flits + router.shared_flits;
+  if (router.kind == RouterKind::Tiled) {
+    unsigned others = router.channels * router.message_classes - 1;
+    unsigned inner = std::min(router.row_buffer_flits, router.column_buffer_flits);
+    room = std::min(room, inner > others ? inner - others : 1);
+  }
+  return std::min<unsigned>(room, Entry::kMaxFlits);
+}
+
+class FlitNetwork : public Network, private Traffic, private Observer {
+ public:
+  FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
+      : flit_(static_cast<std::uint64_t>(machine.description.router.flit.value)),
+        largest_flits_(largest_packet_flits(machine)),
+        engine_(*machine.graph, *machine.routing, settings(machine, options)),
+        waiting_(machine.graph->endpoints()) {
+    message_classes_ = engine_.settings().message_classes;
+  }
+
+  Time now() const override { return now_; }
+  std::uint64_t largest_packet() const override { return largest_flits_ * flit_; }
+  bool idle() const override { return under_way_ == 0 && notices_.empty(); }
+
+  void send(const Packet& packet, Time at) override {
+    WEFT_CHECK(at >= now_, "packets are sent now or later");
+    WEFT_CHECK(packet.bytes <= largest_packet(), "packets are no larger than the network takes");
+    WEFT_CHECK(packet.message_class < message_classes_, "a message class the router has");
+    auto flits = std::max<std::uint64_t>(1, (packet.bytes + flit_ - 1) / flit_);
+    Cycle cycle = std::max(engine_.now(), engine_.settings().cycle.cycles(at));
+    auto& list = waiting_[packet.source];
+    // In order of times; nearly always the last.
+    auto place = list.end();
+    while (place != list.begin() && std::prev(place)->at > cycle) --place;
+    bool first = place == list.begin();
+    list.insert(
+        place,
+        {{packet.destination, static_cast<std::uint16_t>(flits), packet.message_class, packet.tag}, cycle});
+    if (first) engine_.ask(packet.source, cycle);
+    ++under_way_;
+  }
+
+  void advance(Time until, std::vector<Notice>& notices) override {
+    const CycleTime& clock = engine_.settings().cycle;
+    for (;;) {
+      if (!notices_.empty() && notices_.top().at <= std::min(until, clock.time(engine_.now()))) break;
+      Time first = notices_.empty() ? until : std::min(until, notices_.top().at);
+      Cycle last = clock.cycles(first);
+      if (under_way_ == 0 || engine_.now() >= last) {
+        if (!notices_.empty() && notices_.top().at <= until) break;
+        now_ = std::max(now_, until);
+        return;
+      }
+      engine_.run(*this, {this}, last);
+      if (engine_.stalled()) throw Stalled(explain());
+    }
+    now_ = std::max(now_, notices_.top().at);
+    Time at = notices_.top().at;
+    for (; !notices_.empty() && notices_.top().at == at; notices_.pop()) notices.push_back(notices_.top());
+  }
+
+  std::vector<std::string> explain() const override {
+    std::vector<std::string> out;
+    for (const Waiting& hop : engine_.explain_stall())
+      out.push_back(fmt::format("{} channel {}: packet from endpoint {} to {}, made in cycle {}: {}",
+                                hop.place, hop.channel, hop.source, hop.destination, hop.created,
+                                hop.reason));
+    return out;
+  }
+
+ private:
+  static Settings settings(const machine::Machine& machine, const EngineOptions& options) {
+    Settings s = settings_for(machine, largest_packet_flits(machine));
+    s.seed = options.seed;
+    s.tell_departures = true;
+    return s;
+  }
+
+  // What the engine asks and tells.
+  Cycle first(EndpointId) override { return kNever; }  // send() asks
+  bool create(EndpointId source, Cycle now, NewPacket& packet, Cycle& next) override {
+    auto& list = waiting_[source];
+    bool due = !list.empty() && list.front().at <= now;
+    if (due) {
+      packet = list.front().packet;
+      list.pop_front();
+    }
+    if (!list.empty()) next = std::max(list.front().at, now + 1);
+    return due;
+  }
+  void delivered(const Delivery& delivery) override {
+    --under_way_;
+    tell({delivery.tag, engine_.settings().cycle.time(delivery.delivered), Notice::Kind::Delivered});
+  }
+  void departed(Tag tag, Cycle cycle) override {
+    tell({tag, engine_.settings().cycle.time(cycle + 1), Notice::Kind::Departed});
+  }
+  void tell(const Notice& notice) {
+    notices_.push(notice);
+    engine_.stop();
+  }
+
+  struct Due {
+    NewPacket packet;
+    Cycle at;
+  };
+  struct Later {
+    bool operator()(const Notice& a, const Notice& b) const {
+      return std::tie(a.at, a.kind, a.tag) > std::tie(b.at, b.kind, b.tag);
+    }
+  };
+  std::uint64_t flit_;
+  std::uint64_t largest_flits_;
+  unsigned message_classes_ = 1;
+  Engine engine_;
+  std::vector<std::deque<Due>> waiting_;  // by source
+  std::priority_queue<Notice, std::vector<Notice>, Later> notices_;
+  std::uint64_t under_way_ = 0;
+  Time now_{0};
+};
+
+WEFT_REGISTER(EngineKind,
+              {"flit", "every flit, buffer and credit, cycle by cycle: the reference",
+               [](const machine::Machine& machine, const EngineOptions& options) -> std::unique_ptr<Network> {
+                 return std::make_unique<FlitNetwork>(machine, options);
+               }});
+
+}  // namespace
+
+}  // namespace weft::network::flit
