@@ -44,7 +44,7 @@ struct Times {
 };
 
 Times both(const machine::Machine& m, const Destinations& to, std::uint32_t packets) {
-  auto settings = network::flit::settings_for(m, kPacketFlits, kPacketFlits);
+  auto settings = network::flit::settings_for(m, kPacketFlits);
   network::flit::Engine engine(*m.graph, *m.routing, settings);
   Messages messages(to, packets);
   engine.run(messages, {&messages}, Cycle{1} << 40);

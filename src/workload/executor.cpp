@@ -44,10 +44,14 @@ class Executor {
     std::vector<Notice> notices;
     while (ended_ < state_.size()) {
       Time next = events_.empty() ? kForever : events_.top().at;
-      if (next == kForever && network_.idle()) return stalled();
+      if (next == kForever && network_.idle()) return stalled({});
       notices.clear();
-      if (!network_.idle() || next > now_) network_.advance(next, notices);
-      if (notices.empty() && next == kForever) return stalled();
+      try {
+        if (!network_.idle() || next > now_) network_.advance(next, notices);
+      } catch (const network::Stalled& stall) {
+        return stalled(stall.who);
+      }
+      if (notices.empty() && next == kForever) return stalled(network_.explain());
       now_ = notices.empty() ? next : notices.front().at;
       for (const Notice& notice : notices) hear(notice);
       while (!events_.empty() && events_.top().at <= now_) {
@@ -256,7 +260,7 @@ class Executor {
   }
 
   /// Nothing can happen any more: who waits for what, and the circle if there is one.
-  ExecutionResult stalled() {
+  ExecutionResult stalled(const std::vector<std::string>& network) {
     std::vector<Id> waits(p_.ranks(), kNobody);  // a receive that has started and has no message
     std::uint64_t ranks = 0;
     for (Id i = 0; i < state_.size(); ++i)
@@ -284,7 +288,7 @@ class Executor {
     }
     for (Rank r = 0; r < p_.ranks() && lines.size() < kMostLines; ++r)
       if (waits[r] != kNobody) lines.push_back(p_.describe(waits[r]) + " waits" + why(waits[r]));
-    for (const std::string& line : network_.explain())
+    for (const std::string& line : network)
       if (lines.size() < kMostLines) lines.push_back("network: " + line);
     return std::move(result_);
   }

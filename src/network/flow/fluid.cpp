@@ -12,6 +12,9 @@ using topology::kNone;
 Fluid::Fluid(std::vector<double> capacity, double tolerance)
     : tolerance_(tolerance),
       capacity_(std::move(capacity)),
+      used_(capacity_.size()),
+      held_rate_(capacity_.size()),
+      held_(capacity_.size()),
       head_(capacity_.size(), kNone),
       load_(capacity_.size()),
       stamp_(capacity_.size()),
@@ -79,6 +82,8 @@ void Fluid::end_due(Time now, std::vector<std::uint64_t>& names) {
       sift_down(0);
     }
     flow.heap_at = kNone;
+    take(flow, -1);
+    --held_[flow.bottleneck];
     for (std::uint32_t at = flow.begin; at < flow.begin + flow.count; ++at) {
       Entry& e = entries_[at];
       if (e.previous == kNone)
@@ -87,6 +92,7 @@ void Fluid::end_due(Time now, std::vector<std::uint64_t>& names) {
         entries_[e.previous].next = e.next;
       if (e.next != kNone) entries_[e.next].previous = e.previous;
       load_[e.link] -= e.weight;
+      if (load_[e.link] == 0) used_[e.link] = 0;  // what rounding has left
       if (!dirty_[e.link]) {
         dirty_[e.link] = true;
         dirty_links_.push_back(e.link);
@@ -99,9 +105,19 @@ void Fluid::end_due(Time now, std::vector<std::uint64_t>& names) {
 
 void Fluid::join(FlowId f) {
   if (flows_[f].mark == mark_ || flows_[f].heap_at == kNone) return;
-  flows_[f].mark = mark_;
+  Flow& flow = flows_[f];
+  flow.mark = mark_;
   joined_.push_back(f);
-  old_rate_.push_back(flows_[f].rate);
+  old_rate_.push_back(flow.rate);
+  if (flow.bottleneck == kNone) return;  // it has just started
+  take(flow, -1);
+  --held_[flow.bottleneck];
+}
+
+void Fluid::take(const Flow& flow, double sign) {
+  double part = sign * flow.rate / kWhole;
+  for (std::uint32_t at = flow.begin; at < flow.begin + flow.count; ++at)
+    used_[entries_[at].link] += part * entries_[at].weight;
 }
 
 void Fluid::settle(Time now) {
@@ -112,9 +128,10 @@ void Fluid::settle(Time now) {
   old_rate_.clear();
   for (FlowId f : seeds_) join(f);
   seeds_.clear();
-  for (LinkId l :
-       dirty_links_) {  // of those beside a flow that has ended, only the ones this link held back can grow
+  // Of the flows beside one that has ended, only those can grow that their common link held back.
+  for (LinkId l : dirty_links_) {
     dirty_[l] = false;
+    if (held_[l] == 0) continue;
     for (std::uint32_t at = head_[l]; at != kNone; at = entries_[at].next)
       if (flows_[entries_[at].flow].bottleneck == l) join(entries_[at].flow);
   }
@@ -129,10 +146,12 @@ void Fluid::settle(Time now) {
   for (std::size_t i = 0; i < joined_.size(); ++i) {
     Flow& flow = flows_[joined_[i]];
     double old = old_rate_[i];
-    if (std::abs(flow.rate - old) <= kExact * 1e-3 * old) {
-      flow.rate = old;
-      continue;
-    }
+    bool same = std::abs(flow.rate - old) <= kExact * 1e-3 * old;
+    if (same) flow.rate = old;
+    take(flow, 1);
+    ++held_[flow.bottleneck];
+    held_rate_[flow.bottleneck] = flow.rate;
+    if (same) continue;
     WEFT_CHECK(flow.rate > 0, "a flow has come to a standstill");
     flow.left = std::max(0.0, flow.left - old * static_cast<double>(now.value - flow.since_ps));
     flow.since_ps = now.value;
@@ -158,7 +177,7 @@ void Fluid::fill() {
       if (stamp_[link] != epoch_) {
         stamp_[link] = epoch_;
         local_of_[link] = static_cast<std::uint32_t>(local_.size());
-        local_.push_back({link, 0, capacity_[link], -1});
+        local_.push_back({link, 0, std::max(0.0, capacity_[link] - used_[link]), -1, 0});
       }
       local_[local_of_[link]].weight += entries_[at].weight;
     }
@@ -169,11 +188,6 @@ void Fluid::fill() {
   shares_.clear();
   for (std::uint32_t i = 0; i < local_.size(); ++i) {
     LocalLink& l = local_[i];
-    if (l.weight < load_[l.link])
-      for (std::uint32_t at = head_[l.link]; at != kNone; at = entries_[at].next)
-        if (const Flow& flow = flows_[entries_[at].flow]; flow.mark != mark_)
-          l.left -= flow.rate * entries_[at].weight / kWhole;
-    l.left = std::max(l.left, 0.0);
     shares_.push_back({l.left * kWhole / l.weight, i});
   }
   std::make_heap(shares_.begin(), shares_.end(), later);
@@ -201,6 +215,7 @@ void Fluid::fill() {
         LocalLink& crossed = local_[local_of_[entries_[own].link]];
         crossed.weight -= entries_[own].weight;
         crossed.left -= share * entries_[own].weight / kWhole;
+        crossed.fastest = share;  // shares only grow
       }
     }
   }
@@ -210,20 +225,16 @@ void Fluid::fill() {
 bool Fluid::extend() {
   std::size_t before = joined_.size();
   for (const LocalLink& l : local_) {
+    // Those it holds back are all as fast as any flow on it was. They stay so where it is still full and
+    // nobody has become faster; where it holds back one that joined, everyone on it must be looked at.
     bool full = l.left <= tolerance_ * capacity_[l.link];
-    double fastest = 0;
-    bool others = false;
-    for (std::uint32_t at = head_[l.link]; at != kNone; at = entries_[at].next) {
-      const Flow& flow = flows_[entries_[at].flow];
-      fastest = std::max(fastest, flow.rate);
-      others |= flow.mark != mark_;
-    }
-    if (!others) continue;
+    bool holds_on = held_[l.link] == 0 || (full && l.fastest <= held_rate_[l.link] * (1 + tolerance_));
+    if (l.level < 0 && holds_on) continue;
     for (std::uint32_t at = head_[l.link]; at != kNone; at = entries_[at].next) {
       FlowId f = entries_[at].flow;
       const Flow& flow = flows_[f];
       if (flow.mark == mark_) continue;
-      bool lost = flow.bottleneck == l.link && (!full || flow.rate < fastest * (1 - tolerance_));
+      bool lost = flow.bottleneck == l.link && (!full || flow.rate < l.fastest * (1 - tolerance_));
       bool greedy = l.level >= 0 && flow.rate > l.level * (1 + tolerance_);
       if (lost || greedy) join(f);
     }

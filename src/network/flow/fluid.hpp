@@ -74,7 +74,9 @@ class Fluid {
   struct LocalLink {
     LinkId link;
     std::uint32_t weight;  // of flows still growing
-    double left, level;    // level: the rate of those it holds back, or -1
+    double left;
+    double level;    // the rate of those it holds back, or -1
+    double fastest;  // of those that joined
   };
   struct Share64 {
     double share;
@@ -83,6 +85,7 @@ class Fluid {
 
   std::uint32_t take_block(std::uint32_t count);
   void join(FlowId f);
+  void take(const Flow& flow, double sign);
   void fill();
   bool extend();
   void sift_up(std::uint32_t at);
@@ -98,7 +101,10 @@ class Fluid {
 
   double tolerance_;
   std::vector<double> capacity_;
-  std::vector<std::uint32_t> head_, load_;       // by link
+  std::vector<double> used_;                // by link: what its flows take of it; without those that joined
+  std::vector<double> held_rate_;           // by link: the rate of those it holds back
+  std::vector<std::uint32_t> held_;         // by link: how many it holds back, without those that joined
+  std::vector<std::uint32_t> head_, load_;  // by link
   std::vector<std::uint32_t> stamp_, local_of_;  // by link: is it in `local_` now, and where
   std::vector<char> dirty_;                      // by link: a flow on it has ended since the last settle()
   std::vector<LinkId> dirty_links_;

@@ -12,6 +12,12 @@ using topology::kNone;
 
 namespace {
 
+/// Bits of a flit on a cable, with what the link adds to each.
+double wire_bits(const machine::Machine& m) {
+  const auto& router = m.description.router;
+  return static_cast<double>(router.flit.value) * 8 + router.flit_overhead_bits;
+}
+
 /// A flit's time at a port: the router's clock, or the fastest cable there is.
 double port_cycle_ps(const machine::Machine& m) {
   const auto& router = m.description.router;
@@ -20,7 +26,7 @@ double port_cycle_ps(const machine::Machine& m) {
   for (CableId c = 0; c < m.graph->cables(); ++c)
     fastest = std::max(fastest, m.graph->cable_type(c).rate().value);
   if (fastest == 0) fastest = m.graph->cable_types().front().rate().value;
-  return static_cast<double>(router.flit.value) * 8e12 / static_cast<double>(fastest);
+  return wire_bits(m) * 1e12 / static_cast<double>(fastest);
 }
 
 }  // namespace
@@ -31,6 +37,8 @@ Links::Links(const machine::Machine& m)
       endpoints_(m.graph->endpoints()),
       flit_bytes_(static_cast<std::uint64_t>(m.description.router.flit.value)) {
   double cycle = port_cycle_ps(m);
+  double payload =
+      static_cast<double>(flit_bytes_) * 8 / wire_bits(m);  // the rest of each flit is the link's own
   double port_rate = static_cast<double>(flit_bytes_) / cycle;
   auto whole = [](double ps) { return static_cast<std::int64_t>(ps + 0.5); };
   std::int64_t router_ps = m.description.router.latency.value;
@@ -46,7 +54,7 @@ Links::Links(const machine::Machine& m)
       const topology::CableType& type = graph_.cable_type(c);
       // Beyond this many lengths links would need wider numbers; lengths come from formulas and are few.
       WEFT_CHECK(kinds_.size() < 0xffff, "too many kinds of cables");
-      kinds_.push_back({std::min(port_rate, static_cast<double>(type.rate().value) / 8e12),
+      kinds_.push_back({std::min(port_rate, static_cast<double>(type.rate().value) * payload / 8e12),
                         router_ps + type.flight_time(graph_.cable_length(c)).value});
     }
     kind_[graph_.cable_ends(c).a] = kind_[graph_.cable_ends(c).b] = at->second;
