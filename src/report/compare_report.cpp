@@ -131,6 +131,10 @@ class Report {
     return join(sentences, " ");
   }
 
+  std::string id(const char* what, const Panel& panel) const {
+    return fmt::format("{}-{}", what, &panel - panels_.data() + 1);
+  }
+
   double value(const ordered_json& p) const {
     return p[time() ? "completion_ps" : "throughput_bps"].get<double>();
   }
@@ -151,7 +155,7 @@ class Report {
     title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
     bool share = panel.points.front()->contains("share_of_injection");
     std::string first = html_section(
-        "curve", title,
+        id("curve", panel), title,
         time() ? "Time to completion over the size of the machine."
                : "What all flows together move, over the size of the machine.",
         chart(panel,
@@ -159,7 +163,7 @@ class Report {
               low, high));
     if (!share) return first;
     return "<div class=\"pair\">\n" + first +
-           html_section("share", "Of what an endpoint can send",
+           html_section(id("share", panel), "Of what an endpoint can send",
                         "The same, as a share of what the endpoints could send on their own cables.",
                         chart(panel, {"share_of_injection", "share of injection", false}, low, high)) +
            "</div>\n";

@@ -53,6 +53,7 @@ RouteMaker::RouteMaker(const machine::Machine& m, const Links& links)
 
 bool RouteMaker::route(EndpointId from, EndpointId to, const std::uint32_t* load, Scratch& scratch,
                        std::vector<Share>& out) const {
+  scratch.load = load;
   out.clear();
   out.push_back({links_.injection(from), kWhole});
   bool arrives = true;
@@ -154,29 +155,51 @@ bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId t
   }
   if (count == 0) return false;
 
-  std::uint32_t used = std::min(count, part.weight);
   std::uint32_t first = count == 1 ? 0 : routing::spread_choice(from ^ (part.hop.router << 16), to, count);
-  for (std::uint32_t i = 0; i < used; ++i) {
-    const routing::Candidate& way = ways[(first + std::uint64_t{i} * count / used) % count];
-    std::uint32_t weight = part.weight / used + (i < part.weight % used);
-    topology::PortId port = graph_.port(part.hop.router, way.port), peer = graph_.peer(port);
-    if (passes_once_)
-      out.push_back({port, weight});
-    else
-      add_share(out, 1, port, weight);
-    Hop hop{graph_.port_router(peer), graph_.port_index(peer), way.channel_class, part.hop.via_leg,
-            part.hop.target};
-    bool merged = false;
-    for (Scratch::Part& other : scratch.next)
-      if (other.hop.router == hop.router && other.hop.in_class == hop.in_class &&
-          other.hop.via_leg == hop.via_leg && (!routing_.uses_input() || other.hop.in_port == hop.in_port)) {
-        other.weight += weight;
-        merged = true;
-        break;
+  if (scratch.load &&
+      count > 1) {  // each part by the way that is least loaded then, as a router does with packets
+    scratch.given.assign(count, 0);
+    for (std::uint32_t i = 0; i < part.weight; ++i) {
+      std::uint32_t best = first;
+      double least = 1e300;
+      for (std::uint32_t k = first, seen = 0; seen < count; ++seen, k = k + 1 == count ? 0 : k + 1) {
+        LinkId link = graph_.port(part.hop.router, ways[k].port);
+        double crowd = (scratch.load[link] + scratch.given[k]) / links_.capacity(link);
+        if (crowd < least) {
+          least = crowd;
+          best = k;
+        }
       }
-    if (!merged) scratch.next.push_back({hop, weight});
+      ++scratch.given[best];
+    }
+    for (std::uint32_t k = 0; k < count; ++k)
+      if (scratch.given[k] > 0) go(part, ways[k], scratch.given[k], scratch, out);
+    return true;
   }
+  std::uint32_t used = std::min(count, part.weight);
+  for (std::uint32_t i = 0; i < used; ++i)
+    go(part, ways[(first + std::uint64_t{i} * count / used) % count],
+       part.weight / used + (i < part.weight % used), scratch, out);
   return true;
+}
+
+// So much of a part goes one way.
+void RouteMaker::go(const Scratch::Part& part, const routing::Candidate& way, std::uint32_t weight,
+                    Scratch& scratch, std::vector<Share>& out) const {
+  topology::PortId port = graph_.port(part.hop.router, way.port), peer = graph_.peer(port);
+  if (passes_once_)
+    out.push_back({port, weight});
+  else
+    add_share(out, 1, port, weight);
+  Hop hop{graph_.port_router(peer), graph_.port_index(peer), way.channel_class, part.hop.via_leg,
+          part.hop.target};
+  for (Scratch::Part& other : scratch.next)
+    if (other.hop.router == hop.router && other.hop.in_class == hop.in_class &&
+        other.hop.via_leg == hop.via_leg && (!routing_.uses_input() || other.hop.in_port == hop.in_port)) {
+      other.weight += weight;
+      return;
+    }
+  scratch.next.push_back({hop, weight});
 }
 
 void RouteMaker::walk_grid(RouterId at, RouterId goal, std::vector<Share>& out) const {

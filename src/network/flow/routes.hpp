@@ -1,9 +1,9 @@
 // The way of a flow as links and the share of the flow that each carries.
 //
-// Where a routing offers several ways, a flow splits evenly among them. It is cut into 16 equal parts that
-// walk the routing relation together; where they part, each of the ways gets as many as the others, or one
-// more. Parts that meet again are one again. So shares are small integers that add up exactly, and no flow
-// has more than 16 ways at once.
+// Where a routing offers several ways, a flow splits among them: evenly, or, where the load of the links is
+// known, toward those that carry least. It is cut into 16 equal parts that walk the routing relation
+// together; parts that meet again are one again. So shares are small integers that add up exactly, and no
+// flow has more than 16 ways at once.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,8 @@ class RouteMaker {
     std::vector<Share> other;
     std::vector<std::uint32_t> port_seen;  // by port of a router: `look` where it is among the ways already
     std::uint32_t look = 0;
+    const std::uint32_t* load = nullptr;  // by link, where it is known
+    std::vector<std::uint32_t> given;     // by way
   };
 
   /// Fills `out` with the shares of all links, injection first. False: there is no way. `load`, by link: the
@@ -55,6 +57,8 @@ class RouteMaker {
             std::vector<Share>& out) const;
   bool spread(const Scratch::Part& part, EndpointId from, EndpointId to, Scratch& scratch,
               std::vector<Share>& out) const;
+  void go(const Scratch::Part& part, const routing::Candidate& way, std::uint32_t weight, Scratch& scratch,
+          std::vector<Share>& out) const;
   std::uint32_t one_for_each_port(Scratch& scratch) const;
   void walk_grid(topology::RouterId from, topology::RouterId to, std::vector<Share>& out) const;
   double crowding(const std::vector<Share>& route, const std::uint32_t* load) const;
