@@ -9,6 +9,7 @@
 #include "base/random.hpp"
 #include "network/flow/fluid.hpp"
 #include "network/flow/static_flows.hpp"
+#include "workload/replay.hpp"
 
 namespace weft::bench {
 
@@ -160,6 +161,21 @@ ordered_json come_and_go(const DynamicCase& one) {
           {"filled_per_settle", static_cast<double>(c.filled) / static_cast<double>(c.settles)}};
 }
 
+/// A program with its dependencies, through the interface all engines share.
+ordered_json all_to_all() {
+  machine::Machine m = machine::build(machine::describe_text(
+      "[routing]\nkind = \"dimension-order\"\n[topology]\nkind = \"torus\"\ndims = [8, 8, 8]\n", "bench",
+      {}));
+  double begin = cpu_seconds();
+  workload::ReplayText text;
+  text.jobs = {{"all-to-all", {"bytes=64KiB"}, 512, "linear"}};
+  workload::ReplayResult r = workload::replay(m, text);
+  WEFT_CHECK(r.run.finished, "an all-to-all ends");
+  return {{"flows", r.run.messages},
+          {"flows_per_cpu_second", static_cast<double>(r.run.messages) / (cpu_seconds() - begin)},
+          {"simulated_ms", static_cast<double>(r.run.completion.value) * 1e-9}};
+}
+
 void run(const std::function<void(app::BenchCase)>& done) {
   for (const DynamicCase& one : dynamic_cases()) {
     ordered_json figures = app::measure_in_own_process([&] { return come_and_go(one); });
@@ -167,6 +183,9 @@ void run(const std::function<void(app::BenchCase)>& done) {
     bool within = !figures.contains("error") && figures["flows_per_cpu_second"] >= one.least_per_second;
     done({one.name, std::move(figures), within});
   }
+  ordered_json program = app::measure_in_own_process(all_to_all);
+  bool ran = !program.contains("error");
+  done({"program: 512 ranks, all-to-all, torus 8x8x8", std::move(program), ran});
   for (const StaticCase& one : static_cases()) {
     ordered_json figures = app::measure_in_own_process([&] { return solve(one); });
     figures["limit_seconds"] = one.most_seconds;

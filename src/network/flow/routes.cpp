@@ -7,6 +7,7 @@
 #include "base/random.hpp"
 #include "routing/dimension_order.hpp"
 #include "routing/distances.hpp"
+#include "routing/fat_tree.hpp"
 #include "topology/grid_shape.hpp"
 
 namespace weft::network::flow {
@@ -45,6 +46,7 @@ RouteMaker::RouteMaker(const machine::Machine& m, const Links& links)
       routing_(*m.routing),
       links_(links),
       grid_(plain_grid(m)),
+      tree_(m.faults->any() ? nullptr : dynamic_cast<const routing::FatTree*>(m.routing.get())),
       vias_(m.routing->via_count()),
       chooses_(m.routing->via_count() > 0 && m.routing->may_go_direct()),
       escape_(m.routing->has_escape()),
@@ -145,14 +147,22 @@ std::uint32_t RouteMaker::one_for_each_port(Scratch& scratch) const {
 bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId to, Scratch& scratch,
                         std::vector<Share>& out) const {
   routing::Candidates& all = scratch.candidates;
-  all.clear();
-  routing_.candidates(part.hop, all);
-  const routing::Candidate* ways = all.begin();
-  auto count = static_cast<std::uint32_t>(all.size());
-  if (several_classes_) {
-    count = one_for_each_port(scratch);
-    ways = scratch.ways.data();
+  const routing::Candidate* listed = all.begin();
+  std::uint32_t count = 0;
+  routing::FatTree::Ways formula{};
+  if (tree_) {
+    formula = tree_->ways(part.hop.router, to);
+    count = formula.offered;
+  } else {
+    all.clear();
+    routing_.candidates(part.hop, all);
+    count = static_cast<std::uint32_t>(all.size());
+    if (several_classes_) {
+      count = one_for_each_port(scratch);
+      listed = scratch.ways.data();
+    }
   }
+  auto way = [&](std::uint32_t i) { return tree_ ? routing::Candidate{formula.port(i), 0} : listed[i]; };
   if (count == 0) return false;
 
   std::uint32_t first = count == 1 ? 0 : routing::spread_choice(from ^ (part.hop.router << 16), to, count);
@@ -163,7 +173,7 @@ bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId t
       std::uint32_t best = first;
       double least = 1e300;
       for (std::uint32_t k = first, seen = 0; seen < count; ++seen, k = k + 1 == count ? 0 : k + 1) {
-        LinkId link = graph_.port(part.hop.router, ways[k].port);
+        LinkId link = graph_.port(part.hop.router, way(k).port);
         double crowd = (scratch.load[link] + scratch.given[k]) / links_.capacity(link);
         if (crowd < least) {
           least = crowd;
@@ -173,12 +183,12 @@ bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId t
       ++scratch.given[best];
     }
     for (std::uint32_t k = 0; k < count; ++k)
-      if (scratch.given[k] > 0) go(part, ways[k], scratch.given[k], scratch, out);
+      if (scratch.given[k] > 0) go(part, way(k), scratch.given[k], scratch, out);
     return true;
   }
   std::uint32_t used = std::min(count, part.weight);
   for (std::uint32_t i = 0; i < used; ++i)
-    go(part, ways[(first + std::uint64_t{i} * count / used) % count],
+    go(part, way(static_cast<std::uint32_t>((first + std::uint64_t{i} * count / used) % count)),
        part.weight / used + (i < part.weight % used), scratch, out);
   return true;
 }

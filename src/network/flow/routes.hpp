@@ -12,6 +12,10 @@
 #include "network/flow/links.hpp"
 #include "topology/grid_shape.hpp"
 
+namespace weft::routing {
+class FatTree;
+}
+
 namespace weft::network::flow {
 
 inline constexpr std::uint32_t kWhole = 16;
@@ -67,6 +71,7 @@ class RouteMaker {
   const routing::Routing& routing_;
   const Links& links_;
   const topology::GridShape* grid_ = nullptr;  // dimension order on a plain grid: the way is a formula
+  const routing::FatTree* tree_ = nullptr;     // a whole tree: ways need not be listed to take a few
   std::uint32_t vias_ = 0;                     // intermediate places of the routing
   bool chooses_ = false, escape_ = false;
   bool passes_once_ = false;  // parts that meet at a router go on as one, so no link comes twice

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/random.hpp"
+#include "routing/fat_tree.hpp"
 
 namespace weft::network::flow {
 
@@ -49,6 +50,24 @@ TEST(FlowRoutes, OnGridsTheFormulaIsTheRelation) {
           expected.push_back(links.ejection(to));
           ASSERT_EQ(route.size(), expected.size()) << kind << dims << from << " " << to;
           for (std::size_t i = 0; i < route.size(); ++i) ASSERT_EQ(route[i].link, expected[i]);
+        }
+    }
+}
+
+TEST(FlowRoutes, InTreesTheFormulaIsTheRelation) {
+  for (const char* ways : {"mode = \"deterministic\"", "ways = 0", "ways = 1", "ways = 3"})
+    for (const char* shape : {"children = [4,3,5]\nparents = [1,6,2]", "children = [8,4]\nparents = [1,2]"}) {
+      machine::Machine m = build(std::string("[topology]\nkind = \"fat-tree\"\n") + shape +
+                                 "\n[routing]\nkind = \"fat-tree\"\n" + ways + "\n");
+      auto& tree = dynamic_cast<const routing::FatTree&>(*m.routing);
+      routing::Candidates candidates;
+      for (topology::RouterId r = 0; r < m.graph->routers(); ++r)
+        for (EndpointId to = 0; to < m.graph->endpoints(); ++to) {
+          if (m.graph->endpoint_router(to) == r) continue;
+          tree.candidates({.router = r, .target = to}, candidates);
+          routing::FatTree::Ways formula = tree.ways(r, to);
+          ASSERT_EQ(formula.offered, candidates.size()) << ways << " " << shape << " " << r << " " << to;
+          for (std::uint32_t i = 0; i < formula.offered; ++i) ASSERT_EQ(formula.port(i), candidates[i].port);
         }
     }
 }
