@@ -32,6 +32,7 @@ struct Options {
   std::string load;
   std::uint64_t batch = 0, seed = 1;
   unsigned message_class = 0, threads = 1;
+  std::uint64_t age_limit = 1'000'000;
   std::string out;
   bool json = false;
 };
@@ -151,6 +152,7 @@ int traffic(Options options) {
   measure::SweepOptions how;
   how.loads = parse_loads(options.load);
   how.threads = options.threads ? options.threads : default_threads();
+  how.age_limit = options.age_limit;
   how.interrupted = &interrupted;
   workload::Workload workload = workload::read_workload(options.workload);
   workload.batch = options.batch;
@@ -223,6 +225,9 @@ std::function<int()> declare_traffic(CLI::App& app) {
       ->option_text("N [0]")
       ->check(CLI::Range(0, 15));
   app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
+  app.add_option("--age-limit", o->age_limit,
+                 "Cycles a packet may be in the network before the run ends and says what it waits for; 0: any time")
+      ->option_text("CYCLES [1000000]");
   app.add_option("--threads", o->threads,
                  "Threads of each engine; 0: the cores there are. With 1, loads run in parallel instead. "
                  "Results are the same")

@@ -81,6 +81,7 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
   auto pattern = workload.pattern->make(workload.pattern_parameters.get(), {members, workload.seed});
   auto settings = network::flit::settings_for(machine, workload.sizes.largest());
   settings.threads = options.threads;
+  settings.age_limit = options.age_limit;
   settings.seed = workload.seed;
   if (workload.message_class >= settings.message_classes)
     throw UserError(fmt::format("--message-class {}: routers have {}, numbered from 0",

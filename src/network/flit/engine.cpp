@@ -278,6 +278,13 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
   } else if (now_ - moved_at_ > patience) {
     stalled_ = true;
   }
+#ifndef NDEBUG
+  check_conservation();
+#endif
+  if (settings_.age_limit && now_ >= next_age_check_) {
+    next_age_check_ = now_ + std::max<Cycle>(1, settings_.age_limit / 4);
+    if (older_than(settings_.age_limit)) stalled_ = aged_ = true;
+  }
   // Nobody has anything to do before the next arrival or the next packet's creation.
   Cycle next = kNever;
   for (std::uint32_t i = 0; i < state_.slots && next == kNever; ++i) {

@@ -82,7 +82,7 @@ struct Waiting {
   std::string place;  // the queue's port, or the part of a router it stands in
   unsigned channel;
   EndpointId source, destination;
-  Cycle created;
+  Cycle created, injected;
   std::string reason;  // in words
 };
 
@@ -103,6 +103,7 @@ class Engine {
   void stop() { stop_asked_ = true; }
 
   Cycle now() const { return now_; }
+  /// Nothing moves any more while packets wait, or a packet is older than the limit.
   bool stalled() const { return stalled_; }
   /// Who waits for whom when nothing moves: a circle of queues where there is one, else the oldest packet and
   /// what it waits for in turn.
@@ -131,6 +132,7 @@ class Engine {
   void connect_ports();
   void place_ports();
   void rank_local_ports();
+  bool older_than(Cycle age) const;
   void connect_inner_ports();
   void share_out();
   std::uint16_t flight_number(unsigned cycles);
@@ -167,7 +169,9 @@ class Engine {
   unsigned window_ = 1;          // cycles a tile can run without hearing of others
   std::uint64_t moved_ = 0;      // flits moved when last something moved,
   Cycle moved_at_ = 0;           // and when that was
+  Cycle next_age_check_ = 0;
   bool stalled_ = false, stop_ = false;
+  bool aged_ = false;  // stalled for a packet's age
   std::atomic<bool> stop_asked_ = false;
   bool started_ = false;
 };

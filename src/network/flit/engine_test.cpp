@@ -187,9 +187,12 @@ TEST(FlitEngine, APrivateShareKeepsEveryChannelMoving) {
 
 /// Random packets with exact bookkeeping: every one arrives once, and flits and credits add up all the way.
 void soak(const std::string& topology, const test::Settings& size, const std::string& routing,
-          Switching switching, unsigned shared, std::uint64_t seed) {
+          Switching switching, unsigned shared, std::uint64_t seed,
+          RouterKind kind = RouterKind::InputQueued) {
   machine::Machine m = make_machine(topology, size, routing, {}, 8);
   Settings s = settings(m, switching, 6);
+  s.kind = kind;
+  s.iterations = 1 + static_cast<unsigned>(seed % 3);
   s.shared_flits = shared;
   s.seed = seed;
   Engine engine(*m.graph, *m.routing, s);
@@ -231,6 +234,88 @@ TEST(FlitEngine, NothingIsLostOnAnyTopologyOrRouting) {
     }
 }
 
+TEST(FlitEngine, NothingIsLostInAnyRouter) {
+  std::uint64_t seed = 101;
+  for (Switching switching : {Switching::Wormhole, Switching::CutThrough})
+    for (unsigned shared : {0u, 12u}) {
+      for (RouterKind kind : {RouterKind::OutputQueues, RouterKind::Tiled}) {
+        soak("torus", {"dims=[4,4]"}, "dimension-order", switching, shared, seed++, kind);
+        soak("torus", {"dims=[3,3]"}, "valiant", switching, shared, seed++, kind);
+        soak("fat-tree", {"children=[4,4]", "parents=[1,2]"}, "fat-tree", switching, shared, seed++, kind);
+      }
+      soak("torus", {"dims=[4,4]"}, "minimal-adaptive", switching, shared, seed++, RouterKind::OutputQueues);
+    }
+}
+
+TEST(FlitEngine, ATiledRouterTakesAsLongAsAnyOther) {
+  machine::Machine m = make_machine("mesh", {"dims=[5]"}, "dimension-order", {}, 2);
+  Settings s = settings(m, Switching::Wormhole);
+  s.kind = RouterKind::Tiled;
+  s.route_cycles = s.allocate_cycles = 0;
+  for (unsigned latency : {3u, 4u, 9u}) {
+    s.traverse_cycles = latency - 2;
+    for (EndpointId to : {0u, 1u, 4u}) {
+      auto arrived = deliver(m, s, {{7, 0, to, 3}});
+      EXPECT_EQ(arrived[0].delivered - arrived[0].created, alone(to + 1, latency, 1, 3));
+      EXPECT_EQ(arrived[0].hops, to + 1);
+    }
+  }
+}
+
+TEST(FlitEngine, OutputQueuesDoNotBlockEachOther) {
+  // A packet for a slow cable stands at the head of the only channel; the one behind it goes elsewhere. With
+  // one queue it waits, with a queue for each output it does not.
+  machine::Machine m = make_machine("mesh", {"dims=[3]", "endpoints_per_router=2"}, "dimension-order", {}, 1);
+  auto second_arrives = [&](RouterKind kind) {
+    Settings s = settings(m, Switching::Wormhole, 32);
+    s.kind = kind;
+    s.cable_interval[1] = 256 * 50;  // between routers 1 and 2
+    auto arrived = deliver(m, s, {{0, 0, 4, 6}, {0, 1, 4, 6}, {0, 0, 4, 6}, {1, 0, 2, 1}});
+    for (const Delivery& d : arrived)
+      if (d.destination == 2) return d.delivered;
+    return Cycle{0};
+  };
+  EXPECT_LT(second_arrives(RouterKind::OutputQueues), 60u);
+  EXPECT_GT(second_arrives(RouterKind::InputQueued), 300u);
+}
+
+TEST(FlitEngine, PortsThatYieldWait) {
+  // Two local ports fill the same output; the one that yields gets what the other leaves.
+  machine::Machine m = make_machine("mesh", {"dims=[2]", "endpoints_per_router=3"}, "dimension-order", {}, 2);
+  for (unsigned yields : {0u, 1u}) {
+    Settings s = settings(m, Switching::Wormhole);
+    s.local_yield = {yields, 0};
+    std::vector<Script::Send> sends;
+    for (Cycle i = 0; i < 40; ++i) {
+      sends.push_back({i, 0, 3, 1});
+      sends.push_back({i, 1, 4, 1});
+    }
+    auto arrived = deliver(m, s, sends);
+    Cycle last[2] = {};
+    for (const Delivery& d : arrived) last[d.source] = std::max(last[d.source], d.delivered);
+    if (yields)
+      EXPECT_GT(last[0], last[1] + 20);
+    else
+      EXPECT_LE(last[0] > last[1] ? last[0] - last[1] : last[1] - last[0], 3u);
+  }
+}
+
+TEST(FlitEngine, APacketOlderThanTheLimitEndsTheRun) {
+  machine::Machine m = make_machine("mesh", {"dims=[3]"}, "dimension-order", {}, 1);
+  Settings s = settings(m, Switching::Wormhole, 2);
+  s.cable_interval[1] = 256 * 200;
+  s.age_limit = 1'000;
+  Engine engine(*m.graph, *m.routing, s);
+  Script script({{0, 0, 2, 40}});
+  Arrivals arrivals;
+  engine.run(script, {&arrivals}, 100'000);
+  EXPECT_TRUE(engine.stalled());
+  EXPECT_LT(engine.now(), 2'000u);
+  auto why = engine.explain_stall();
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_NE(why[0].reason.find("more than the 1000 allowed"), std::string::npos) << why[0].reason;
+}
+
 TEST(FlitEngine, ADeadlockIsFoundAndPrintedAsACircle) {
   // A ring, one channel, every router sends two hops ahead: a textbook deadlock. Each packet is in the circle
   // twice: its tail holds a channel and waits for its head to move, its head waits for a channel another tail
@@ -251,29 +336,40 @@ TEST(FlitEngine, ADeadlockIsFoundAndPrintedAsACircle) {
 }
 
 TEST(FlitEngine, ThreadsDoNotChangeAnything) {
-  auto run = [](unsigned threads) {
-    machine::Machine m = make_machine("torus", {"dims=[5,4]"}, "minimal-adaptive", {}, 4);
-    Settings s = settings(m, Switching::Wormhole);
-    s.threads = threads;
-    Engine engine(*m.graph, *m.routing, s);
-    std::vector<Script::Send> sends;
-    for (EndpointId e = 0; e < 20; ++e)
-      for (std::uint64_t i = 0; i < 100; ++i) sends.push_back({2 * i, e, random_below(5, e, i, 20), 4});
-    Script script(sends);
-    std::vector<Arrivals> arrivals(engine.settings().threads);
-    std::vector<Observer*> observers;
-    for (auto& a : arrivals) observers.push_back(&a);
-    engine.run(script, observers, 5'000);
-    std::vector<std::tuple<Cycle, EndpointId, EndpointId, Cycle>> all;
-    for (auto& a : arrivals)
-      for (const Delivery& d : a.all) all.emplace_back(d.delivered, d.destination, d.source, d.created);
-    std::sort(all.begin(), all.end());
-    return all;
+  struct Case {
+    const char* routing;
+    RouterKind kind;
+    unsigned cable_cycles;
   };
-  auto one = run(1);
-  EXPECT_EQ(one.size(), 2000u);
-  EXPECT_EQ(one, run(2));
-  EXPECT_EQ(one, run(3));
+  for (Case one :
+       {Case{"minimal-adaptive", RouterKind::InputQueued, 1},
+        Case{"minimal-adaptive", RouterKind::OutputQueues, 5},
+        Case{"dimension-order", RouterKind::InputQueued, 9}, Case{"valiant", RouterKind::Tiled, 3}}) {
+    auto run = [&](unsigned threads) {
+      machine::Machine m = make_machine("torus", {"dims=[5,4]"}, one.routing, {}, 8);
+      Settings s = settings(m, Switching::Wormhole, 8, one.cable_cycles);
+      s.kind = one.kind;
+      s.threads = threads;
+      Engine engine(*m.graph, *m.routing, s);
+      std::vector<Script::Send> sends;
+      for (EndpointId e = 0; e < 20; ++e)
+        for (std::uint64_t i = 0; i < 100; ++i) sends.push_back({2 * i, e, random_below(5, e, i, 20), 4});
+      Script script(sends);
+      std::vector<Arrivals> arrivals(engine.settings().threads);
+      std::vector<Observer*> observers;
+      for (auto& a : arrivals) observers.push_back(&a);
+      engine.run(script, observers, 20'000);
+      std::vector<std::tuple<Cycle, EndpointId, EndpointId, Cycle>> all;
+      for (auto& a : arrivals)
+        for (const Delivery& d : a.all) all.emplace_back(d.delivered, d.destination, d.source, d.created);
+      std::sort(all.begin(), all.end());
+      return all;
+    };
+    auto alone = run(1);
+    EXPECT_EQ(alone.size(), 2000u);
+    EXPECT_EQ(alone, run(2));
+    EXPECT_EQ(alone, run(3));
+  }
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) 
   const Queue& queue = s_.queues[q];
   const PacketRecord& record = first_packet(q);
   PortNumber in = s_.port_of(q);
-  Waiting out{name(in), s_.channel_of(q), record.source, record.destination, record.created, ""};
+  Waiting out{name(in), s_.channel_of(q), record.source, record.destination, record.created, record.injected,
+              ""};
   const bool has = has_channel(s_, queue);
   if (!has && queue.out >= s_.ports.size()) {
     out.reason = "all ways its routing offers are taken, or there is none";
@@ -118,12 +119,25 @@ std::optional<Waiting> Engine::oldest_packet() const {
   std::vector<QueueNumber> places = look.occupied(), ignored;
   if (places.empty()) return std::nullopt;
   auto older = [&](QueueNumber a, QueueNumber b) {
-    return look.first_packet(a).created < look.first_packet(b).created;
+    return look.first_packet(a).injected < look.first_packet(b).injected;
   };
   return look.describe(*std::min_element(places.begin(), places.end(), older), ignored);
 }
 
+bool Engine::older_than(Cycle age) const {
+  for (const Queue& queue : state_.queues)
+    if (!queue.empty() && now_ - packets_[Entry(queue.entry).id()].injected > age) return true;
+  return false;
+}
+
 std::vector<Waiting> Engine::explain_stall() const {
+  if (aged_) {
+    // Not a standstill: the packet that has stood longest, and what it waits for in turn.
+    Waiting oldest = *oldest_packet();
+    oldest.reason += fmt::format("; it has been in the network for {} cycles, more than the {} allowed",
+                                 now_ - oldest.injected, settings_.age_limit);
+    return {oldest};
+  }
   // From the oldest packet on, follow what each waits for, depth first; a queue met again closes a circle.
   Inspector look(*this);
   std::vector<QueueNumber> places = look.occupied();

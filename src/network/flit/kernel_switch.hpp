@@ -17,7 +17,8 @@ WEFT_HOT bool Kernel<Route, CutThrough>::may_send(const Base& b, const Queue& qu
       return false;
     if (out.flags & Port::kEndpoint) return true;
   }
-  return CutThrough || (b.output_bits && queue.offered) || has_room(b.out_channel(queue.out, queue.out_channel), out, 1);
+  return CutThrough || (b.output_bits && queue.offered) ||
+         has_room(b.out_channel(queue.out, queue.out_channel), out, 1);
 }
 
 template <class Route, bool CutThrough>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "network/packet.hpp"
 
 namespace weft::network::flit {
 
@@ -56,6 +57,7 @@ struct Settings {
   unsigned endpoint_cycles = 1;               // between an endpoint and its router
   std::vector<std::uint16_t> cable_cycles;    // by cable
   std::vector<std::uint16_t> cable_interval;  // by cable: 1/256 cycles per flit
+  Cycle age_limit = 0;                        // a packet in the network for longer ends the run; 0: none does
   bool tell_departures = false;               // Observer::departed is called
   unsigned threads = 1;
   std::uint64_t seed = 1;
