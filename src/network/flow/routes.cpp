@@ -51,7 +51,8 @@ RouteMaker::RouteMaker(const machine::Machine& m, const Links& links)
       chooses_(m.routing->via_count() > 0 && m.routing->may_go_direct()),
       escape_(m.routing->has_escape()),
       passes_once_(m.routing->via_count() == 0 && !m.routing->uses_input()),
-      several_classes_(m.routing->classes() > 1) {}
+      several_classes_(m.routing->classes() > 1),
+      uses_input_(m.routing->uses_input()) {}
 
 bool RouteMaker::route(EndpointId from, EndpointId to, const std::uint32_t* load, Scratch& scratch,
                        std::vector<Share>& out) const {
@@ -201,11 +202,11 @@ void RouteMaker::go(const Scratch::Part& part, const routing::Candidate& way, st
     out.push_back({port, weight});
   else
     add_share(out, 1, port, weight);
-  Hop hop{graph_.port_router(peer), graph_.port_index(peer), way.channel_class, part.hop.via_leg,
-          part.hop.target};
+  Hop hop{graph_.port_router(peer), static_cast<PortIndex>(uses_input_ ? graph_.port_index(peer) : 0),
+          way.channel_class, part.hop.via_leg, part.hop.target};
   for (Scratch::Part& other : scratch.next)
     if (other.hop.router == hop.router && other.hop.in_class == hop.in_class &&
-        other.hop.via_leg == hop.via_leg && (!routing_.uses_input() || other.hop.in_port == hop.in_port)) {
+        other.hop.via_leg == hop.via_leg && other.hop.in_port == hop.in_port) {
       other.weight += weight;
       return;
     }

@@ -75,7 +75,7 @@ class RouteMaker {
   std::uint32_t vias_ = 0;                     // intermediate places of the routing
   bool chooses_ = false, escape_ = false;
   bool passes_once_ = false;  // parts that meet at a router go on as one, so no link comes twice
-  bool several_classes_ = false;
+  bool several_classes_ = false, uses_input_ = false;
 };
 
 }  // namespace weft::network::flow
