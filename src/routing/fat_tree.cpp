@@ -10,24 +10,28 @@ using topology::TreeShape;
 FatTree::FatTree(const Graph& graph, const topology::Faults& faults, unsigned ways)
     : Routing(graph, faults), tree_(*graph.shape_as<TreeShape>()), ways_(ways) {}
 
-void FatTree::candidates(const Hop& hop, Candidates& out) const {
-  out.clear();
-  const TreeShape::Node& node = tree_.nodes[hop.router];
-  EndpointId to = hop.target;
+FatTree::Ways FatTree::ways(RouterId router, EndpointId to) const {
+  const TreeShape::Node& node = tree_.nodes[router];
   // Adaptive choices start from the destination's router, so that its endpoints share one proof and routers
   // spread over all ways.
   EndpointId flow = ways_ == 1 ? to : graph_.endpoint_router(to);
   PortIndex first = node.first_up;
   std::uint32_t count = node.up_count;
   std::uint64_t start = flow / tree_.spread[node.level];
-  if (tree_.covers(hop.router, to)) {
-    first = tree_.down_port(hop.router, to);
+  if (tree_.covers(router, to)) {
+    first = tree_.down_port(router, to);
     count = node.down_parallel;
     start = flow;
   }
   std::uint32_t offered = std::min<std::uint32_t>(ways_ == 0 ? count : ways_, count);
-  for (std::uint32_t i = 0; i < offered; ++i) {
-    auto port = static_cast<PortIndex>(first + (start * offered + i) % count);
+  return {first, count == 0 ? 0 : static_cast<std::uint32_t>(start * offered % count), count, offered};
+}
+
+void FatTree::candidates(const Hop& hop, Candidates& out) const {
+  out.clear();
+  Ways all = ways(hop.router, hop.target);
+  for (std::uint32_t i = 0, way = all.start; i < all.offered; ++i, way = way + 1 == all.count ? 0 : way + 1) {
+    auto port = static_cast<PortIndex>(all.first + way);
     if (faults_.usable(graph_, graph_.port(hop.router, port))) out.add(port, 0);
   }
 }

@@ -12,6 +12,14 @@ class FatTree final : public Routing {
   FatTree(const Graph& graph, const topology::Faults& faults, unsigned ways);
 
   void candidates(const Hop& hop, Candidates& out) const override;
+  /// The same as a formula, for those who need only some of many: way i is port first + (start + i) % count
+  /// of the router, for i below `offered`; dead ones included.
+  struct Ways {
+    PortIndex first;
+    std::uint32_t start, count, offered;
+    PortIndex port(std::uint32_t i) const { return static_cast<PortIndex>(first + (start + i) % count); }
+  };
+  Ways ways(RouterId router, EndpointId to) const;
   unsigned classes() const override { return 1; }
   bool uses_input() const override { return false; }
   std::uint32_t destination_key(EndpointId e) const override;

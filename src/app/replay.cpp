@@ -1,0 +1,176 @@
+// `weft replay`: a skeleton or a trace on a machine, with every dependency kept.
+#include "workload/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "app/verb.hpp"
+#include "base/parallel.hpp"
+#include "report/figures.hpp"
+#include "workload/skeleton.hpp"
+#include "workload/trace.hpp"
+
+namespace weft::app {
+
+namespace {
+
+using nlohmann::ordered_json;
+using workload::JobText;
+
+struct Options {
+  MachineOptions machine;
+  JobText job;
+  std::vector<std::string> beside;
+  std::string engine = "flow", save, send_cost = "0", receive_cost = "0";
+  std::uint64_t seed = 1;
+  unsigned threads = 1;
+  bool json = false;
+};
+
+/// "WORKLOAD:RANKS:PLACEMENT", the last two may be left out.
+JobText read_beside(const std::string& text) {
+  std::vector<std::string> parts = split(text, ':');
+  JobText job;
+  job.workload = parts[0];
+  if (parts.size() > 1) {
+    char* end = nullptr;
+    unsigned long ranks = std::strtoul(parts[1].c_str(), &end, 10);
+    if (parts[1].empty() || *end != '\0' || ranks == 0 || ranks > 0xffff'ffff)
+      throw UserError(
+          fmt::format("--beside {}: expected WORKLOAD:RANKS:PLACEMENT, such as stencil-3d:64:block", text));
+    job.ranks = static_cast<workload::Rank>(ranks);
+  }
+  if (parts.size() > 2) job.placement = join(std::span(parts).subspan(2), ":");
+  return job;
+}
+
+Time cost(const char* option, const std::string& text) {
+  std::string error;
+  auto value = parse_quantity(quantity_kind<Time>(), text, error);
+  if (!value || *value < 0)
+    throw UserError(fmt::format("{} {}: {}", option, text, error.empty() ? "is negative" : error));
+  return {*value};
+}
+
+ordered_json as_json(const workload::ReplayResult& r, const machine::Machine& m) {
+  ordered_json jobs = ordered_json::array();
+  for (const workload::JobResult& job : r.jobs)
+    jobs.push_back({{"workload", job.workload},
+                    {"ranks", job.ranks},
+                    {"placement", job.placement},
+                    {"completion_ps", job.completion.value},
+                    {"messages", job.messages},
+                    {"bytes", job.bytes}});
+  return {{"machine", m.description.identity.name},
+          {"engine", r.engine},
+          {"finished", r.run.finished},
+          {"completion_ps", r.run.completion.value},
+          {"messages", r.run.messages},
+          {"packets", r.run.packets},
+          {"bytes", r.run.bytes},
+          {"jobs", jobs},
+          {"stall", r.run.stall},
+          {"wall_seconds", r.seconds},
+          {"version", WEFT_VERSION}};
+}
+
+void print(const workload::ReplayResult& r, const machine::Machine& m) {
+  fmt::print("machine    {}: {} on {}\n", m.description.identity.name,
+             count_of(m.graph->endpoints(), "endpoint"), count_of(m.graph->routers(), "router"));
+  fmt::print("engine     {}, {:.2f} s of this computer's time\n", r.engine, r.seconds);
+  for (const workload::JobResult& job : r.jobs)
+    fmt::print("job        {}: {} ({}), {}, {}; done after {}\n", job.workload, count_of(job.ranks, "rank"),
+               job.placement, count_of(job.messages, "message"),
+               report::rounded<DataSize>(static_cast<double>(job.bytes)),
+               r.run.finished ? report::rounded(job.completion) : "never");
+  for (const std::string& line : r.run.stall) fmt::print("stalled    {}\n", line);
+  if (!r.run.finished) return;
+  std::uint64_t crossed = r.run.messages - r.run.local_messages;
+  if (crossed > 0)
+    fmt::print(
+        "messages   took {} on average, from the start to the last byte's arrival\n",
+        report::rounded<Time>(static_cast<double>(r.run.message_time.value) / static_cast<double>(crossed)));
+  fmt::print("completed  after {}\n", report::rounded(r.run.completion));
+}
+
+int run(const Options& o) {
+  workload::ReplayText text;
+  text.engine = o.engine;
+  text.seed = o.seed;
+  text.threads = o.threads ? o.threads : default_threads();
+  text.options = {cost("--send-cost", o.send_cost), cost("--receive-cost", o.receive_cost)};
+  text.jobs.push_back(o.job);
+  for (const std::string& beside : o.beside) text.jobs.push_back(read_beside(beside));
+  // With several jobs the first cannot take all endpoints there are.
+  if (text.jobs.size() > 1 && o.job.ranks == 0 &&
+      config::Registry<workload::SkeletonKind>::find(o.job.workload))
+    throw UserError("--ranks is needed where several jobs run side by side");
+  machine::Machine m = machine::build(o.machine.describe());
+  if (!o.save.empty()) {
+    workload::Placement placement(*m.graph, *m.faults);
+    workload::save_trace(workload::read_job(o.job, placement.free(), o.seed), o.save);
+  }
+  workload::ReplayResult result = workload::replay(m, text);
+  if (o.json)
+    fmt::print("{}\n", as_json(result, m).dump(1));
+  else
+    print(result, m);
+  return result.run.finished ? 0 : 1;
+}
+
+std::string workloads_text() {
+  std::string out = "Workloads, beside .goal schedules and .weftrace files:\n";
+  for (const auto& [name, kind] : workload::Skeletons::all()) {
+    out += fmt::format("  {:<15} {}\n", name, wrap(kind.about, 90, 18));
+    for (const config::Field& field : kind.section.fields)
+      out += fmt::format("  {:<15}   {}: {}\n", "", field.name,
+                         wrap(fmt::format("{} (default {})", field.help, field.default_text), 88, 22));
+  }
+  out += "\nPlacements:\n";
+  for (const auto& kind : workload::placement_kinds())
+    out += fmt::format("  {:<15} {}\n", kind.name, kind.about);
+  out += "\nEngines:\n";
+  for (const auto& [name, kind] : config::Registry<network::EngineKind>::all())
+    out += fmt::format("  {:<15} {}\n", name, kind.about);
+  return out;
+}
+
+std::function<int()> declare(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  o->machine.declare(app);
+  app.add_option("workload", o->job.workload,
+                 "A workload's name (see below), a .goal schedule or a .weftrace")
+      ->required()
+      ->option_text("WORKLOAD");
+  auto repeated = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
+    app.add_option(name, to, help)->option_text(text)->allow_extra_args(false)->trigger_on_parse(false);
+  };
+  repeated("--workload-set", o->job.settings, "KEY=VALUE", "A parameter of the workload; may be repeated");
+  app.add_option("--ranks", o->job.ranks, "Ranks; 0: one on each endpoint, or as many as the trace has")
+      ->option_text("N [0]");
+  app.add_option("--placement", o->job.placement, "Where ranks run; see below")->option_text("NAME [linear]");
+  repeated("--beside", o->beside, "WORKLOAD:RANKS:PLACEMENT",
+           "Another job at the same time; may be repeated");
+  app.add_option("--engine", o->engine, "What the network is made of; see below")->option_text("NAME [flow]");
+  app.add_option("--send-cost", o->send_cost, "Time of a rank's processor for each message it sends")
+      ->option_text("TIME [0]");
+  app.add_option("--receive-cost", o->receive_cost, "The same for each message it receives")
+      ->option_text("TIME [0]");
+  app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
+  app.add_option("--threads", o->threads,
+                 "Threads of the engine; 0: the cores there are. Results are the same")
+      ->option_text("N [1]")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--save-trace", o->save, "Write the workload as a .weftrace")->option_text("FILE");
+  app.add_flag("--json", o->json, "Machine-readable: one object");
+  app.footer("\n" + workloads_text());
+  return [o] { return run(*o); };
+}
+
+WEFT_REGISTER(Verb,
+              {"replay", "run a workload or a trace on a machine, with all its dependencies", 6, declare});
+
+}  // namespace
+
+}  // namespace weft::app

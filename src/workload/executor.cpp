@@ -1,0 +1,327 @@
+#include "workload/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <tuple>
+
+#include "base/check.hpp"
+
+namespace weft::workload {
+
+using Kind = Operation::Kind;
+using network::kForever;
+using network::Notice;
+
+namespace {
+
+using Id = std::uint64_t;  // of an operation
+constexpr Id kNobody = ~Id{0};
+constexpr std::size_t kMostLines = 24;
+
+class Executor {
+ public:
+  Executor(const Program& program, const std::vector<network::EndpointId>& endpoint,
+           network::Network& network, const ExecutorOptions& options)
+      : p_(program), endpoint_(endpoint), network_(network), options_(options) {
+    WEFT_CHECK(endpoint.size() == p_.ranks(), "every rank has a place");
+    busy_until_.assign(p_.ranks(), {0});
+    result_.rank_end.assign(p_.ranks(), {0});
+    state_.resize(p_.operations.size());
+    rank_.resize(p_.operations.size());
+    for (Rank r = 0; r < p_.ranks(); ++r)
+      std::fill(rank_.begin() + p_.begin[r], rank_.begin() + p_.begin[r + 1], r);
+    link_followers();
+    name_channels();
+  }
+
+  ExecutionResult run() {
+    start_ = now_ = network_.now();
+    for (Id i = 0; i < state_.size(); ++i)
+      if (state_[i].missing == 0) ready_.push_back(i);
+    drain();
+    std::vector<Notice> notices;
+    while (ended_ < state_.size()) {
+      Time next = events_.empty() ? kForever : events_.top().at;
+      if (next == kForever && network_.idle()) return stalled({});
+      notices.clear();
+      try {
+        if (!network_.idle() || next > now_) network_.advance(next, notices);
+      } catch (const network::Stalled& stall) {
+        return stalled(stall.who);
+      }
+      if (notices.empty() && next == kForever) return stalled(network_.explain());
+      now_ = notices.empty() ? next : notices.front().at;
+      for (const Notice& notice : notices) hear(notice);
+      while (!events_.empty() && events_.top().at <= now_) {
+        Event event = events_.top();
+        events_.pop();
+        happen(event);
+      }
+      drain();
+    }
+    for (Time t : result_.rank_end) result_.completion = std::max(result_.completion, t);
+    result_.finished = true;
+    return std::move(result_);
+  }
+
+ private:
+  struct State {
+    std::uint32_t missing = 0;  // steps it still waits for
+    std::uint32_t channel = 0;
+    std::uint32_t leaving = 0, arriving = 0;  // packets of a send
+    Id partner = kNobody;  // the receive of a send and the other way round; or the next in a queue
+    Time since{0};
+    bool paired = false, arrived = false, started = false, ended = false;
+  };
+  struct Channel {
+    Id first_sent = kNobody, last_sent = kNobody;      // messages without a receive yet
+    Id first_posted = kNobody, last_posted = kNobody;  // receives without a message yet
+  };
+  struct Event {
+    Time at;
+    std::uint64_t sequence;
+    Id operation;
+    bool hand_over;  // a send's cost is paid: now to the network; else: it has ended
+    bool operator<(const Event& other) const {
+      return at != other.at ? at > other.at : sequence > other.sequence;
+    }
+  };
+
+  void link_followers() {
+    follower_begin_.assign(state_.size() + 1, 0);
+    auto each = [&](auto&& visit) {
+      for (Rank r = 0; r < p_.ranks(); ++r)
+        for (Id i = p_.begin[r]; i < p_.begin[r + 1]; ++i)
+          for (auto d = p_.dependency_begin[i]; d < p_.dependency_begin[i + 1]; ++d)
+            visit(p_.begin[r] + p_.dependencies[d].on, i, p_.dependencies[d].started);
+    };
+    each([&](Id on, Id i, bool) {
+      ++follower_begin_[on + 1];
+      ++state_[i].missing;
+    });
+    for (std::size_t i = 1; i < follower_begin_.size(); ++i) follower_begin_[i] += follower_begin_[i - 1];
+    followers_.resize(follower_begin_.back());
+    std::vector<std::uint64_t> at(follower_begin_.begin(), follower_begin_.end() - 1);
+    each([&](Id on, Id i, bool started) { followers_[at[on]++] = i << 1 | started; });
+  }
+
+  // Sends and receives that can match share a channel, found once so that no look-up is needed later.
+  void name_channels() {
+    std::vector<std::tuple<Rank, Rank, std::uint32_t, Id>> all;  // to, from, tag
+    for (Id i = 0; i < state_.size(); ++i) {
+      const Operation& o = p_.operations[i];
+      if (o.kind == Kind::Send) all.emplace_back(o.peer, rank_[i], o.tag, i);
+      if (o.kind == Kind::Receive) all.emplace_back(rank_[i], o.peer, o.tag, i);
+    }
+    std::sort(all.begin(), all.end());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      auto channel = [&](std::size_t k) {
+        return std::tie(std::get<0>(all[k]), std::get<1>(all[k]), std::get<2>(all[k]));
+      };
+      if (i == 0 || channel(i) != channel(i - 1)) channels_.emplace_back();
+      state_[std::get<3>(all[i])].channel = static_cast<std::uint32_t>(channels_.size() - 1);
+    }
+  }
+
+  /// Steps that can start now are started one after the other, not one within the other.
+  void drain() {
+    for (std::size_t i = 0; i < ready_.size(); ++i) start(ready_[i]);
+    ready_.clear();
+  }
+
+  void release(Id i, bool by_start) {
+    for (auto k = follower_begin_[i]; k < follower_begin_[i + 1]; ++k)
+      if (static_cast<bool>(followers_[k] & 1) == by_start && --state_[followers_[k] >> 1].missing == 0)
+        ready_.push_back(followers_[k] >> 1);
+  }
+
+  void start(Id i) {
+    const Operation& o = p_.operations[i];
+    state_[i].started = true;
+    state_[i].since = now_;
+    release(i, true);
+    switch (o.kind) {
+      case Kind::Join:
+        return end(i);
+      case Kind::Compute:
+        result_.compute = result_.compute + Time{static_cast<std::int64_t>(o.amount)};
+        return work(i, Time{static_cast<std::int64_t>(o.amount)}, false);
+      case Kind::Send:
+        return options_.send_cost.value > 0 ? work(i, options_.send_cost, true) : hand_over(i);
+      case Kind::Receive:
+        return post(i);
+    }
+  }
+
+  /// The rank's processor does one thing after the other.
+  void work(Id i, Time time, bool hand_over) {
+    Time& busy = busy_until_[rank_[i]];
+    busy = std::max(busy, now_) + time;
+    events_.push({busy, sequence_++, i, hand_over});
+  }
+
+  void happen(const Event& event) {
+    if (event.hand_over)
+      hand_over(event.operation);
+    else
+      end(event.operation);
+  }
+
+  void hand_over(Id i) {
+    const Operation& o = p_.operations[i];
+    State& s = state_[i];
+    Channel& c = channels_[s.channel];
+    if (c.first_posted != kNobody) {
+      Id receive = c.first_posted;
+      c.first_posted = state_[receive].partner;
+      pair(i, receive);
+    } else {
+      append(c.first_sent, c.last_sent, i);
+    }
+    ++result_.messages;
+    result_.bytes += o.amount;
+    network::EndpointId from = endpoint_[rank_[i]], to = endpoint_[o.peer];
+    if (from == to) {
+      ++result_.local_messages;
+      end(i);
+      return arrive(i);
+    }
+    std::uint64_t most = network_.largest_packet(), left = o.amount;
+    s.since = now_;
+    do {
+      std::uint64_t part = std::min(left, most);
+      network_.send({from, to, part, 0, i}, now_);
+      ++s.leaving;
+      ++s.arriving;
+      left -= part;
+    } while (left > 0);
+    result_.packets += s.leaving;
+  }
+
+  void hear(const Notice& notice) {
+    Id i = notice.tag;
+    State& s = state_[i];
+    if (notice.kind == Notice::Kind::Departed) {
+      if (--s.leaving == 0) end(i);
+    } else if (notice.kind == Notice::Kind::Delivered) {
+      if (--s.arriving > 0) return;
+      result_.message_time = result_.message_time + (now_ - s.since);
+      arrive(i);
+    } else {
+      lost_.push_back(i);
+    }
+  }
+
+  void arrive(Id send) {
+    state_[send].arrived = true;
+    if (state_[send].paired) complete(state_[send].partner);
+  }
+
+  void post(Id i) {
+    Channel& c = channels_[state_[i].channel];
+    if (c.first_sent == kNobody) return append(c.first_posted, c.last_posted, i);
+    Id send = c.first_sent;
+    c.first_sent = state_[send].partner;
+    pair(send, i);
+    if (state_[send].arrived) complete(i);
+  }
+
+  void append(Id& first, Id& last, Id i) {
+    state_[i].partner = kNobody;
+    (first == kNobody ? first : state_[last].partner) = i;
+    last = i;
+  }
+
+  void pair(Id send, Id receive) {
+    if (p_.operations[send].amount > p_.operations[receive].amount)
+      throw UserError(
+          fmt::format("{}: the message of {} is longer", p_.describe(receive), p_.describe(send)));
+    state_[send].partner = receive;
+    state_[receive].partner = send;
+    state_[send].paired = state_[receive].paired = true;
+  }
+
+  void complete(Id receive) {
+    if (options_.receive_cost.value > 0)
+      work(receive, options_.receive_cost, false);
+    else
+      end(receive);
+  }
+
+  void end(Id i) {
+    WEFT_CHECK(!state_[i].ended, "a step ends once");
+    state_[i].ended = true;
+    ++ended_;
+    Time& last = result_.rank_end[rank_[i]];
+    last = std::max(last, now_ - start_);
+    release(i, false);
+  }
+
+  /// Nothing can happen any more: who waits for what, and the circle if there is one.
+  ExecutionResult stalled(const std::vector<std::string>& network) {
+    std::vector<Id> waits(p_.ranks(), kNobody);  // a receive that has started and has no message
+    std::uint64_t ranks = 0;
+    for (Id i = 0; i < state_.size(); ++i)
+      if (state_[i].started && !state_[i].ended && waits[rank_[i]] == kNobody) {
+        waits[rank_[i]] = i;
+        ++ranks;
+      }
+    auto& lines = result_.stall;
+    lines.push_back(fmt::format("{} of {} ranks wait and nothing can happen any more", ranks, p_.ranks()));
+    for (Id i : lost_)
+      lines.push_back(fmt::format("{}: lost, there is no way to its destination", p_.describe(i)));
+    std::vector<std::uint32_t> seen(p_.ranks());
+    for (Rank first = 0, walk = 1; first < p_.ranks(); ++first, ++walk) {
+      Rank r = first;
+      while (waits[r] != kNobody && !seen[r]) {
+        seen[r] = walk;
+        r = p_.operations[waits[r]].peer;
+      }
+      if (waits[r] == kNobody || seen[r] != walk) continue;
+      std::string circle = fmt::format("rank {}", r);
+      for (Rank k = p_.operations[waits[r]].peer; k != r; k = p_.operations[waits[k]].peer)
+        circle += fmt::format(" -> rank {}", k);
+      lines.push_back(fmt::format("they wait in a circle: {} -> rank {}", circle, r));
+      break;
+    }
+    for (Rank r = 0; r < p_.ranks() && lines.size() < kMostLines; ++r)
+      if (waits[r] != kNobody) lines.push_back(p_.describe(waits[r]) + " waits" + why(waits[r]));
+    for (const std::string& line : network)
+      if (lines.size() < kMostLines) lines.push_back("network: " + line);
+    return std::move(result_);
+  }
+
+  std::string why(Id i) const {
+    const State& s = state_[i];
+    if (p_.operations[i].kind != Kind::Receive) return "";
+    if (s.paired) return ": the message has not arrived";
+    return fmt::format(": rank {} has not sent it", p_.operations[i].peer);
+  }
+
+  const Program& p_;
+  const std::vector<network::EndpointId>& endpoint_;
+  network::Network& network_;
+  ExecutorOptions options_;
+  std::vector<State> state_;
+  std::vector<Rank> rank_;  // by operation
+  std::vector<std::uint64_t> follower_begin_,
+      followers_;  // operation * 2 + whether it waits only for the start
+  std::vector<Channel> channels_;
+  std::vector<Time> busy_until_;  // by rank
+  std::priority_queue<Event> events_;
+  std::vector<Id> ready_, lost_;
+  std::uint64_t sequence_ = 0, ended_ = 0;
+  Time now_{0}, start_{0};
+  ExecutionResult result_;
+};
+
+}  // namespace
+
+ExecutionResult execute(const Program& program, const std::vector<network::EndpointId>& endpoint,
+                        network::Network& network, const ExecutorOptions& options) {
+  return Executor(program, endpoint, network, options).run();
+}
+
+}  // namespace weft::workload

@@ -1,0 +1,32 @@
+// Runs a program on a network: each step when what it waits for is done, each message by way of the engine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "network/network.hpp"
+#include "workload/program.hpp"
+
+namespace weft::workload {
+
+struct ExecutorOptions {
+  Time send_cost{0}, receive_cost{0};  // the rank's processor is busy for each message
+};
+
+struct ExecutionResult {
+  bool finished = false;
+  Time completion{0};              // of the last rank
+  std::vector<Time> rank_end;      // by rank
+  std::vector<std::string> stall;  // who waits for what, where it did not finish
+  std::uint64_t messages = 0, bytes = 0, packets = 0;
+  std::uint64_t local_messages = 0;  // between ranks of one endpoint: they cost nothing
+  Time compute{0};                   // over all ranks
+  Time message_time{0};              // from start to arrival, over all messages that crossed the network
+};
+
+/// `endpoint` by rank. A message larger than the engine's largest packet goes in several. Throws UserError
+/// where a message is longer than the receive it matches.
+ExecutionResult execute(const Program& program, const std::vector<network::EndpointId>& endpoint,
+                        network::Network& network, const ExecutorOptions& options);
+
+}  // namespace weft::workload

@@ -1,0 +1,125 @@
+#include "workload/program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/text.hpp"
+
+namespace weft::workload {
+
+using Kind = Operation::Kind;
+
+Rank Program::rank_of(std::uint64_t operation) const {
+  return static_cast<Rank>(std::upper_bound(begin.begin(), begin.end(), operation) - begin.begin() - 1);
+}
+
+std::string Program::describe(std::uint64_t operation) const {
+  const Operation& o = operations[operation];
+  Rank rank = rank_of(operation);
+  std::string what;
+  switch (o.kind) {
+    case Kind::Compute:
+      what = fmt::format("compute {}", to_text(Time{static_cast<std::int64_t>(o.amount)}));
+      break;
+    case Kind::Send:
+      what = fmt::format("send {} bytes to rank {}, tag {}", o.amount, o.peer, o.tag);
+      break;
+    case Kind::Receive:
+      what = fmt::format("receive {} bytes from rank {}, tag {}", o.amount, o.peer, o.tag);
+      break;
+    case Kind::Join:
+      what = "wait";
+      break;
+  }
+  std::string line = lines.empty() ? "" : fmt::format(", line {}", lines[operation]);
+  return fmt::format("rank {}, step {}{} ({})", rank, operation - begin[rank], line, what);
+}
+
+std::uint64_t Program::bytes_sent() const {
+  std::uint64_t sum = 0;
+  for (const Operation& o : operations) sum += o.kind == Kind::Send ? o.amount : 0;
+  return sum;
+}
+
+std::uint64_t Program::messages() const {
+  return static_cast<std::uint64_t>(
+      std::count_if(operations.begin(), operations.end(), [](auto& o) { return o.kind == Kind::Send; }));
+}
+
+Program side_by_side(const std::vector<Program>& programs) {
+  Program all;
+  for (const Program& p : programs) {
+    Rank first = all.ranks();
+    std::uint64_t operations = all.operations.size(), dependencies = all.dependencies.size();
+    for (Operation o : p.operations) {
+      if (o.kind == Kind::Send || o.kind == Kind::Receive) o.peer += first;
+      all.operations.push_back(o);
+    }
+    for (Rank r = 0; r < p.ranks(); ++r) all.begin.push_back(operations + p.begin[r + 1]);
+    for (std::size_t i = 1; i < p.dependency_begin.size(); ++i)
+      all.dependency_begin.push_back(dependencies + p.dependency_begin[i]);
+    all.dependencies.insert(all.dependencies.end(), p.dependencies.begin(), p.dependencies.end());
+    all.name += (all.name.empty() ? "" : " + ") + p.name;
+  }
+  return all;
+}
+
+Step ProgramBuilder::add(Rank r, Operation operation) {
+  WEFT_CHECK(r < ranks() && operation.peer < ranks(), "a skeleton names a rank that does not exist");
+  Script& s = scripts_[r];
+  auto step = static_cast<Step>(s.operations.size());
+  s.operations.push_back(operation);
+  if (s.last != Script::kNone) s.dependencies.push_back({s.last});
+  s.dependency_begin.push_back(static_cast<std::uint32_t>(s.dependencies.size()));
+  return step;
+}
+
+void ProgramBuilder::compute(Rank r, Time time) {
+  if (time.value > 0)
+    scripts_[r].last = add(r, {Kind::Compute, 0, 0, static_cast<std::uint64_t>(time.value)});
+}
+
+void ProgramBuilder::send(Rank r, Rank to, std::uint64_t bytes, std::uint32_t tag) {
+  scripts_[r].pending.push_back(add(r, {Kind::Send, to, tag, bytes}));
+}
+
+void ProgramBuilder::receive(Rank r, Rank from, std::uint64_t bytes, std::uint32_t tag) {
+  scripts_[r].pending.push_back(add(r, {Kind::Receive, from, tag, bytes}));
+}
+
+void ProgramBuilder::wait(Rank r) {
+  Script& s = scripts_[r];
+  if (s.pending.empty()) return;
+  auto step = static_cast<Step>(s.operations.size());
+  s.operations.push_back({});
+  if (s.last != Script::kNone) s.dependencies.push_back({s.last});
+  for (Step p : s.pending) s.dependencies.push_back({p});
+  s.dependency_begin.push_back(static_cast<std::uint32_t>(s.dependencies.size()));
+  s.pending.clear();
+  s.last = step;
+}
+
+void ProgramBuilder::exchange(Rank r, Rank to, Rank from, std::uint64_t bytes, std::uint32_t tag) {
+  receive(r, from, bytes, tag);
+  send(r, to, bytes, tag);
+  wait(r);
+}
+
+Program ProgramBuilder::finish(std::string name) && {
+  Program p;
+  p.name = std::move(name);
+  for (Script& s : scripts_) {
+    std::uint64_t base = p.dependencies.size();
+    p.operations.insert(p.operations.end(), s.operations.begin(), s.operations.end());
+    p.dependencies.insert(p.dependencies.end(), s.dependencies.begin(), s.dependencies.end());
+    for (std::size_t i = 1; i < s.dependency_begin.size(); ++i)
+      p.dependency_begin.push_back(base + s.dependency_begin[i]);
+    p.begin.push_back(p.operations.size());
+    s = {};
+  }
+  return p;
+}
+
+}  // namespace weft::workload

@@ -1,0 +1,94 @@
+// What each rank does, and what must be done before: computing, sending and receiving, as a graph of steps.
+//
+// Steps of a rank start as soon as the steps they depend on have ended (or have started). A send ends when
+// its last byte has left, a receive when the message it matches has arrived; the k-th message from one rank
+// to another with one tag matches the k-th receive for it. Collectives and skeletons are made of these.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.hpp"
+#include "base/quantity.hpp"
+
+namespace weft::workload {
+
+using Rank = std::uint32_t;
+using Step = std::uint32_t;  // within a rank
+
+struct Operation {
+  enum class Kind : std::uint8_t { Compute, Send, Receive, Join };
+  Kind kind = Kind::Join;
+  Rank peer = 0;             // of sends and receives
+  std::uint32_t tag = 0;     // of sends and receives
+  std::uint64_t amount = 0;  // bytes, or picoseconds of computing
+};
+
+struct Dependency {
+  Step on;
+  bool started = false;  // it is enough that the other step has started
+  friend bool operator==(const Dependency&, const Dependency&) = default;
+};
+
+/// The steps of all ranks in flat arrays; step s of rank r is operation begin[r] + s.
+struct Program {
+  std::string name;
+  std::vector<std::uint64_t> begin{0};
+  std::vector<Operation> operations;
+  std::vector<std::uint64_t> dependency_begin{0};  // by operation
+  std::vector<Dependency> dependencies;
+  std::string source;                // the file it comes from, if any
+  std::vector<std::uint32_t> lines;  // by operation: where in the file; may be empty
+
+  Rank ranks() const { return static_cast<Rank>(begin.size() - 1); }
+  std::uint32_t steps(Rank r) const { return static_cast<std::uint32_t>(begin[r + 1] - begin[r]); }
+  Rank rank_of(std::uint64_t operation) const;
+  /// "rank 3, step 7 (receive 64 bytes from rank 2, tag 0)"
+  std::string describe(std::uint64_t operation) const;
+  std::uint64_t bytes_sent() const;
+  std::uint64_t messages() const;
+};
+
+/// Throws UserError with what is wrong: ranks that do not exist, steps that wait for each other, a receive
+/// nobody sends for, a message nobody receives.
+void check(const Program& program);
+
+/// Several programs side by side as one: the ranks of each follow those of the one before.
+Program side_by_side(const std::vector<Program>& programs);
+
+/// Writes programs rank by rank. `send` and `receive` do not wait: they start after the last `wait` or
+/// `compute` and go on beside what follows; `wait` waits for all of them.
+class ProgramBuilder {
+ public:
+  explicit ProgramBuilder(Rank ranks) : scripts_(ranks) {}
+
+  Rank ranks() const { return static_cast<Rank>(scripts_.size()); }
+  void compute(Rank r, Time time);
+  void send(Rank r, Rank to, std::uint64_t bytes, std::uint32_t tag);
+  void receive(Rank r, Rank from, std::uint64_t bytes, std::uint32_t tag);
+  void wait(Rank r);
+  /// Both at once, and waits for both.
+  void exchange(Rank r, Rank to, Rank from, std::uint64_t bytes, std::uint32_t tag);
+
+  /// A tag that no other part of the program uses.
+  std::uint32_t new_tag() { return next_tag_++; }
+
+  Program finish(std::string name) &&;
+
+ private:
+  struct Script {
+    std::vector<Operation> operations;
+    std::vector<std::uint32_t> dependency_begin{0};
+    std::vector<Dependency> dependencies;
+    static constexpr Step kNone = ~Step{0};
+    Step last = kNone;          // what later steps start after
+    std::vector<Step> pending;  // sends and receives not yet waited for
+  };
+  Step add(Rank r, Operation operation);
+
+  std::vector<Script> scripts_;
+  std::uint32_t next_tag_ = 0;
+};
+
+}  // namespace weft::workload

@@ -1,0 +1,69 @@
+#include "workload/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "config/registry.hpp"
+#include "workload/goal.hpp"
+#include "workload/skeleton.hpp"
+#include "workload/trace.hpp"
+
+namespace weft::workload {
+
+std::unique_ptr<network::Network> make_engine(const std::string& name, const machine::Machine& machine,
+                                              const network::EngineOptions& options) {
+  using Engines = config::Registry<network::EngineKind>;
+  const network::EngineKind* kind = Engines::find(name);
+  if (!kind)
+    throw UserError(fmt::format("there is no engine '{}'{}; there are {}", name,
+                                did_you_mean(name, Engines::names()), join(Engines::names(), ", ")));
+  return kind->make(machine, options);
+}
+
+Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed) {
+  bool goal = job.workload.ends_with(".goal"), trace = job.workload.ends_with(".weftrace");
+  Program program;
+  if (goal || trace) {
+    program = goal ? read_goal(job.workload) : load_trace(job.workload);
+    if (!job.settings.empty())
+      throw UserError(fmt::format("{}: a trace has no parameters to set", job.workload));
+    if (job.ranks != 0 && job.ranks != program.ranks())
+      throw UserError(fmt::format("{}: it has {}, and {} are asked for", job.workload,
+                                  count_of(program.ranks(), "rank"), job.ranks));
+  } else {
+    program = make_skeleton(job.workload, job.settings, {job.ranks ? job.ranks : free, seed});
+  }
+  check(program);
+  return program;
+}
+
+ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
+  Placement placement(*machine.graph, *machine.faults);
+  std::vector<Program> programs;
+  std::vector<network::EndpointId> endpoint;
+  ReplayResult out;
+  out.engine = text.engine;
+  for (const JobText& job : text.jobs) {
+    programs.push_back(read_job(job, placement.free(), text.seed));
+    const Program& p = programs.back();
+    auto places = placement.place(p.ranks(), job.placement, text.seed);
+    endpoint.insert(endpoint.end(), places.begin(), places.end());
+    out.jobs.push_back({job.workload, job.placement, p.ranks(), {0}, p.messages(), p.bytes_sent()});
+  }
+  Program all = programs.size() == 1 ? std::move(programs.front()) : side_by_side(programs);
+  auto network = make_engine(text.engine, machine, {text.seed, text.threads});
+  auto start = std::chrono::steady_clock::now();
+  out.run = execute(all, endpoint, *network, text.options);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  Rank first = 0;
+  for (JobResult& job : out.jobs) {
+    for (Rank r = first; r < first + job.ranks; ++r)
+      job.completion = std::max(job.completion, out.run.rank_end[r]);
+    first += job.ranks;
+  }
+  return out;
+}
+
+}  // namespace weft::workload

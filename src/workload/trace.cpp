@@ -1,0 +1,159 @@
+#include "workload/trace.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+namespace weft::workload {
+
+namespace {
+
+using Kind = Operation::Kind;
+
+constexpr std::string_view kMagic = "WEFTRACE";
+constexpr unsigned char kVersion = 1;
+constexpr std::uint64_t kMostRanks = 1u << 24, kMostSteps = 0xffff'fff0;
+constexpr std::size_t kChecksumBytes = 8;
+
+/// FNV-1a: enough to notice a file that was cut or damaged; it keeps nobody from making one up.
+std::uint64_t checksum(std::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+void put(std::string& out, std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+class Reader {
+ public:
+  Reader(std::string_view bytes, const std::string& source) : bytes_(bytes), source_(source) {}
+
+  Program run() {
+    if (!bytes_.starts_with(kMagic)) fail("it is not a trace of Weft");
+    if (bytes_.size() < kMagic.size() + 1 + kChecksumBytes) fail("it is cut off");
+    at_ = kMagic.size();
+    if (auto version = static_cast<unsigned char>(bytes_[at_++]); version != kVersion)
+      fail(fmt::format("it has version {}, and this Weft reads version {}", version, kVersion));
+    std::string_view sum = bytes_.substr(bytes_.size() - kChecksumBytes);
+    bytes_.remove_suffix(kChecksumBytes);
+    std::uint64_t expected = 0;
+    for (std::size_t i = 0; i < kChecksumBytes; ++i)
+      expected |= std::uint64_t{static_cast<unsigned char>(sum[i])} << (8 * i);
+    if (checksum(bytes_) != expected) fail("it is cut off or damaged: its checksum is wrong");
+
+    Program p;
+    p.source = p.name = source_;
+    std::uint64_t ranks = get("ranks", kMostRanks);
+    for (rank_ = 0; rank_ < ranks; ++rank_) {
+      // A step takes two bytes at least, so a damaged number cannot ask for more memory than the file is
+      // long.
+      std::uint64_t steps = get("steps", std::min<std::uint64_t>(kMostSteps, bytes_.size() - at_));
+      for (step_ = 0; step_ < steps; ++step_) step(p, ranks);
+      p.begin.push_back(p.operations.size());
+    }
+    if (at_ != bytes_.size()) fail("there is more after its last rank");
+    return p;
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw UserError({{{source_, 0, 0}, "", fmt::format("at byte {}: {}", at_, what)}});
+  }
+
+  std::uint64_t get(const char* what, std::uint64_t most) {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      if (at_ >= bytes_.size()) fail(fmt::format("it ends within rank {}, step {} ({})", rank_, step_, what));
+      auto byte = static_cast<unsigned char>(bytes_[at_++]);
+      if (shift == 63 && byte > 1) fail(fmt::format("a number too large ({})", what));
+      value |= std::uint64_t{byte & 0x7fu} << shift;
+      if (!(byte & 0x80)) break;
+      if (shift == 63) fail(fmt::format("a number too long ({})", what));
+    }
+    if (value > most)
+      fail(fmt::format("rank {}, step {}: {} is {}, and at most {} is possible", rank_, step_, what, value,
+                       most));
+    return value;
+  }
+
+  void step(Program& p, std::uint64_t ranks) {
+    Operation o;
+    o.kind = static_cast<Kind>(get("kind", static_cast<std::uint64_t>(Kind::Join)));
+    if (o.kind != Kind::Join) o.amount = get("amount", std::uint64_t{1} << 62);
+    if (o.kind == Kind::Send || o.kind == Kind::Receive) {
+      o.peer = static_cast<Rank>(get("peer", ranks - 1));
+      o.tag = static_cast<std::uint32_t>(get("tag", 0xffff'ffff));
+    }
+    p.operations.push_back(o);
+    std::uint64_t dependencies =
+        get("dependencies", std::min<std::uint64_t>(kMostSteps, bytes_.size() - at_));
+    for (std::uint64_t i = 0; i < dependencies; ++i) {
+      std::uint64_t value = get("dependency", std::uint64_t{1} << 33);
+      // The second bit says ahead; steps wait mostly for those just before them.
+      std::uint64_t distance = value >> 2;
+      bool ahead = value & 2;
+      if (!ahead && distance > step_)
+        fail(fmt::format("rank {}, step {} waits for a step before the first", rank_, step_));
+      p.dependencies.push_back(
+          {static_cast<Step>(ahead ? step_ + distance : step_ - distance), static_cast<bool>(value & 1)});
+    }
+    p.dependency_begin.push_back(p.dependencies.size());
+  }
+
+  std::string_view bytes_;
+  std::string source_;
+  std::size_t at_ = 0;
+  std::uint64_t rank_ = 0, step_ = 0;
+};
+
+}  // namespace
+
+std::string write_trace(const Program& p) {
+  std::string out(kMagic);
+  out.push_back(static_cast<char>(kVersion));
+  put(out, p.ranks());
+  for (Rank r = 0; r < p.ranks(); ++r) {
+    put(out, p.steps(r));
+    for (Step s = 0; s < p.steps(r); ++s) {
+      std::uint64_t i = p.begin[r] + s;
+      const Operation& o = p.operations[i];
+      put(out, static_cast<std::uint64_t>(o.kind));
+      if (o.kind != Kind::Join) put(out, o.amount);
+      if (o.kind == Kind::Send || o.kind == Kind::Receive) {
+        put(out, o.peer);
+        put(out, o.tag);
+      }
+      put(out, p.dependency_begin[i + 1] - p.dependency_begin[i]);
+      for (auto d = p.dependency_begin[i]; d < p.dependency_begin[i + 1]; ++d) {
+        Step on = p.dependencies[d].on;
+        bool ahead = on > s;
+        std::uint64_t distance = ahead ? on - s : s - on;
+        put(out, distance << 2 | std::uint64_t{ahead} << 1 | p.dependencies[d].started);
+      }
+    }
+  }
+  std::uint64_t sum = checksum(out);
+  for (std::size_t i = 0; i < kChecksumBytes; ++i) out.push_back(static_cast<char>(sum >> (8 * i)));
+  return out;
+}
+
+Program parse_trace(std::string_view bytes, const std::string& source) { return Reader(bytes, source).run(); }
+
+void save_trace(const Program& program, const std::string& path) {
+  std::ofstream out(path, std::ios::binary);
+  out << write_trace(program) << std::flush;
+  if (!out) throw UserError(fmt::format("{}: cannot be written", path));
+}
+
+Program load_trace(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream bytes;
+  if (!in || !(bytes << in.rdbuf())) throw UserError(fmt::format("{}: cannot be read", path));
+  return parse_trace(bytes.str(), path);
+}
+
+}  // namespace weft::workload
