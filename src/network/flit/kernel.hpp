@@ -11,6 +11,7 @@
 #include <bit>
 #include <compare>
 
+#include "base/hot.hpp"
 #include "base/random.hpp"
 #include "network/flit/worker.hpp"
 
@@ -24,8 +25,6 @@ inline unsigned pick_after(std::uint32_t mask, unsigned start) {
   auto later = static_cast<std::uint32_t>(mask & ~std::uint64_t{0} << start);
   return static_cast<unsigned>(std::countr_zero(later ? later : mask));
 }
-
-#define WEFT_HOT [[gnu::always_inline]] inline
 
 template <class Route, bool CutThrough, bool Voq>
 class Kernel {
@@ -353,5 +352,3 @@ void Kernel<Route, CutThrough, Voq>::take_bodies(Tile& tile, const Inbox& inbox)
 #include "network/flit/kernel_links.hpp"
 #include "network/flit/kernel_switch.hpp"
 #include "network/flit/kernel_ways.hpp"
-
-#undef WEFT_HOT
