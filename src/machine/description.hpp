@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/schema.hpp"
+#include "machine/nic_parameters.hpp"
 #include "routing/kind.hpp"
 #include "topology/cable.hpp"
 #include "topology/kind.hpp"
@@ -48,6 +49,8 @@ struct Description {
   std::shared_ptr<void> routing_parameters;
   RouterParameters router;
   FaultParameters faults;
+  NicParameters nic;
+  HostParameters host;
 
   std::vector<config::Setting> settings;                     // every parameter, as it is in force
   std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from
