@@ -20,6 +20,7 @@ struct Fabric::Transfer {
   bool queued = false;    // in a port's or responder's queue
   bool finished = false;  // its end has been told
   bool rejected = false;
+  bool complete = false;  // all of it has arrived
   bool connected = false, connecting = false, has_context = false, remote_context = false;
   bool remote_checked = false;
   std::uint64_t issued = 0;   // bytes handed to the network

@@ -183,7 +183,10 @@ void Fabric::to_ring(std::uint32_t index) {
     reject(f.transfer, Status::NoPort, f.ready);
     return release_flight(index);
   }
-  if (x.arrived) return release_flight(index);  // came twice
+  if (x.arrived) {  // came twice: its answer may have been lost
+    if (x.complete) reply(f.transfer, f.ready);
+    return release_flight(index);
+  }
   x.arrived = 1;
   Port& port = n.ports[x.d.port];
   if (!port.held.empty() || port.messages + port.messages_coming >= p_.message_slots) {
@@ -242,13 +245,17 @@ void Fabric::land(std::uint32_t index) {
 
 void Fabric::land_data(Flight& f, Transfer& x) {
   if (x.atomic()) {
-    if (!x.executed) execute_atomic(x);
+    if (x.executed) return reply(f.transfer, now_);
+    execute_atomic(x);
     return arrived(f.transfer);
   }
   if (x.reliable()) {
     std::uint64_t packet = f.offset / payload_;
     if (x.have.empty()) x.have.resize((x.d.length + payload_ - 1) / payload_);
-    if (x.have[packet]) return;
+    if (x.have[packet]) {
+      if (x.complete && f.last && f.kind != Kind::GetData) reply(f.transfer, now_);
+      return;
+    }
     x.have[packet] = true;
   }
   bool get = f.kind == Kind::GetData;
@@ -290,6 +297,7 @@ void Fabric::arrived(std::uint32_t index) {
   Transfer& x = (*transfers_)[index];
   Nic& target = *nics_[x.to];
   bool get = x.d.operation == Operation::Get;
+  x.complete = true;
   if (on_record && x.status == Status::Ok) {
     Record record{x.d.operation, Status::Ok, x.from,           x.to, x.from_port,
                   x.d.port,      x.d.length, Time{x.d.posted}, now_, {}};

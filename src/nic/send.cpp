@@ -184,8 +184,10 @@ void Fabric::issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit) {
               : x.d.operation == Operation::Get ? Kind::GetRequest
                                                 : Kind::Whole;
   if (response || put) {
-    while (!x.have.empty() && x.issued < x.d.length && x.have[x.issued / payload_]) x.issued += payload_;
-    if (x.issued >= x.d.length) return;  // a repetition that found everything there
+    // A repetition skips what is there. The last packet goes in any case: the answer to it may have been
+    // lost.
+    std::uint64_t last = (x.d.length - 1) / payload_ * payload_;
+    while (!x.have.empty() && x.issued < last && x.have[x.issued / payload_]) x.issued += payload_;
   }
   std::uint32_t flight = new_flight(kind, index, nic, response ? x.from : x.to);
   Flight& f = (*flights_)[flight];
