@@ -266,9 +266,9 @@ TEST(Run, InterruptingLeavesNothingBehind) {
 
 TEST(Run, WithoutSharedMemoryItSaysSo) {
   // A limit on file sizes stands for memory that cannot be had.
-  pid_t child = fork();
   ScratchFolder folder;
   std::string err = folder.file("err");
+  pid_t child = fork();
   if (child == 0) {
     signal(SIGXFSZ, SIG_IGN);
     rlimit limit{8192, 8192};

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "base/text.hpp"
 
@@ -113,6 +114,8 @@ RunResult Simulation::run() {
     if (failed_) break;
     collect();
     output_->pass_on();
+    std::sort(fell_silent_.begin(), fell_silent_.end());
+    for (std::uint32_t rank : std::exchange(fell_silent_, {})) output_->finish(rank);
     if (alive_ == 0) break;
     advance();
     if (runnable_.empty() && stuck()) break;
@@ -212,7 +215,7 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   close_ports(p);
   p.left = true;
   answer_lookups(rank);
-  output_->finish(rank);
+  fell_silent_.push_back(rank);
 }
 
 bool Simulation::fail(std::string what) {

@@ -152,6 +152,7 @@ class Simulation : private nic::Host {
   std::vector<Plan> plans_;
   std::vector<LaneRef> running_, runnable_, outside_;
   std::vector<nic::Descriptor> posted_;
+  std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
   Time horizon_{kNoDeadline}, last_activity_{0};
   unsigned leaving_ = 0;
   unsigned alive_ = 0;

@@ -96,7 +96,7 @@ Descriptor remote(Operation operation, weft_memory at, std::uint64_t offset, std
 
 int open_port(weft_port** out, std::uint64_t memory_queue) {
   if (!out) return -EINVAL;
-  if (!lib::take_over()) return lib::segment() ? -EBUSY : -ENODEV;
+  if (!lib::take_over()) return lib::run() ? -EBUSY : -ENODEV;
   Lane* lane = lib::lane();
   Header* header = lib::segment();
   if (!lane || !header) return -ENODEV;
@@ -120,9 +120,9 @@ int open_port(weft_port** out, std::uint64_t memory_queue) {
 
 extern "C" {
 
-int weft_rank(void) { return lib::segment() ? static_cast<int>(lib::segment()->rank) : -ENODEV; }
-int weft_size(void) { return lib::segment() ? static_cast<int>(lib::segment()->ranks) : -ENODEV; }
-int weft_node(void) { return lib::segment() ? static_cast<int>(lib::segment()->node) : -ENODEV; }
+int weft_rank(void) { return lib::run() ? static_cast<int>(lib::run()->rank) : -ENODEV; }
+int weft_size(void) { return lib::run() ? static_cast<int>(lib::run()->ranks) : -ENODEV; }
+int weft_node(void) { return lib::run() ? static_cast<int>(lib::run()->node) : -ENODEV; }
 
 int weft_open(weft_port** port) { return open_port(port, 0); }
 int weft_open_memory_queue(weft_port** port) { return open_port(port, 1); }

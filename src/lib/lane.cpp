@@ -25,6 +25,7 @@ namespace {
 Header* header = nullptr;  // the segment, whoever owns it
 Bell* bell = nullptr;
 int own_pid = 0;
+bool forked = false;
 pthread_key_t thread_end;
 
 // In a preloaded library these are set before main; -1 marks a thread that must not have a lane.
@@ -78,6 +79,7 @@ void* map(const char* variable, std::size_t bytes) {
 // A forked child shares the mapping, not the place in the run.
 void in_child() {
   own_pid = getpid();
+  forked = true;
   my_lane = nullptr;
 }
 
@@ -115,10 +117,12 @@ Header* segment() {
   return header && header->owner.load(std::memory_order_relaxed) == own_pid ? header : nullptr;
 }
 
+Header* run() { return forked ? nullptr : header; }
+
 Lane* lane_if_any() { return my_lane; }
 
 bool take_over() {
-  if (!header) return false;
+  if (!run()) return false;
   std::int32_t owner = header->owner.load();
   if (owner == own_pid) return true;
   if (header->opened.load() || !header->owner.compare_exchange_strong(owner, own_pid)) return false;

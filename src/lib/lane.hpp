@@ -10,6 +10,9 @@ namespace weft::lib {
 /// This process's place in a run; null outside of one, in forked children, and where another process has it.
 host::Header* segment();
 
+/// The run this process or one that started it belongs to; null outside of one and in forked children.
+host::Header* run();
+
 /// The calling thread's lane, or null. Only threads that have used the library have one.
 host::Lane* lane_if_any();
 /// The same; a thread without one takes one.
