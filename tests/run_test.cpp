@@ -59,6 +59,31 @@ TEST(Run, HaloComputesWhatOneProcessComputes) {
   EXPECT_THAT(r.out, HasSubstr("rank 0 of 2 x 2: sum " + std::to_string(static_cast<int>(sum)) + ","));
 }
 
+double half_round_ns(const std::vector<std::string>& options) {
+  std::vector<std::string> all{"--engine", "ideal", "--set", "host.bus=axi-128"};
+  all.insert(all.end(), options.begin(), options.end());
+  ProgramResult r = run_ranks(2, {kExamples + "pingpong", "10", "0"}, all);
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::istringstream lines(r.out);
+  std::string heading;
+  std::getline(lines, heading);
+  double bytes = -1, ns = 0;
+  lines >> bytes >> ns;
+  EXPECT_EQ(bytes, 0);
+  return ns;
+}
+
+TEST(Run, LatencyIsTheSumOfTheProfilesParts) {
+  // Post 40, bus 150 and 16 bytes at 19.2 Gb/s, interface 50, two routers of 60 and a cable of 90, 32 bytes
+  // at 20 Gb/s, interface 50, bus as before, a look at memory 60, receiving 30.
+  double bus = 150 + 16 * 8 / 19.2, plain = 40 + bus + 50 + 210 + 32 * 8 / 20.0 + 50 + bus + 60 + 30;
+  EXPECT_NEAR(half_round_ns({}), plain, 0.01);
+  EXPECT_NEAR(half_round_ns({"--set", "host.cache_injection=true"}), plain - 60 + 15, 0.01);
+  EXPECT_NEAR(half_round_ns({"--set", "host.post_cost=140ns"}), plain + 100, 0.01);
+  EXPECT_NEAR(half_round_ns({"--set", "host.compute=fixed", "--set", "host.compute_fixed=10ns"}),
+              plain + 10 * 3, 15);
+}
+
 TEST(Run, ClocksAndSleepsAreVirtual) {
   auto start = std::chrono::steady_clock::now();
   ProgramResult r = run_ranks(1, {kMisbehave, "clocks"});

@@ -80,6 +80,23 @@ TEST(Reliability, ReceiverRefusesWithoutContextsAndIsAskedAgain) {
   for (unsigned from = 1; from < 4; ++from) EXPECT_EQ(b.events(from).size(), 10u);
 }
 
+TEST(Reliability, FetchOverlapsTheConnection) {
+  // Reading takes 10 us; with the connection made meanwhile, a reliable put is later by its set-up, not by
+  // both.
+  std::int64_t time[2];
+  for (int reliable = 0; reliable < 2; ++reliable) {
+    Bench b(torus("", "read_latency = \"10us\""), 2);
+    Descriptor d =
+        b.to(1, Operation::Put, 64, static_cast<std::uint16_t>(kNotifyRemote | (reliable ? kReliable : 0)));
+    d.local_key = b.region(0, 0, 64);
+    d.remote_key = b.region(1, 0, 64);
+    b.post(0, d);
+    ASSERT_TRUE(b.settle());
+    time[reliable] = b.events(1)[0].time;
+  }
+  EXPECT_LT(time[1], time[0] + 1'000'000);
+}
+
 TEST(Reliability, GivesUpAfterItsRetries) {
   Bench b(torus("corruption = 0.5\nretries = 1\ntimeout = \"5us\"\npayload = \"16B\""), 2);
   Descriptor d = b.to(1, Operation::Put, 5000, kReliable);
