@@ -314,8 +314,11 @@ void Simulation::collect_ports(Process& p) {
     nic::PortRef ref{p.nic, p.ports[i].number};
     posted_.clear();
     p.segment->take_posted(i, posted_);
+    Time earliest = p.lanes[0].granted - look_ahead_, latest{0};
+    for (const LaneBook& lane : p.lanes)
+      latest = std::max(latest, std::max(lane.request.clock, lane.granted));
     for (nic::Descriptor& d : posted_) {
-      d.posted = std::clamp(d.posted, p.lanes[0].granted.value - look_ahead_.value, std::int64_t{1} << 61);
+      d.posted = std::clamp(d.posted, std::max<std::int64_t>(0, earliest.value), latest.value);
       fabric_->post(ref, d);
     }
     unsigned messages = 0, events = 0;
