@@ -2,11 +2,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 
 #include "app/verb.hpp"
 #include "host/simulation.hpp"
+#include "measure/run_stats.hpp"
+#include "report/run_report.hpp"
+#include "report/trace.hpp"
 
 namespace weft::app {
 
@@ -17,7 +23,8 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute;
+  std::string engine, cores = "auto", compute, out, trace;
+  bool json = false;
   unsigned threads = 1;
   bool quiet = false;
 };
@@ -58,6 +65,58 @@ void check(const Options& o, const machine::Machine& m) {
   problems.throw_if_any();
 }
 
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", path, failed.message()));
+}
+
+void write_results(const std::string& folder, const measure::ProgramResult& result,
+                   const measure::RunStats& stats, const machine::Machine& machine) {
+  auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream file(folder + "/" + name, std::ios::binary);
+    file << text << std::flush;
+    if (!file) throw UserError(fmt::format("{}/{}: cannot be written", folder, name));
+  };
+  write("result.json", report::run_json(result, stats, machine).dump(1) + "\n");
+  write("matrix.csv", report::matrix_csv(stats));
+  write("breakdown.csv", report::breakdown_csv(stats));
+  write("report.html", report::run_page(result, stats, machine));
+}
+
+/// Figures cost time for every operation, so they are taken where somebody wants them.
+void watch(host::Simulation& simulation, measure::RunStats& stats, report::Trace* trace, const Options& o) {
+  if (o.out.empty() && !o.json && !trace) return;
+  simulation.fabric().on_record = [&simulation, &stats, trace](const nic::Record& record) {
+    std::uint32_t from = simulation.rank_of({record.from, record.from_port});
+    std::uint32_t to = simulation.rank_of({record.to, record.to_port});
+    stats.add(record, from, to);
+    if (trace) trace->operation(record, from, to);
+  };
+  if (!trace) return;
+  for (std::uint32_t rank = 0; rank < o.run.ranks; ++rank)
+    trace->rank(rank, simulation.fabric().node(rank / o.run.per_node));
+  simulation.on_wait = [trace](std::uint32_t rank, std::uint32_t lane, Time from, Time until,
+                               const char* what) { trace->wait(rank, lane, from, until, what); };
+}
+
+/// The command as it could be typed again.
+std::string command_line(const Options& o) {
+  auto quoted = [](const std::string& text) {
+    bool plain = !text.empty() && text.find_first_of(" '\"[](){}*?$&;|<>#\\\n\t") == std::string::npos;
+    return plain ? text : fmt::format("'{}'", text);
+  };
+  std::string out = "weft run " + quoted(o.machine.machine);
+  for (const std::string& setting : o.machine.settings) out += " --set " + quoted(setting);
+  out += fmt::format(" -n {}", o.run.ranks);
+  if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
+  if (!o.engine.empty()) out += " --engine " + o.engine;
+  if (o.run.seed != 1) out += fmt::format(" --seed {}", o.run.seed);
+  out += " --";
+  for (const std::string& word : o.run.command) out += " " + quoted(word);
+  return out;
+}
+
 int run(Options& o) {
   if (!o.compute.empty()) o.machine.settings.push_back("host.compute=" + o.compute);
   machine::Machine machine = machine::build(o.machine.describe());
@@ -74,20 +133,42 @@ int run(Options& o) {
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGHUP, &action, nullptr);
 
-  host::RunResult result;
+  if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
+  if (!o.out.empty()) make_folder(o.out);
+  std::optional<report::Trace> trace;
+  if (!o.trace.empty()) trace.emplace(o.trace);
+  measure::RunStats stats(o.run.ranks);
+  measure::ProgramResult result;
   {
     host::Simulation simulation(machine, *network, o.run);
     simulation.interrupted = [] { return interrupts != 0; };
-    result = simulation.run();
+    watch(simulation, stats, trace ? &*trace : nullptr, o);
+    auto start = std::chrono::steady_clock::now();
+    result.run = simulation.run();
+    result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (nic::NicId i = 0; i < simulation.fabric().nics(); ++i) {
+      result.nics.push_back(simulation.fabric().counters(i));
+      result.nodes.push_back(simulation.fabric().node(i));
+    }
   }
-  if (!result.fine) {
-    fmt::print(stderr, "weft: {}\n", result.failure);
-    for (const std::string& line : result.details) fmt::print(stderr, "  {}\n", line);
+  result.command = command_line(o);
+  result.version = WEFT_VERSION;
+  result.machine = machine.description.identity.name;
+  result.engine = engine.name;
+  result.seed = o.run.seed;
+  if (!o.out.empty()) write_results(o.out, result, stats, machine);
+  if (o.json) fmt::print("{}\n", report::run_json(result, stats, machine).dump(1));
+  if (trace && trace->left_out())
+    fmt::print(stderr, "weft: the trace holds the first operations only; {} are left out\n",
+               trace->left_out());
+  if (!result.run.fine) {
+    fmt::print(stderr, "weft: {}\n", result.run.failure);
+    for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
     return 1;
   }
   if (!o.quiet)
     fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
-               machine.description.identity.name, engine.name, host::time_text(result.end));
+               result.machine, engine.name, host::time_text(result.run.end));
   return 0;
 }
 
@@ -121,6 +202,12 @@ std::function<int()> declare_run(CLI::App& app) {
   app.add_option("--threads", o->threads, "Threads of the engine; results are the same")
       ->option_text("N [1]")
       ->check(CLI::Range(1, 1024));
+  app.add_option("--out", o->out, "Folder for the results: report.html, result.json and tables (CSV)")
+      ->option_text("DIR");
+  app.add_option("--trace", o->trace,
+                 "File for a trace of all operations and waits; opens in ui.perfetto.dev")
+      ->option_text("FILE");
+  app.add_flag("--json", o->json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o->quiet, "No summary at the end");
   app.add_option("command", o->run.command, "Program and its arguments, after --")
       ->required()

@@ -43,7 +43,7 @@ Output::Output(unsigned ranks, OutputOptions options) : options_(std::move(optio
     stream.reading = ends[0];
     stream.writing = ends[1];
     fcntl(stream.reading, F_SETFL, O_NONBLOCK);
-    stream.target = i % 2 ? STDERR_FILENO : STDOUT_FILENO;
+    stream.target = i % 2 || options_.to_error ? STDERR_FILENO : STDOUT_FILENO;
     if (!options_.folder.empty()) {
       std::string path = fmt::format("{}/rank-{}.{}", options_.folder, i / 2, i % 2 ? "err" : "out");
       stream.target = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);

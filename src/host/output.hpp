@@ -8,8 +8,9 @@
 namespace weft::host {
 
 struct OutputOptions {
-  bool label = false;  // "[rank] " before each line
-  std::string folder;  // a file for each rank and stream instead
+  bool label = false;     // "[rank] " before each line
+  bool to_error = false;  // all of it on standard error
+  std::string folder;     // a file for each rank and stream instead
 };
 
 class Output {

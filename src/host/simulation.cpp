@@ -24,6 +24,30 @@ constexpr long kWatchNanoseconds = 20'000'000;  // how often processes and pipes
 
 volatile sig_atomic_t child_ended = 0;
 
+const char* call_name(Call call) {
+  switch (call) {
+    case Call::Wait:
+      return "wait";
+    case Call::Spin:
+      return "poll";
+    case Call::Sleep:
+      return "sleep";
+    case Call::Open:
+      return "open port";
+    case Call::Close:
+      return "close port";
+    case Call::Register:
+      return "register memory";
+    case Call::Unregister:
+      return "unregister memory";
+    case Call::LookUp:
+      return "look up";
+    case Call::Leave:
+      return "leave";
+  }
+  return "wait";
+}
+
 void raise_file_limit() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -427,6 +451,12 @@ void Simulation::grant() {
     LaneBook& lane = p.lanes[r.lane];
     lane.state = State::Running;
     lane.granted = std::max(lane.wake, lane.request.clock);
+    if (r.lane == 0) {
+      RankResult& result = result_.ranks[r.rank];
+      result.waited = result.waited + (lane.granted - lane.request.clock);
+      result.end = lane.granted;
+    }
+    if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, call_name(lane.request.call));
     p.segment->grant(r.lane, lane.granted, fabric_->now(), lane.result, lane.answer);
     running_.push_back(r);
   }

@@ -35,7 +35,8 @@ struct RunOptions {
 
 struct RankResult {
   network::EndpointId node = 0;
-  Time end{0};  // its clock when it left
+  Time end{0};     // its clock when it left
+  Time waited{0};  // of that, in its first thread
   bool ended = false;
   Ending ending;
 };
@@ -60,6 +61,10 @@ class Simulation : private nic::Host {
   nic::Fabric& fabric() { return *fabric_; }
   /// Rank of a port, for reports; kNoRank: nobody's.
   std::uint32_t rank_of(nic::PortRef port) const;
+
+  /// Told of every wait, once it is over.
+  std::function<void(std::uint32_t rank, std::uint32_t lane, Time from, Time until, const char* what)>
+      on_wait;
 
   /// Asked now and then: true ends the run.
   std::function<bool()> interrupted = [] { return false; };
