@@ -82,6 +82,7 @@ int main(int argc, char** argv) {
     double half = (double)(weft_now_ps() - start) / (2.0 * repeats);
     if (rank == 0) printf("%10zu %14.3f %12.3f\n", size, half / 1000, size ? (double)size * 1e6 / half : 0);
   }
+  int result = weft_close(port); /* waits for the last put, which needs the buffer */
   free(buffer);
-  return weft_close(port);
+  return result;
 }

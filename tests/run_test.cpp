@@ -5,6 +5,8 @@
 #include <sys/resource.h>
 
 #include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/text.hpp"
@@ -186,6 +188,69 @@ TEST(Run, LastWordsArrive) {
   ProgramResult r = run_ranks(2, {kMisbehave, "last-words"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, "heard\n");
+}
+
+TEST(Run, LongMessagesGoInFragments) {
+  ProgramResult r =
+      run_ranks(2, {kMisbehave, "fragments"}, {"--set", "nic.kind=extoll", "--set", "nic.queue_slots=3"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "1000 bytes in 16 pieces, whole\n");
+}
+
+TEST(Run, InterruptsTakeLongerThanPolling) {
+  ProgramResult r = run_ranks(2, {kMisbehave, "interrupt"}, {"--set", "host.interrupt=5us"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out, "an interrupt takes 5.000 us longer\n");
+}
+
+TEST(Run, ResultsAndTracesAddUp) {
+  ScratchFolder folder;
+  ProgramResult r =
+      run_ranks(4, {kExamples + "halo", "16", "5"},
+                {"--out", folder.file("o"), "--trace", folder.file("trace.json"), "--engine", "ideal"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  auto result = nlohmann::json::parse(read_file(folder.file("o/result.json")));
+  EXPECT_EQ(result["operations"]["put"]["count"], 4 * 4 * 5);
+  EXPECT_EQ(result["operations"]["put"]["bytes"], 4 * 4 * 5 * 16 * 8);
+  double sum = 0;
+  for (double part : result["operations"]["put"]["mean_parts_ns"]) sum += part;
+  EXPECT_NEAR(sum, result["operations"]["put"]["mean_ns"].get<double>(), 1e-6);
+  std::uint64_t bytes = 0;
+  for (const auto& cell : result["matrix"]) bytes += cell[3].get<std::uint64_t>();
+  EXPECT_EQ(bytes, 4u * 4 * 5 * 16 * 8 + 4 * 4 * 16) << "the edges, and the keys they began with";
+  EXPECT_THAT(read_file(folder.file("o/report.html")), HasSubstr("Who sends to whom"));
+  EXPECT_THAT(read_file(folder.file("o/breakdown.csv")), HasSubstr("put,80,10240,"));
+
+  auto trace = nlohmann::json::parse(read_file(folder.file("trace.json")));
+  std::map<std::uint64_t, int> open;
+  unsigned waits = 0;
+  for (const auto& event : trace["traceEvents"]) {
+    if (event["ph"] == "b") ++open[event["id"]];
+    if (event["ph"] == "e") --open[event["id"]];
+    waits += event["ph"] == "X";
+  }
+  EXPECT_EQ(open.size(), 4u * 4 * 5 + 16) << "one for each operation";
+  for (auto [id, depth] : open) EXPECT_EQ(depth, 0) << "what begins ends: " << id;
+  EXPECT_GT(waits, 20u);
+
+  r = run_ranks(2, {kExamples + "put_get"}, {"--json"});
+  ASSERT_EQ(r.code, 0);
+  auto printed = nlohmann::json::parse(r.out);
+  EXPECT_EQ(printed["operations"]["get"]["count"], 1);
+  EXPECT_EQ(printed["operations"]["put"]["failed"], 1);
+  EXPECT_THAT(r.err, HasSubstr("the counter is 15"));
+}
+
+TEST(Run, NeighboursOnTianhe2AreThreeQuartersOfAMicrosecondApart) {
+  // 0.76 us between neighbours (TH Express-2, section 6.1); an 8-byte message stands for the immediate put.
+  ProgramResult r = run_program(
+      {"run", "tianhe2", "-n", "2", "--engine", "ideal", "--", kExamples + "pingpong", "10", "8"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::istringstream last(r.out.substr(r.out.rfind('\n', r.out.size() - 2)));
+  double bytes = 0, ns = 0;
+  last >> bytes >> ns;
+  EXPECT_EQ(bytes, 8);
+  EXPECT_NEAR(ns, 760, 15);
 }
 
 TEST(Run, OutputIsOrderedAndMayBeLabelled) {

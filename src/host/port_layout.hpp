@@ -77,8 +77,8 @@ struct Limits {
 };
 
 struct Costs {
-  std::int64_t post, poll, receive, look;  // picoseconds
-  std::uint32_t compute;                   // machine::Compute
+  std::int64_t post, poll, receive, look, interrupt;  // picoseconds
+  std::uint32_t compute;                              // machine::Compute
   std::int64_t fixed;
   double scale;
 };

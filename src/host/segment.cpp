@@ -77,13 +77,10 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
   shared->rank = rank;
   shared->ranks = ranks;
   shared->node = node;
-  shared->costs = {h.post_cost.value,
-                   h.poll_cost.value,
-                   h.receive_cost.value,
-                   (h.cache_injection ? h.cache_read : h.memory_read).value,
-                   static_cast<std::uint32_t>(h.compute),
-                   h.compute_fixed.value,
-                   h.compute_scale};
+  shared->costs = {h.post_cost.value,     h.poll_cost.value,
+                   h.receive_cost.value,  (h.cache_injection ? h.cache_read : h.memory_read).value,
+                   h.interrupt.value,     static_cast<std::uint32_t>(h.compute),
+                   h.compute_fixed.value, h.compute_scale};
   shared->epoch = kEpoch;
   lane(0).state.store(static_cast<std::uint32_t>(LaneState::Running));  // the process about to start
 }

@@ -199,6 +199,22 @@ int weft_send(weft_port* p, weft_address to, const void* data, size_t length, ui
   return post(p, d);
 }
 
+int weft_send_fragments(weft_port* p, weft_address to, const void* data, size_t length, size_t* posted,
+                        uint32_t tag) {
+  if (!p) return -ENODEV;
+  if (!posted || *posted > length || (length && !data)) return -EINVAL;
+  size_t most = p->header->limits.message_limit;
+  do {
+    size_t part = length - *posted < most ? length - *posted : most;
+    unsigned flags = *posted + part < length ? WEFT_MORE : 0;
+    int result = weft_send(p, to, static_cast<const char*>(data) + *posted, part, tag, flags, 0);
+    if (result == -EAGAIN) return 0;
+    if (result < 0) return result;
+    *posted += part;
+  } while (*posted < length);
+  return 1;
+}
+
 int weft_put(weft_port* p, uint64_t local_key, uint64_t local_offset, weft_memory to, uint64_t remote_offset,
              uint64_t length, uint64_t data, unsigned flags, uint64_t context) {
   Descriptor d = remote(Operation::Put, to, remote_offset, length, flags, context);
@@ -322,6 +338,15 @@ int weft_wait_for(weft_port* p, int rank, int64_t timeout_ns) {
 }
 
 int weft_wait(weft_port* p, int64_t timeout_ns) { return weft_wait_for(p, -1, timeout_ns); }
+
+int weft_wait_interrupt(weft_port* p, int64_t timeout_ns) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -EINVAL;
+  std::int64_t before = lib::now(*lane);
+  int result = weft_wait_for(p, -1, timeout_ns);
+  if (result == 0 && lib::now(*lane) > before) lib::move_on(*lane, p->header->costs.interrupt);
+  return result;
+}
 
 int64_t weft_now_ps(void) {
   Lane* lane = lib::lane();

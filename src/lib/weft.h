@@ -41,7 +41,8 @@ enum {
   WEFT_NOTIFY_DONE = 4,   /* an event here once it is done at the target */
   WEFT_FENCE = 8,         /* start only after all earlier work of this port is done */
   WEFT_RELIABLE = 16,     /* check sums and repetition end to end */
-  WEFT_MORE = 32          /* fragment of a message: others follow */
+  WEFT_MORE = 32,         /* fragment of a message: others follow */
+  WEFT_INTERRUPT = 64     /* interrupt the target's processor when it has arrived */
 };
 
 enum {
@@ -51,7 +52,8 @@ enum {
   WEFT_EVENT_RESPONDED = 4,
   WEFT_EVENT_FAILED = 5,
   WEFT_EVENT_STALLED = 6,
-  WEFT_EVENT_OVERFLOW = 7
+  WEFT_EVENT_OVERFLOW = 7,
+  WEFT_EVENT_INTERRUPT = 8
 };
 
 enum {
@@ -113,6 +115,11 @@ int weft_unregister(weft_port* port, uint64_t key);
 /* Posting: 0, or -EAGAIN where the queue is full. */
 int weft_send(weft_port* port, weft_address to, const void* data, size_t length, uint32_t tag, unsigned flags,
               uint64_t context);
+/* A message of any length, in fragments of at most message_limit bytes; all but the last carry WEFT_MORE, and
+ * they come in order. Posts as many as fit and counts their bytes in *posted, which starts at 0. 1: all of
+ * it, 0: call again. */
+int weft_send_fragments(weft_port* port, weft_address to, const void* data, size_t length, size_t* posted,
+                        uint32_t tag);
 int weft_put(weft_port* port, uint64_t local_key, uint64_t local_offset, weft_memory to,
              uint64_t remote_offset, uint64_t length, uint64_t data, unsigned flags, uint64_t context);
 int weft_put_immediate(weft_port* port, const void* data, size_t length, weft_memory to,
@@ -132,6 +139,9 @@ int weft_poll(weft_port* port, weft_event* event);
 int weft_receive(weft_port* port, void* buffer, size_t capacity, weft_message* message);
 /* Waits for a message, an event or room in the queue; 0, or -ETIMEDOUT. Negative: no limit. */
 int weft_wait(weft_port* port, int64_t timeout_ns);
+/* The same by an interrupt instead of polling: the processor is free meanwhile, and waking up takes longer.
+ */
+int weft_wait_interrupt(weft_port* port, int64_t timeout_ns);
 /* The same, saying whom it is for: reports of a deadlock then know who waits for whom. */
 int weft_wait_for(weft_port* port, int rank, int64_t timeout_ns);
 

@@ -68,6 +68,14 @@ config::Section nic_section() {
                             time)
       .template field<Time>(&N::watchdog, "watchdog",
                             "How long a message waits for a full ring before it is told", time)
+      .template field<unsigned>(
+          &N::interrupt_slots, "interrupt_slots",
+          "Causes of interrupts the queue of an interface holds; all its ports share it",
+          Range<unsigned>{1, 65'536})
+      .template field<unsigned>(
+          &N::error_slots, "error_slots",
+          "Refused packets an interface keeps for those who look for a mistake; 0: none",
+          Range<unsigned>{0, 65'536})
       .template field<unsigned>(&N::send_contexts, "send_contexts",
                                 "Reliable operations under way at a sender", Range<unsigned>{1, 65'536})
       .template field<unsigned>(&N::receive_contexts, "receive_contexts",
@@ -121,8 +129,8 @@ struct ThExpress : NicParameters {
   ThExpress() {
     ports = 40;
     memory_queues = 32;
-    send_latency = {95'000};
-    receive_latency = {95'000};
+    send_latency = {100'000};
+    receive_latency = {100'000};
     occupancy = {5'000};
     translation_entries = 1'048'576;
     in_order = false;

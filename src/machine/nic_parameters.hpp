@@ -39,6 +39,8 @@ struct NicParameters {
   Time registration{1'000'000};
   Time registration_page{50'000};
   Time watchdog{1'000'000'000};
+  unsigned interrupt_slots = 64;
+  unsigned error_slots = 0;
   unsigned send_contexts = 256;
   unsigned receive_contexts = 256;
   Time timeout{100'000'000};

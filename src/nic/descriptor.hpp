@@ -24,7 +24,8 @@ inline constexpr std::uint16_t kNotifyDone = 4;    // an event here once it is d
 inline constexpr std::uint16_t kFence = 8;         // not before all earlier work of the port is done
 inline constexpr std::uint16_t kReliable = 16;     // end to end: connection, check sums, repetition
 inline constexpr std::uint16_t kMore = 32;         // a message that others follow: a fragment
-inline constexpr std::uint16_t kAllFlags = 63;
+inline constexpr std::uint16_t kInterrupt = 64;    // interrupt the target's processor when it has arrived
+inline constexpr std::uint16_t kAllFlags = 127;
 inline constexpr std::uint16_t kDamaged = 0x8000;  // of a message that arrived with an error
 
 enum class Status : std::uint16_t {
@@ -53,6 +54,7 @@ enum class EventKind : std::uint8_t {
   Failed = 5,     // `status` says why; nothing was written
   Stalled = 6,    // a message has waited for room in this port's ring for the watchdog's time
   Overflow = 7,   // this queue was full; what follows waited, nothing was lost
+  Interrupt = 8,  // the interrupt an operation asked for; its cause was in memory before
 };
 
 inline constexpr unsigned kInlineBytes = 128;

@@ -363,6 +363,9 @@ Counters Fabric::counters(NicId nic) const {
   return out;
 }
 
+const std::deque<Interrupt>& Fabric::interrupts(NicId nic) const { return nics_[nic]->interrupts; }
+const std::deque<ErrorPacket>& Fabric::error_packets(NicId nic) const { return nics_[nic]->errors; }
+
 std::vector<std::string> Fabric::pending(NicId nic) const {
   std::vector<std::string> out;
   const Nic& n = *nics_[nic];

@@ -70,8 +70,26 @@ struct Counters {
   std::uint64_t translations = 0, translation_misses = 0;
   std::uint64_t retries = 0, corrupted = 0, context_pauses = 0, context_refusals = 0;
   std::uint64_t window_stalls = 0, messages_held = 0, events_held = 0, reordered = 0;
-  std::uint64_t deepest_queue = 0;
+  std::uint64_t deepest_queue = 0, interrupts = 0, refused = 0;
   Time busy{0};  // of the sending units together
+};
+
+/// An entry of an interface's interrupt queue, which all its ports share.
+struct Interrupt {
+  enum class Cause : std::uint8_t { Asked, Error };
+  Cause cause;
+  std::uint32_t node;  // where it comes from
+  PortNo port;         // whom it is for
+  Time written;
+};
+
+/// A packet that was refused, kept for those who look for the mistake.
+struct ErrorPacket {
+  Status status;
+  Operation operation;
+  std::uint32_t node, port;  // who sent it
+  std::uint64_t key, offset, length;
+  Time at;
 };
 
 class Fabric {
@@ -107,6 +125,9 @@ class Fabric {
   std::vector<std::string> pending(NicId nic) const;
 
   Counters counters(NicId nic) const;
+  /// The last ones, up to nic.interrupt_slots and nic.error_slots.
+  const std::deque<Interrupt>& interrupts(NicId nic) const;
+  const std::deque<ErrorPacket>& error_packets(NicId nic) const;
   std::function<void(const Record&)> on_record;
 
  private:
@@ -175,6 +196,7 @@ class Fabric {
   void execute_atomic(Transfer& x);
   void arrived(std::uint32_t transfer);
   void reject(std::uint32_t transfer, Status status, Time when);
+  void interrupt(NicId nic, const Interrupt& entry, const Event& event, std::uint32_t generation);
 
   // Ends (fabric.cpp).
   void finish(std::uint32_t transfer, Status status, Time when);

@@ -107,6 +107,8 @@ struct Fabric::Nic {
   unsigned in_window = 0;
   unsigned send_contexts = 0, receive_contexts = 0;  // in use
   std::vector<std::vector<Pair>> pairs;              // by sending nic and port
+  std::deque<Interrupt> interrupts;
+  std::deque<ErrorPacket> errors;
   Counters counters;
 };
 

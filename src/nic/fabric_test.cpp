@@ -326,6 +326,38 @@ TEST(Fabric, AtomicsCountEveryAdd) {
   EXPECT_EQ(b.events(1)[2].data, 1u) << "the second and third found it taken";
 }
 
+TEST(Fabric, InterruptsFollowTheirCause) {
+  Bench b(torus("", "interrupt = \"5us\""), 2);
+  b.post(0, b.to(1, Operation::Message, 8, kInterrupt));
+  ASSERT_TRUE(b.settle());
+  ASSERT_EQ(b.fabric->interrupts(1).size(), 1u);
+  const Interrupt& entry = b.fabric->interrupts(1)[0];
+  EXPECT_EQ(entry.node, 0u);
+  EXPECT_EQ(entry.port, b.ports[1].port);
+  EXPECT_EQ(entry.cause, Interrupt::Cause::Asked);
+  ASSERT_EQ(b.events(1).size(), 1u);
+  EXPECT_EQ(b.events(1)[0].kind, EventKind::Interrupt);
+  EXPECT_EQ(b.events(1)[0].time, entry.written.value + 5'000'000) << "the queue was written before";
+  EXPECT_EQ(b.messages(1)[0].time, entry.written.value) << "and a poll would have seen it then";
+}
+
+TEST(Fabric, RefusedPacketsAreKeptOnDemand) {
+  for (unsigned slots : {0u, 2u}) {
+    Bench b(torus("error_slots = " + std::to_string(slots)), 2);
+    for (std::uint64_t i = 1; i <= 3; ++i) {
+      Descriptor d = b.to(1, Operation::ImmediatePut, 8);
+      d.remote_key = i;
+      b.post(0, d);
+    }
+    ASSERT_TRUE(b.settle());
+    EXPECT_EQ(b.fabric->counters(1).refused, 3u);
+    ASSERT_EQ(b.fabric->error_packets(1).size(), slots);
+    if (slots == 0) continue;
+    EXPECT_EQ(b.fabric->error_packets(1)[1].key, 3u);
+    EXPECT_EQ(b.fabric->error_packets(1)[1].status, Status::BadKey);
+  }
+}
+
 TEST(Fabric, PortsRunOut) {
   Bench b(torus("ports = 3\nmemory_queues = 1"), 1);
   PortNo port = 0;

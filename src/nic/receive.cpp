@@ -320,10 +320,25 @@ void Fabric::arrived(std::uint32_t index) {
   if (tell_target && x.d.port < target.ports.size())
     notify(x.to, x.d.port, target.ports[x.d.port].generation, event_for(x, EventKind::Arrived, true),
            x.ready);
+  if ((x.d.flags & kInterrupt) && x.status == Status::Ok && x.d.port < target.ports.size())
+    interrupt(x.to, {Interrupt::Cause::Asked, nics_[x.from]->node, x.d.port, now_},
+              event_for(x, EventKind::Interrupt, true), target.ports[x.d.port].generation);
   if (get) return finish(index, x.status, x.ready);
   if (x.atomic() || x.reliable() || (x.d.flags & kNotifyDone) || x.status != Status::Ok)
     return reply(index, now_);
   finish(index, Status::Ok, now_);
+}
+
+/// The cause lies in memory before the processor is interrupted, so that the handler need not ask the
+/// interface.
+void Fabric::interrupt(NicId nic, const Interrupt& entry, const Event& event, std::uint32_t generation) {
+  Nic& n = *nics_[nic];
+  ++n.counters.interrupts;
+  if (n.interrupts.size() == p_.interrupt_slots) n.interrupts.pop_front();
+  n.interrupts.push_back(entry);
+  std::uint32_t index = tellings_.take();
+  tellings_[index] = {nic, entry.port, generation, event};
+  at(now_ + h_.interrupt, Tell, index);
 }
 
 /// The target refuses: nothing more of the operation is written, and the requester hears why.
@@ -332,6 +347,13 @@ void Fabric::reject(std::uint32_t index, Status status, Time when) {
   if (x.finished || x.rejected) return;
   x.rejected = true;
   x.status = status;
+  Nic& target = *nics_[x.to];
+  ++target.counters.refused;
+  if (p_.error_slots) {
+    if (target.errors.size() == p_.error_slots) target.errors.pop_front();
+    target.errors.push_back({status, x.d.operation, nics_[x.from]->node, x.from_port, x.d.remote_key,
+                             x.d.remote_offset, x.d.length, now_});
+  }
   reply(index, when);
 }
 

@@ -44,6 +44,8 @@ ordered_json counters_json(const nic::Counters& c) {
           {"messages_held", c.messages_held},
           {"events_held", c.events_held},
           {"reordered", c.reordered},
+          {"interrupts", c.interrupts},
+          {"refused", c.refused},
           {"deepest_queue", c.deepest_queue},
           {"busy_ns", ns(c.busy)}};
 }

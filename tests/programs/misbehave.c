@@ -157,6 +157,47 @@ int main(int argc, char** argv) {
     wait_for(0);
     printf("heard\n");
   }
+  IS("fragments") { /* 1000 bytes through messages of 64 */
+    unsigned char out[1000], in[1000];
+    for (int i = 0; i < 1000; ++i) out[i] = (unsigned char)(i * 3);
+    weft_address to = address_of(1 - rank);
+    size_t posted = 0, got = 0;
+    if (rank == 0) {
+      while (weft_send_fragments(port, to, out, sizeof out, &posted, 5) == 0) weft_wait(port, -1);
+    } else {
+      unsigned pieces = 0;
+      for (int more = 1; more;) {
+        weft_message m;
+        int result = weft_receive(port, in + got, sizeof in - got, &m);
+        if (result == 0) weft_wait_for(port, 0, -1);
+        if (result <= 0) continue;
+        got += m.length;
+        more = m.flags & WEFT_MORE;
+        ++pieces;
+      }
+      printf("%zu bytes in %u pieces, %s\n", got, pieces, memcmp(in, out, sizeof in) ? "spoilt" : "whole");
+    }
+  }
+  IS("interrupt") { /* the same message, polled for and waited for by an interrupt */
+    weft_address to = address_of(1 - rank);
+    int64_t took[2];
+    for (int by_interrupt = 0; by_interrupt < 2; ++by_interrupt) {
+      weft_message m;
+      if (rank == 0) {
+        wait_for(1);
+        weft_compute(10000);
+        int64_t now = weft_now_ps();
+        weft_send(port, to, &now, sizeof now, 0, 0, 0);
+      } else {
+        int64_t sent = 0;
+        weft_send(port, to, NULL, 0, 0, 0, 0);
+        if (by_interrupt) weft_wait_interrupt(port, -1);
+        while (weft_receive(port, &sent, sizeof sent, &m) == 0) weft_wait(port, -1);
+        took[by_interrupt] = weft_now_ps() - sent;
+      }
+    }
+    if (rank == 1) printf("an interrupt takes %.3f us longer\n", (double)(took[1] - took[0]) / 1e6);
+  }
   IS("output") {
     for (int i = 0; i < 3; ++i) {
       printf("line %d of rank %d\n", i, rank);
