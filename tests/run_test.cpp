@@ -274,6 +274,16 @@ TEST(Run, OutputIsOrderedAndMayBeLabelled) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 20'000);
 }
 
+TEST(Run, GarbageOfOneRankDisturbsNobody) {
+  ProgramResult quiet = run_ranks(3, {kPrograms + "garbage", "1", "quiet"}, {"--quiet"});
+  EXPECT_EQ(quiet.code, 0) << quiet.err;
+  for (int seed = 1; seed <= 5; ++seed) {
+    ProgramResult r = run_ranks(3, {kPrograms + "garbage", std::to_string(seed)}, {"--quiet"});
+    EXPECT_EQ(r.code, 0) << "seed " << seed << ": " << r.err;
+    EXPECT_EQ(r.out, quiet.out) << "seed " << seed;
+  }
+}
+
 /// Starts a run that never ends by itself; the caller ends it.
 class Background {
  public:

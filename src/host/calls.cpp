@@ -176,8 +176,9 @@ bool Simulation::only_polling() const {
   for (const Process& p : processes_)
     for (const LaneBook& lane : p.lanes) {
       if (lane.state == State::Running) return false;
-      bool ends = lane.request.deadline != Time{kNoDeadline} && lane.request.call != Call::Spin;
-      if (lane.state == State::Waiting && (lane.acting || ends)) return lane.looking_up;
+      if (lane.state != State::Waiting || lane.looking_up) continue;
+      bool polls = lane.request.call == Call::Spin || lane.request.deadline == Time{kNoDeadline};
+      if (lane.acting || !polls) return false;
     }
   return true;
 }

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/diagnostics.hpp"
 #include "base/text.hpp"
 
 namespace weft::host {
@@ -133,6 +134,18 @@ void Simulation::start_all() {
 
 RunResult Simulation::run() {
   start_all();
+  try {
+    take_turns();
+  } catch (const UserError&) {
+    throw;
+  } catch (const std::runtime_error& error) {  // the network cannot go on
+    fail(error.what());
+  }
+  finish();
+  return result_;
+}
+
+void Simulation::take_turns() {
   while (!failed_) {
     wait_for_ranks();
     if (failed_) break;
@@ -145,6 +158,9 @@ RunResult Simulation::run() {
     if (runnable_.empty() && stuck()) break;
     grant();
   }
+}
+
+void Simulation::finish() {
   result_.fine = !failed_;
   result_.end = std::max(result_.end, Time{0});
   for (Process& p : processes_)
@@ -161,7 +177,6 @@ RunResult Simulation::run() {
     }
     output_->finish(rank);
   }
-  return result_;
 }
 
 bool Simulation::all_stopped() {

@@ -117,6 +117,8 @@ class Simulation : private nic::Host {
   void slot_free(nic::PortRef port, Time at) override;
 
   void start_all();
+  void take_turns();
+  void finish();
   void choose_cores();
   // The ranks' turn.
   void wait_for_ranks();

@@ -181,8 +181,8 @@ bool Fabric::advance(Time until) {
       }
       continue;
     }
-    if (next > until) {
-      now_ = std::max(now_, until);
+    if (next > until || next == network::kForever) {
+      if (until != network::kForever) now_ = std::max(now_, until);
       return told_;
     }
     now_ = next;
