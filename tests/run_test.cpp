@@ -182,6 +182,9 @@ TEST(Run, ThreadsWaitOnTheirOwn) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("rank 0 joined its thread"));
   EXPECT_THAT(r.out, HasSubstr("rank 1 joined its thread"));
+  r = run_ranks(2, {kMisbehave, "condition"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("rank 0 was told"));
 }
 
 TEST(Run, LastWordsArrive) {

@@ -197,6 +197,21 @@ int pthread_barrier_wait(pthread_barrier_t* barrier) {
   return next_pthread_barrier_wait(barrier);
 }
 
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  // Asked for by version: without one, the old function of the same name is found.
+  static decltype(&pthread_cond_wait) next = nullptr;
+  if (!next) next = reinterpret_cast<decltype(next)>(dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
+  if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "pthread_cond_wait"));
+  if (!virtual_lane()) return next(condition, mutex);
+  weft_outside_begin();
+  int result = next(condition, mutex);
+  // Coming back into virtual time may take a while; others may want the mutex for that.
+  pthread_mutex_unlock(mutex);
+  weft_outside_end();
+  pthread_mutex_lock(mutex);
+  return result;
+}
+
 int sem_wait(sem_t* semaphore) {
   REAL(sem_wait);
   if (!virtual_lane()) return next_sem_wait(semaphore);

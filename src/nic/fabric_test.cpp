@@ -358,6 +358,25 @@ TEST(Fabric, RefusedPacketsAreKeptOnDemand) {
   }
 }
 
+TEST(Fabric, WhatCannotArriveIsTold) {
+  // A broken ring and a routing that does not go round it: the far side of the break is out of reach.
+  Bench b(torus("", "", "[4]") + "[faults]\ndead_cables = [\"r0.p0\"]\n", 4);
+  for (unsigned target = 1; target < 4; ++target) {
+    Descriptor d = b.to(target, Operation::Message, 8);
+    d.context = target;
+    b.post(0, d);
+  }
+  ASSERT_TRUE(b.settle());
+  std::size_t arrived = b.messages(1).size() + b.messages(2).size() + b.messages(3).size();
+  ASSERT_FALSE(b.events(0).empty()) << "at least the neighbour behind the dead cable";
+  EXPECT_EQ(arrived + b.events(0).size(), 3u) << "each arrives or fails";
+  for (const Event& e : b.events(0)) {
+    EXPECT_EQ(e.kind, EventKind::Failed);
+    EXPECT_EQ(e.status, Status::Unreachable);
+    EXPECT_TRUE(b.messages(static_cast<unsigned>(e.context)).empty());
+  }
+}
+
 TEST(Fabric, PortsRunOut) {
   Bench b(torus("ports = 3\nmemory_queues = 1"), 1);
   PortNo port = 0;

@@ -64,6 +64,51 @@ TEST(NicKinds, UnitsWorkSideBySide) {
   EXPECT_NEAR(static_cast<double>(last[0]) / static_cast<double>(last[1]), 4, 0.5);
 }
 
+TEST(NicKinds, RateDoesNotDependOnTheNumberOfProcesses) {
+  // VELO keeps no state for a process: 64 messages of one port take as long as one of each of 64 ports.
+  std::int64_t last[2];
+  for (int many = 0; many < 2; ++many) {
+    Bench b(torus("kind = \"extoll\""), 2);
+    std::vector<PortRef> senders{b.ports[0]};
+    for (PortNo port = 0; many && senders.size() < 64;) {
+      ASSERT_EQ(b.fabric->open(0, 0, false, port), Status::Ok);
+      senders.push_back({0, port});
+    }
+    Descriptor d = b.to(1, Operation::Message, 64);
+    for (std::size_t i = 0; i < 64; ++i) b.fabric->post(senders[i % senders.size()], d);
+    ASSERT_TRUE(b.settle());
+    ASSERT_EQ(b.messages(1).size(), 64u);
+    last[many] = b.messages(1).back().time;
+  }
+  EXPECT_EQ(last[0], last[1]);
+}
+
+TEST(NicKinds, LatencyDoesNotRiseWithProcessesPerNode) {
+  // 2 to 14 processes on a node that each send a small message now and then (TH Express-2, section 6.1).
+  std::int64_t mean[2] = {0, 0};
+  for (unsigned processes : {2u, 14u}) {
+    Bench b(torus("kind = \"th-express\"\nmemory_queues = 0"), 2);
+    std::vector<PortRef> senders{b.ports[0]};
+    for (PortNo port = 0; senders.size() < processes;) {
+      ASSERT_EQ(b.fabric->open(0, 0, false, port), Status::Ok);
+      senders.push_back({0, port});
+    }
+    for (unsigned round = 0; round < 20; ++round)
+      for (std::size_t i = 0; i < senders.size(); ++i) {
+        Descriptor d = b.to(1, Operation::Message, 64);
+        d.posted = round * 10'000'000 + random_below(1, i, round, 5'000'000);
+        d.tag = static_cast<std::uint32_t>(d.posted / 1000);
+        b.fabric->post(senders[i], d);
+      }
+    ASSERT_TRUE(b.settle());
+    std::int64_t sum = 0;
+    for (const Message& m : b.messages(1)) sum += m.time / 1000 - m.tag;
+    mean[processes > 2] = sum / static_cast<std::int64_t>(b.messages(1).size());
+  }
+  EXPECT_NEAR(static_cast<double>(mean[1]), static_cast<double>(mean[0]),
+              0.02 * static_cast<double>(mean[0]));
+}
+
 TEST(NicKinds, RegistrationCostsASystemCallAndItsPages) {
   Bench b(torus("registration = \"1us\"\nregistration_page = \"50ns\"\npage = \"4KiB\""), 1);
   EXPECT_EQ(b.fabric->registration_cost(0, 4096), Time{1'050'000});

@@ -78,6 +78,19 @@ static void* worker(void* argument) {
   return NULL;
 }
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
+static int has_arrived = 0;
+
+static void* herald(void* argument) {
+  worker(argument);
+  pthread_mutex_lock(&lock);
+  has_arrived = 1;
+  pthread_cond_signal(&arrived);
+  pthread_mutex_unlock(&lock);
+  return NULL;
+}
+
 int main(int argc, char** argv) {
   const char* how = argc > 1 ? argv[1] : "";
   rank = weft_rank();
@@ -147,6 +160,17 @@ int main(int argc, char** argv) {
     weft_send(port, to, "x", 1, 0, 0, 0);
     pthread_join(other, NULL);
     printf("rank %d joined its thread\n", rank);
+  }
+  IS("condition") { /* one thread waits for the network, the other for that thread */
+    pthread_t other;
+    weft_address to = address_of(1 - rank);
+    pthread_create(&other, NULL, herald, NULL);
+    weft_send(port, to, "x", 1, 0, 0, 0);
+    pthread_mutex_lock(&lock);
+    while (!has_arrived) pthread_cond_wait(&arrived, &lock);
+    pthread_mutex_unlock(&lock);
+    pthread_join(other, NULL);
+    printf("rank %d was told\n", rank);
   }
   IS("last-words") { /* posted, then gone at once: it arrives all the same */
     weft_address to = address_of(1 - rank);
