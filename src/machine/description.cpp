@@ -126,6 +126,7 @@ std::vector<KindChoice> choices() {
 std::vector<KindChoice> choices_of(std::string_view section) {
   if (section == "topology") return choices<topology::TopologyKind>();
   if (section == "routing") return choices<routing::RoutingKind>();
+  if (section == "nic") return choices<NicKind>();
   return {};
 }
 
@@ -238,6 +239,23 @@ const Kind* read_kind(const Table& root, const std::string& path, Reader& reader
   return kind;
 }
 
+// An interface may be left out, and so may its kind: there is a plain one.
+void read_nic(const Table& root, Reader& reader, Description& out) {
+  Table with_kind;
+  const Node* node = root.find("nic");
+  if (!node || !node->table()) {
+    if (node) reader.problems.add(node->origin, "nic", "expected a section, [nic]");
+    with_kind.entries.emplace_back("nic", Node{Table{}, {}});
+  } else {
+    with_kind.entries.emplace_back("nic", *node);
+  }
+  Table& nic = *with_kind.entries.front().second.table();
+  if (!nic.find("kind")) nic.entries.emplace_back("kind", Node{std::string(kDefaultNic), {}});
+  std::shared_ptr<void> parameters;
+  if (const NicKind* kind = read_kind<NicKind>(with_kind, "nic", reader, parameters))
+    out.nic = kind->view(parameters.get());
+}
+
 void read_cables(const Table& root, Reader& reader, std::vector<topology::CableType>& cables) {
   auto read_one = [&](const std::string& name, const Node* node) {
     topology::CableType type;
@@ -300,7 +318,7 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
 }
 
 void check_top_level(const Table& root, Diagnostics& problems) {
-  std::vector<std::string> known{"base", "topology", "routing", "cable", "sources"};
+  std::vector<std::string> known{"base", "topology", "routing", "nic", "cable", "sources"};
   for (const FixedSection& fixed : fixed_sections())
     if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
   for (const auto& [name, node] : root.entries)
@@ -333,6 +351,8 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   router_section().read(&out.router, root.find("router"), "router", reader);
   fault_section().read(&out.faults, root.find("faults"), "faults", reader);
   rerouting_section().read(&out.rerouting, root.find("rerouting"), "rerouting", reader);
+  read_nic(root, reader, out);
+  host_section().read(&out.host, root.find("host"), "host", reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
   return out;
@@ -354,6 +374,7 @@ const std::vector<FixedSection>& fixed_sections() {
       {"router", "What every router has", &router_section()},
       {"faults", "What is broken from the start", &fault_section()},
       {"rerouting", "What happens when a link dies during a run", &rerouting_section()},
+      {"host", "What an interface sits in: bus, memory and processor", &host_section()},
   };
   return sections;
 }

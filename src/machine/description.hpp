@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/schema.hpp"
+#include "machine/nic_parameters.hpp"
 #include "routing/kind.hpp"
 #include "topology/cable.hpp"
 #include "topology/kind.hpp"
@@ -64,6 +65,8 @@ struct Description {
   RouterParameters router;
   FaultParameters faults;
   ReroutingParameters rerouting;
+  NicParameters nic;
+  HostParameters host;
 
   std::vector<config::Setting> settings;                     // every parameter, as it is in force
   std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from

@@ -1,0 +1,222 @@
+// `weft run`: ordinary programs on a machine, in virtual time.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+#include "app/verb.hpp"
+#include "host/simulation.hpp"
+#include "measure/run_stats.hpp"
+#include "report/run_report.hpp"
+#include "report/trace.hpp"
+
+namespace weft::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  MachineOptions machine;
+  host::RunOptions run;
+  std::string engine, cores = "auto", compute, out, trace;
+  bool json = false;
+  unsigned threads = 1;
+  bool quiet = false;
+};
+
+volatile sig_atomic_t interrupts = 0;
+
+std::string library_path() {
+  std::error_code failed;
+  fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  fs::path library = program.parent_path() / "libweft.so";
+  if (failed || !fs::exists(library, failed))
+    throw UserError(fmt::format("{}: the library that programs need is not there", library.string()));
+  return library.string();
+}
+
+const network::EngineKind& engine_named(const std::string& name) {
+  using Engines = config::Registry<network::EngineKind>;
+  // The most exact there is, unless asked otherwise.
+  std::string wanted = !name.empty() ? name : Engines::find("flit") ? "flit" : "ideal";
+  if (const network::EngineKind* engine = Engines::find(wanted)) return *engine;
+  throw UserError(fmt::format("there is no engine '{}'{}; there are {}", wanted,
+                              did_you_mean(wanted, Engines::names()), join(Engines::names(), ", ")));
+}
+
+void check(const Options& o, const machine::Machine& m) {
+  const machine::Description& d = m.description;
+  Diagnostics problems;
+  std::uint64_t nodes = (std::uint64_t{o.run.ranks} + o.run.per_node - 1) / o.run.per_node;
+  if (nodes > m.graph->endpoints())
+    problems.add({}, "-n",
+                 fmt::format("{} ranks at {} per node need {} nodes; {} has {}", o.run.ranks, o.run.per_node,
+                             nodes, d.identity.name, m.graph->endpoints()));
+  for (auto [key, value] : {std::pair{"nic.ports", d.nic.ports},
+                            {"nic.queue_slots", d.nic.queue_slots},
+                            {"nic.message_slots", d.nic.message_slots},
+                            {"nic.event_slots", d.nic.event_slots}})
+    if (value == 0) problems.add(d.origin(key), key, "is 0: no program can open a port on such an interface");
+  problems.throw_if_any();
+}
+
+void make_folder(const std::string& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", path, failed.message()));
+}
+
+void write_results(const std::string& folder, const measure::ProgramResult& result,
+                   const measure::RunStats& stats, const machine::Machine& machine) {
+  auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream file(folder + "/" + name, std::ios::binary);
+    file << text << std::flush;
+    if (!file) throw UserError(fmt::format("{}/{}: cannot be written", folder, name));
+  };
+  write("result.json", report::run_json(result, stats, machine).dump(1) + "\n");
+  write("matrix.csv", report::matrix_csv(stats));
+  write("breakdown.csv", report::breakdown_csv(stats));
+  write("report.html", report::run_page(result, stats, machine));
+}
+
+/// Figures cost time for every operation, so they are taken where somebody wants them.
+void watch(host::Simulation& simulation, measure::RunStats& stats, report::Trace* trace, const Options& o) {
+  if (o.out.empty() && !o.json && !trace) return;
+  simulation.fabric().on_record = [&simulation, &stats, trace](const nic::Record& record) {
+    std::uint32_t from = simulation.rank_of({record.from, record.from_port});
+    std::uint32_t to = simulation.rank_of({record.to, record.to_port});
+    stats.add(record, from, to);
+    if (trace) trace->operation(record, from, to);
+  };
+  if (!trace) return;
+  for (std::uint32_t rank = 0; rank < o.run.ranks; ++rank)
+    trace->rank(rank, simulation.fabric().node(rank / o.run.per_node));
+  simulation.on_wait = [trace](std::uint32_t rank, std::uint32_t lane, Time from, Time until,
+                               const char* what) { trace->wait(rank, lane, from, until, what); };
+}
+
+/// The command as it could be typed again.
+std::string command_line(const Options& o) {
+  auto quoted = [](const std::string& text) {
+    bool plain = !text.empty() && text.find_first_of(" '\"[](){}*?$&;|<>#\\\n\t") == std::string::npos;
+    return plain ? text : fmt::format("'{}'", text);
+  };
+  std::string out = "weft run " + quoted(o.machine.machine);
+  for (const std::string& setting : o.machine.settings) out += " --set " + quoted(setting);
+  out += fmt::format(" -n {}", o.run.ranks);
+  if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
+  if (!o.engine.empty()) out += " --engine " + o.engine;
+  if (o.run.seed != 1) out += fmt::format(" --seed {}", o.run.seed);
+  out += " --";
+  for (const std::string& word : o.run.command) out += " " + quoted(word);
+  return out;
+}
+
+int run(Options& o) {
+  if (!o.compute.empty()) o.machine.settings.push_back("host.compute=" + o.compute);
+  machine::Machine machine = machine::build(o.machine.describe());
+  check(o, machine);
+  const network::EngineKind& engine = engine_named(o.engine);
+  auto network = engine.make(machine, {o.run.seed, o.threads});
+  o.run.library = library_path();
+  o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
+  host::find_program(o.run.command.front());
+
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupts = 1; };
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGHUP, &action, nullptr);
+
+  if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
+  if (!o.out.empty()) make_folder(o.out);
+  std::optional<report::Trace> trace;
+  if (!o.trace.empty()) trace.emplace(o.trace);
+  measure::RunStats stats(o.run.ranks);
+  measure::ProgramResult result;
+  {
+    host::Simulation simulation(machine, *network, o.run);
+    simulation.interrupted = [] { return interrupts != 0; };
+    watch(simulation, stats, trace ? &*trace : nullptr, o);
+    auto start = std::chrono::steady_clock::now();
+    result.run = simulation.run();
+    result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    for (nic::NicId i = 0; i < simulation.fabric().nics(); ++i) {
+      result.nics.push_back(simulation.fabric().counters(i));
+      result.nodes.push_back(simulation.fabric().node(i));
+    }
+  }
+  result.command = command_line(o);
+  result.version = WEFT_VERSION;
+  result.machine = machine.description.identity.name;
+  result.engine = engine.name;
+  result.seed = o.run.seed;
+  if (!o.out.empty()) write_results(o.out, result, stats, machine);
+  if (o.json) fmt::print("{}\n", report::run_json(result, stats, machine).dump(1));
+  if (trace && trace->left_out())
+    fmt::print(stderr, "weft: the trace holds the first operations only; {} are left out\n",
+               trace->left_out());
+  if (!result.run.fine) {
+    fmt::print(stderr, "weft: {}\n", result.run.failure);
+    for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
+    return 1;
+  }
+  if (!o.quiet)
+    fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
+               result.machine, engine.name, host::time_text(result.run.end));
+  return 0;
+}
+
+std::function<int()> declare_run(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  o->machine.declare(app);
+  app.add_option("-n,--ranks", o->run.ranks, "Processes to start")
+      ->option_text("N [1]")
+      ->check(CLI::Range(1, 16'384));
+  app.add_option("--per-node", o->run.per_node, "Processes on each node")
+      ->option_text("K [1]")
+      ->check(CLI::Range(1, 1024));
+  std::vector<std::string> engines;
+  for (const auto& [name, kind] : config::Registry<network::EngineKind>::all())
+    engines.push_back(fmt::format("{}: {}", name, kind.about));
+  app.add_option("--engine", o->engine, "How the network is simulated. " + join(engines, "; "))
+      ->option_text("NAME [flit]");
+  app.add_option("--compute", o->compute,
+                 "Time of computing between calls: none, measured or fixed (host.compute)")
+      ->option_text("HOW");
+  app.add_option(
+         "--cores", o->cores,
+         "Cores for simulator and ranks: one is fastest where ranks wait for each other, all where they "
+         "compute; auto: one unless computing is measured. Results are the same")
+      ->option_text("one|all|auto [auto]")
+      ->check(CLI::IsMember({"one", "all", "auto"}));
+  app.add_flag("--label", o->run.output.label, "Each line of output begins with its rank");
+  app.add_option("--output", o->run.output.folder, "Folder for the output: rank-N.out and rank-N.err")
+      ->option_text("DIR");
+  app.add_option("--seed", o->run.seed, "Two runs with the same seed are the same")->option_text("N [1]");
+  app.add_option("--threads", o->threads, "Threads of the engine; results are the same")
+      ->option_text("N [1]")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--out", o->out, "Folder for the results: report.html, result.json and tables (CSV)")
+      ->option_text("DIR");
+  app.add_option("--trace", o->trace,
+                 "File for a trace of all operations and waits; opens in ui.perfetto.dev")
+      ->option_text("FILE");
+  app.add_flag("--json", o->json, "Print result.json; what ranks print goes to standard error");
+  app.add_flag("--quiet", o->quiet, "No summary at the end");
+  app.add_option("command", o->run.command, "Program and its arguments, after --")
+      ->required()
+      ->option_text("-- PROGRAM [ARGUMENTS...]");
+  return [o] { return run(*o); };
+}
+
+WEFT_REGISTER(Verb, {"run", "run ordinary programs on a machine, in virtual time", 6, declare_run});
+
+}  // namespace
+
+}  // namespace weft::app

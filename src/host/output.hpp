@@ -1,0 +1,48 @@
+// What ranks print: gathered from pipes and passed on in whole lines, rank by rank, whenever no rank runs. So
+// two runs print the same, however the system schedules them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace weft::host {
+
+struct OutputOptions {
+  bool label = false;     // "[rank] " before each line
+  bool to_error = false;  // all of it on standard error
+  std::string folder;     // a file for each rank and stream instead
+};
+
+class Output {
+ public:
+  Output(unsigned ranks, OutputOptions options);
+  ~Output();
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
+
+  /// The writing ends for a rank about to start; they are closed here by `started`.
+  int out(unsigned rank) const { return streams_[2 * rank].writing; }
+  int error(unsigned rank) const { return streams_[2 * rank + 1].writing; }
+  void started(unsigned rank);
+
+  /// Takes what there is, without waiting, so that no rank stands before a full pipe.
+  void gather();
+  /// Passes on whole lines; at a rank's end, what is left of them.
+  void pass_on();
+  void finish(unsigned rank);
+
+ private:
+  struct Stream {
+    int reading = -1, writing = -1, target = -1;
+    std::string text;
+  };
+  void read_from(Stream& stream);
+  void write_lines(unsigned index, bool all);
+
+  OutputOptions options_;
+  std::vector<Stream> streams_;  // two for each rank
+  std::vector<unsigned> filled_;
+  int watch_ = -1;
+};
+
+}  // namespace weft::host

@@ -1,0 +1,127 @@
+// What a process shares with the simulator: one segment of memory of its own, and one word all processes
+// share.
+//
+//   segment: Header | Lane x kLanes | PortArea x ports (indices, submission ring, message ring, event ring)
+//
+// A lane is a thread in virtual time: its clock, and whether it runs or waits. A process writes its rings and
+// lanes and nobody else's; the simulator believes nothing it reads here (see segment.cpp). The simulator acts
+// only while no lane runs, so within a round each word has one writer.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "nic/descriptor.hpp"
+
+namespace weft::host {
+
+inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
+inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr unsigned kLanes = 32;
+inline constexpr unsigned kPortsPerProcess = 16;
+inline constexpr std::int64_t kNoDeadline = INT64_MAX;
+inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
+inline constexpr std::uint32_t kNoRank = 0xffffffff;
+
+// Names of the variables a process finds its place by.
+inline constexpr const char* kSegmentVariable = "WEFT_SEGMENT";  // descriptor of its segment
+inline constexpr const char* kBellVariable = "WEFT_BELL";        // descriptor of the shared word
+
+enum class LaneState : std::uint32_t {
+  Free = 0,      // nobody's
+  Running = 1,   // the program computes; virtual time waits for it
+  Blocked = 2,   // it waits for the simulator
+  External = 3,  // it waits for something outside; virtual time does not wait for it
+  Left = 4,      // it is gone
+};
+
+enum class Call : std::uint32_t {
+  Wait = 0,    // for something in the rings of `port`, room in its queue, or the deadline
+  Sleep,       // for the deadline alone
+  Open,        // a port; arguments: 1 for a queue in memory -> index, node, number
+  Close,       // a port
+  Register,    // arguments: address, length, rights -> key
+  Unregister,  // arguments: key
+  LookUp,      // arguments: rank, number of its port -> node, number
+  Spin,        // a wait of a program that polls: it may give up
+  Leave,       // until its posted work is done; the process ends
+};
+
+struct alignas(128) Lane {
+  std::atomic<std::uint32_t> state;
+  std::atomic<std::uint32_t> grant;  // counts the simulator's answers; futex
+  std::atomic<std::int64_t> clock;   // picoseconds
+  std::int64_t safe_until;           // all that happened up to here is in the rings
+  std::int64_t deadline;
+  Call call;
+  std::uint32_t port;      // index of the process's port, or kAnyPort
+  std::uint32_t for_rank;  // whom it waits for, where the program says so
+  std::int32_t result;     // 0 or a negative errno
+  std::uint64_t argument[4];
+  std::uint64_t answer[4];
+};
+
+struct alignas(64) PortArea {
+  alignas(64) std::atomic<std::uint32_t> posted;  // by the process
+  std::atomic<std::uint32_t> messages_taken, events_taken;
+  alignas(64) std::atomic<std::uint32_t> accepted;  // by the simulator: descriptors that left the queue
+  std::atomic<std::uint32_t> messages, events;
+  std::uint32_t open;
+};
+
+struct Limits {
+  std::uint32_t queue_slots, message_slots, event_slots;
+  std::uint32_t message_limit, immediate_limit;
+  std::uint64_t rdma_limit;
+};
+
+struct Costs {
+  std::int64_t post, poll, receive, look, interrupt;  // picoseconds
+  std::uint32_t compute;                              // machine::Compute
+  std::int64_t fixed;
+  double scale;
+};
+
+struct Layout {
+  Limits limits;
+  std::uint64_t bytes;
+  std::uint64_t port_offset, port_stride, message_offset, event_offset;
+};
+
+struct Header : Layout {
+  std::uint32_t magic, version;
+  std::uint32_t rank, ranks, node;
+  Costs costs;
+  std::int64_t epoch;                 // what the calendar says at virtual time 0, seconds
+  std::atomic<std::int32_t> owner;    // process that has the lanes
+  std::atomic<std::uint32_t> opened;  // ports, ever
+  std::atomic<std::uint32_t> joins;   // lanes that threads have taken, ever
+};
+
+/// What all processes of a run share: how many lanes run. Only a hint, since any of them may spoil it.
+struct Bell {
+  std::atomic<std::uint32_t> running;
+};
+
+inline std::size_t lanes_offset() { return 4096; }
+
+inline Lane* lane_at(void* segment, unsigned i) {
+  return reinterpret_cast<Lane*>(static_cast<char*>(segment) + lanes_offset()) + i;
+}
+inline PortArea* port_at(void* segment, const Layout& h, unsigned i) {
+  return reinterpret_cast<PortArea*>(static_cast<char*>(segment) + h.port_offset + h.port_stride * i);
+}
+inline nic::Descriptor* submissions_of(PortArea* port) {
+  return reinterpret_cast<nic::Descriptor*>(reinterpret_cast<char*>(port) + 256);
+}
+inline nic::Message* messages_of(PortArea* port, const Layout& h) {
+  return reinterpret_cast<nic::Message*>(reinterpret_cast<char*>(port) + h.message_offset);
+}
+inline nic::Event* events_of(PortArea* port, const Layout& h) {
+  return reinterpret_cast<nic::Event*>(reinterpret_cast<char*>(port) + h.event_offset);
+}
+
+static_assert(sizeof(Header) <= 4096 && sizeof(PortArea) <= 256 && sizeof(Lane) == 128);
+
+}  // namespace weft::host

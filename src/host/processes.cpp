@@ -1,0 +1,140 @@
+#include "host/processes.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "base/diagnostics.hpp"
+#include "base/text.hpp"
+#include "host/port_layout.hpp"
+
+namespace weft::host {
+
+std::string Ending::text() const {
+  if (signal) return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));
+  return fmt::format("ended with exit code {}", code);
+}
+
+std::string find_program(const std::string& name) {
+  auto runnable = [](const std::string& path) { return access(path.c_str(), X_OK) == 0; };
+  if (name.find('/') != std::string::npos) {
+    if (runnable(name)) return name;
+    throw UserError(fmt::format("{}: {}", name, std::strerror(errno)));
+  }
+  const char* path = getenv("PATH");
+  for (const std::string& folder : split(path ? path : "/usr/bin:/bin", ':'))
+    if (std::string file = folder + "/" + name; runnable(file)) return file;
+  throw UserError(fmt::format(
+      "there is no program '{}' on PATH{}", name,
+      access(name.c_str(), X_OK) == 0 ? fmt::format("; for the file here, write ./{}", name) : ""));
+}
+
+namespace {
+
+[[noreturn]] void become(const std::string& program, const Launch& launch, pid_t simulator) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // the simulator's end, even a sudden one, is this process's end
+  if (getppid() != simulator) _exit(127);
+  if (launch.owner) launch.owner->store(getpid());
+  dup2(launch.out, STDOUT_FILENO);
+  dup2(launch.error, STDERR_FILENO);
+  if (launch.rank != 0 || isatty(STDIN_FILENO)) {
+    int nothing = open("/dev/null", O_RDONLY);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  }
+  fcntl(launch.segment, F_SETFD, 0);  // only these two survive the start of the program
+  fcntl(launch.bell, F_SETFD, 0);
+  setenv(kSegmentVariable, std::to_string(launch.segment).c_str(), 1);
+  setenv(kBellVariable, std::to_string(launch.bell).c_str(), 1);
+  setenv("WEFT_RANK", std::to_string(launch.rank).c_str(), 1);
+  setenv("WEFT_SIZE", std::to_string(launch.ranks).c_str(), 1);
+  const char* others = getenv("LD_PRELOAD");
+  std::string preload = others && *others ? launch.library + ":" + others : launch.library;
+  setenv("LD_PRELOAD", preload.c_str(), 1);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::vector<char*> arguments;
+  for (const std::string& a : launch.command) arguments.push_back(const_cast<char*>(a.c_str()));
+  arguments.push_back(nullptr);
+  execv(program.c_str(), arguments.data());
+  std::string why = fmt::format("weft: {}: {}\n", program, std::strerror(errno));
+  [[maybe_unused]] ssize_t ignored = write(STDERR_FILENO, why.data(), why.size());
+  _exit(127);
+}
+
+}  // namespace
+
+pid_t start(const std::string& program, const Launch& launch) {
+  pid_t simulator = getpid();
+  pid_t child = fork();
+  if (child < 0)
+    throw UserError(fmt::format("rank {} cannot be started: {}", launch.rank, std::strerror(errno)));
+  if (child == 0) become(program, launch, simulator);
+  setpgid(child, child);
+  return child;
+}
+
+std::optional<Ending> ending_of(pid_t process) {
+  int status = 0;
+  if (waitpid(process, &status, WNOHANG) != process) return std::nullopt;
+  if (WIFSIGNALED(status)) return Ending{0, WTERMSIG(status)};
+  return Ending{WEXITSTATUS(status), 0};
+}
+
+void kill_rank(pid_t process) {
+  kill(-process, SIGKILL);
+  kill(process, SIGKILL);
+}
+
+bool belongs_to(pid_t process, pid_t rank) {
+  for (int depth = 0; depth < 64 && process > 1; ++depth) {
+    if (process == rank) return true;
+    std::ifstream file(fmt::format("/proc/{}/stat", process));
+    std::string text;
+    if (!std::getline(file, text)) return false;
+    std::size_t name_end = text.rfind(')');  // the name may hold anything
+    if (name_end == std::string::npos) return false;
+    std::istringstream rest(text.substr(name_end + 1));
+    std::string state;
+    pid_t parent = 0;
+    rest >> state >> parent;
+    process = parent;
+  }
+  return false;
+}
+
+unsigned threads_of(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/status", process));
+  std::string line;
+  while (std::getline(file, line))
+    if (line.starts_with("Threads:")) return static_cast<unsigned>(std::stoul(line.substr(8)));
+  return 0;
+}
+
+bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length) {
+  iovec local{to, length};
+  iovec remote{reinterpret_cast<void*>(address), length};
+  return process_vm_readv(process, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(length);
+}
+
+bool write_memory(pid_t process, std::uint64_t address, const void* from, std::uint64_t length) {
+  iovec local{const_cast<void*>(from), length};
+  iovec remote{reinterpret_cast<void*>(address), length};
+  return process_vm_writev(process, &local, 1, &remote, 1, 0) == static_cast<ssize_t>(length);
+}
+
+}  // namespace weft::host

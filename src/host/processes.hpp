@@ -1,0 +1,47 @@
+// Ranks as operating system processes: started, watched, ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::host {
+
+struct Launch {
+  std::vector<std::string> command;
+  std::string library;  // preloaded into every rank
+  int segment = -1, bell = -1;
+  int out = -1, error = -1;
+  unsigned rank = 0, ranks = 0;
+  std::atomic<std::int32_t>* owner = nullptr;  // in the segment: the new process writes its number there
+};
+
+/// How a process ended.
+struct Ending {
+  int code = 0;    // exit code
+  int signal = 0;  // or the signal that ended it
+  bool fine() const { return code == 0 && signal == 0; }
+  std::string text() const;
+};
+
+/// The program's file, by PATH as a shell finds it; throws UserError where there is none.
+std::string find_program(const std::string& name);
+
+pid_t start(const std::string& program, const Launch& launch);
+/// Its ending, or nothing while it lives.
+std::optional<Ending> ending_of(pid_t process);
+/// Ends a rank and everything it started.
+void kill_rank(pid_t process);
+
+/// Is `process` the rank's own or one that it started, however far down?
+bool belongs_to(pid_t process, pid_t rank);
+unsigned threads_of(pid_t process);
+
+bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length);
+bool write_memory(pid_t process, std::uint64_t address, const void* from, std::uint64_t length);
+
+}  // namespace weft::host

@@ -1,0 +1,255 @@
+// The ranks' turn: starting processes, waiting until all of them wait, and reading what they ask for.
+#include <fmt/format.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "host/simulation.hpp"
+
+namespace weft::host {
+
+namespace {
+
+constexpr Time kNever{kNoDeadline};
+constexpr long kWatchNanoseconds = 20'000'000;  // how often processes and pipes are looked at meanwhile
+
+volatile sig_atomic_t child_ended = 0;
+
+}  // namespace
+
+/// Ranks that mostly wait for each other are served fastest on one core: waking a sleeper there costs a
+/// fifth.
+void Simulation::choose_cores() {
+  bool one = options_.cores == Cores::One ||
+             (options_.cores == Cores::Auto && machine_.description.host.compute == machine::Compute::None);
+  if (!one) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(sched_getcpu()), &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+void Simulation::start_all() {
+  std::string program = find_program(options_.command.front());
+  struct sigaction action {};
+  action.sa_handler = [](int) { child_ended = 1; };
+  sigaction(SIGCHLD, &action, nullptr);  // without SA_RESTART: it ends a wait
+  choose_cores();
+  bell_->running.store(options_.ranks);
+  result_.ranks.resize(options_.ranks);
+  for (unsigned rank = 0; rank < options_.ranks; ++rank) {
+    Process& p = processes_[rank];
+    Launch launch{options_.command,
+                  options_.library,
+                  p.segment->file(),
+                  bell_memory_.file(),
+                  output_->out(rank),
+                  output_->error(rank),
+                  rank,
+                  options_.ranks,
+                  &p.segment->header().owner};
+    p.pid = p.owner = start(program, launch);
+    output_->started(rank);
+    p.lanes[0].state = State::Running;
+    running_.push_back({rank, 0});
+    result_.ranks[rank].node = fabric_->node(p.nic);
+    ++alive_;
+  }
+}
+
+bool Simulation::all_stopped() {
+  return std::none_of(running_.begin(), running_.end(), [&](LaneRef r) {
+    Process& p = processes_[r.rank];
+    return !p.ended && p.segment->state(r.lane) == LaneState::Running;
+  });
+}
+
+void Simulation::wait_for_ranks() {
+  auto since = std::chrono::steady_clock::now();
+  bool told = false;
+  for (;;) {
+    std::uint32_t running = bell_->running.load(std::memory_order_acquire);
+    if (running == 0 && all_stopped()) return;
+    timespec most{0, running == 0 ? 1'000'000 : kWatchNanoseconds};
+    long slept = syscall(SYS_futex, &bell_->running, FUTEX_WAIT, running, &most, nullptr, 0);
+    if (slept == 0 && !child_ended) continue;
+    if (slept < 0 && errno == EAGAIN) continue;
+    // Something has ended, or time has passed.
+    output_->gather();
+    if (interrupted()) {
+      fail("interrupted");
+      return;
+    }
+    if (!watch_processes()) return;
+    if (all_stopped()) {
+      bell_->running.store(0);  // one that ended could not count itself out
+      return;
+    }
+    if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
+      told = true;
+      for (LaneRef r : running_)
+        if (!processes_[r.rank].ended && processes_[r.rank].segment->state(r.lane) == LaneState::Running) {
+          fmt::print(
+              stderr,
+              "weft: rank {} has computed for 10 s without asking for anything; the others wait for it. A "
+              "loop that only looks at memory never ends: poll or wait in it\n",
+              r.rank);
+          break;
+        }
+    }
+  }
+}
+
+/// False where a rank failed.
+bool Simulation::watch_processes() {
+  child_ended = 0;
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
+    Process& p = processes_[rank];
+    if (p.ended) continue;
+    auto ending = ending_of(p.pid);
+    if (!ending) continue;
+    end_rank(rank, *ending);
+    if (!ending->fine())
+      return fail(fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending->text()));
+  }
+  return true;
+}
+
+void Simulation::end_rank(std::uint32_t rank, Ending ending) {
+  Process& p = processes_[rank];
+  p.ended = true;
+  --alive_;
+  RankResult& result = result_.ranks[rank];
+  result.ended = true;
+  result.ending = ending;
+  for (LaneBook& lane : p.lanes) {
+    if (lane.leaving) --leaving_;
+    lane.leaving = false;
+    lane.state = State::Gone;
+    ++lane.turn;
+  }
+  std::erase_if(outside_, [&](LaneRef r) { return r.rank == rank; });
+  close_ports(p);
+  p.left = true;
+  answer_lookups(rank);
+  fell_silent_.push_back(rank);
+}
+
+bool Simulation::fail(std::string what) {
+  if (failed_) return false;
+  failed_ = true;
+  Time now = fabric_->now();
+  result_.failure = fmt::format("{}, at {}", what, time_text(now));
+  result_.end = now;
+  describe_waits();
+  return false;
+}
+
+void Simulation::collect() {
+  if (child_ended && !watch_processes()) return;
+  std::vector<LaneRef> ran;
+  std::swap(ran, running_);
+  for (LaneRef r : std::exchange(outside_, {})) {
+    if (processes_[r.rank].segment->state(r.lane) == LaneState::Blocked) {
+      ran.push_back(r);
+    } else {
+      outside_.push_back(r);
+    }
+  }
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
+    Process& p = processes_[rank];
+    std::uint32_t joins = p.segment->header().joins.load(std::memory_order_acquire);
+    if (joins == p.joins || p.ended) continue;
+    p.joins = joins;
+    for (std::uint32_t lane = 1; lane < kLanes; ++lane)
+      if (p.lanes[lane].state == State::Absent && p.segment->state(lane) == LaneState::Blocked)
+        ran.push_back({rank, lane});
+  }
+  std::sort(ran.begin(), ran.end());
+  for (LaneRef r : ran)
+    if (!processes_[r.rank].ended) collect_lane(r.rank, r.lane);
+  std::uint32_t last = kNoRank;
+  for (LaneRef r : ran)
+    if (r.rank != last && !processes_[r.rank].ended) collect_ports(processes_[last = r.rank]);
+  for (LaneRef r : ran) {
+    LaneBook& lane = processes_[r.rank].lanes[r.lane];
+    if (lane.state != State::Waiting) continue;
+    if (lane.acting) {
+      plan(r.rank, r.lane, lane.request.clock);
+    } else {
+      plan_wait(r.rank, r.lane);
+    }
+  }
+}
+
+void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
+  Process& p = processes_[rank];
+  LaneBook& lane = p.lanes[index];
+  ++lane.turn;
+  lane.wake = kNever;
+  switch (p.segment->state(index)) {
+    case LaneState::Blocked:
+      lane.state = State::Waiting;
+      lane.request = p.segment->request(index, lane.granted);
+      lane.result = 0;
+      lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
+                    lane.request.call != Call::Sleep;
+      result_.end = std::max(result_.end, lane.request.clock);
+      break;
+    case LaneState::External:
+      lane.state = State::Outside;
+      outside_.push_back({rank, index});
+      break;
+    default: {  // it left; a thread's lane may be taken again
+      result_.ranks[rank].end = std::max(result_.ranks[rank].end, lane.granted);
+      lane.state = index == 0 ? State::Gone : State::Absent;
+      if (index == 0) {
+        p.left = true;
+        close_ports(p);
+        answer_lookups(rank);
+        // Its end comes at once; ranks then end in an order that does not depend on the system.
+        for (int i = 0; i < 1000 && !p.ended; ++i) {
+          if (auto ending = ending_of(p.pid)) {
+            end_rank(rank, *ending);
+            if (!ending->fine())
+              fail(fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending->text()));
+          } else {
+            output_->gather();
+            usleep(i < 10 ? 100 : 1000);
+          }
+        }
+      } else {
+        p.segment->lane(index).state.store(static_cast<std::uint32_t>(LaneState::Free));
+      }
+    }
+  }
+}
+
+void Simulation::collect_ports(Process& p) {
+  for (unsigned i = 0; i < kPortsPerProcess; ++i) {
+    if (!p.ports[i].open) continue;
+    nic::PortRef ref{p.nic, p.ports[i].number};
+    posted_.clear();
+    p.segment->take_posted(i, posted_);
+    Time earliest = p.lanes[0].granted - look_ahead_, latest{0};
+    for (const LaneBook& lane : p.lanes)
+      latest = std::max(latest, std::max(lane.request.clock, lane.granted));
+    for (nic::Descriptor& d : posted_) {
+      d.posted = std::clamp(d.posted, std::max<std::int64_t>(0, earliest.value), latest.value);
+      fabric_->post(ref, d);
+    }
+    unsigned messages = 0, events = 0;
+    p.segment->take_consumed(i, messages, events);
+    if (messages || events) fabric_->consumed(ref, messages, events);
+    if (!posted_.empty()) last_activity_ = fabric_->now();
+  }
+}
+
+}  // namespace weft::host

@@ -1,0 +1,282 @@
+#include "host/simulation.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/diagnostics.hpp"
+#include "base/text.hpp"
+
+namespace weft::host {
+
+namespace {
+
+constexpr Time kNever{kNoDeadline};
+
+const char* call_name(Call call) {
+  switch (call) {
+    case Call::Wait:
+      return "wait";
+    case Call::Spin:
+      return "poll";
+    case Call::Sleep:
+      return "sleep";
+    case Call::Open:
+      return "open port";
+    case Call::Close:
+      return "close port";
+    case Call::Register:
+      return "register memory";
+    case Call::Unregister:
+      return "unregister memory";
+    case Call::LookUp:
+      return "look up";
+    case Call::Leave:
+      return "leave";
+  }
+  return "wait";
+}
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+}  // namespace
+
+Simulation::Simulation(const machine::Machine& machine, network::Network& network, RunOptions options)
+    : machine_(machine),
+      network_(network),
+      options_(std::move(options)),
+      look_ahead_(machine.description.host.write_latency),
+      call_cost_(machine.description.host.system_call) {
+  std::vector<network::EndpointId> nodes;
+  unsigned count = (options_.ranks + options_.per_node - 1) / options_.per_node;
+  for (unsigned i = 0; i < count; ++i) nodes.push_back(i);
+  fabric_ =
+      std::make_unique<nic::Fabric>(machine, network, static_cast<nic::Host&>(*this), nodes, options_.seed);
+  owner_of_port_.resize(count);
+  raise_file_limit();
+  bell_memory_ = SharedMemory("weft-bell", 4096);
+  bell_ = new (bell_memory_.at()) Bell;
+  output_ = std::make_unique<Output>(options_.ranks, options_.output);
+  processes_.resize(options_.ranks);
+  for (unsigned rank = 0; rank < options_.ranks; ++rank) {
+    Process& p = processes_[rank];
+    p.nic = rank / options_.per_node;
+    p.segment = std::make_unique<Segment>(machine, rank, options_.ranks, fabric_->node(p.nic));
+    p.ports.resize(kPortsPerProcess);
+    p.lanes.resize(kLanes);
+  }
+}
+
+Simulation::~Simulation() {
+  for (Process& p : processes_)
+    if (p.pid > 0 && !p.ended) kill_rank(p.pid);
+  for (Process& p : processes_)
+    while (p.pid > 0 && !p.ended && !ending_of(p.pid)) usleep(1000);
+}
+
+RunResult Simulation::run() {
+  start_all();
+  try {
+    take_turns();
+  } catch (const UserError&) {
+    throw;
+  } catch (const std::runtime_error& error) {  // the network cannot go on
+    fail(error.what());
+  }
+  finish();
+  return result_;
+}
+
+void Simulation::take_turns() {
+  while (!failed_) {
+    wait_for_ranks();
+    if (failed_) break;
+    collect();
+    output_->pass_on();
+    std::sort(fell_silent_.begin(), fell_silent_.end());
+    for (std::uint32_t rank : std::exchange(fell_silent_, {})) output_->finish(rank);
+    if (alive_ == 0) break;
+    advance();
+    if (runnable_.empty() && stuck()) break;
+    grant();
+  }
+}
+
+void Simulation::finish() {
+  result_.fine = !failed_;
+  result_.end = std::max(result_.end, Time{0});
+  for (Process& p : processes_)
+    if (!p.ended) kill_rank(p.pid);
+  for (unsigned rank = 0; rank < processes_.size(); ++rank) {
+    Process& p = processes_[rank];
+    while (!p.ended) {
+      if (auto ending = ending_of(p.pid)) {
+        p.ended = true;
+        result_.ranks[rank].ending = *ending;
+      } else {
+        usleep(1000);
+      }
+    }
+    output_->finish(rank);
+  }
+}
+
+void Simulation::plan(std::uint32_t rank, std::uint32_t lane, Time at) {
+  LaneBook& book = processes_[rank].lanes[lane];
+  if (at >= book.wake) return;
+  book.wake = at;
+  plans_.push_back({at, rank, lane, book.turn});
+  std::push_heap(plans_.begin(), plans_.end());
+}
+
+void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
+  Process& p = processes_[rank];
+  LaneBook& lane = p.lanes[index];
+  const Request& r = lane.request;
+  if (r.deadline != kNever) plan(rank, index, r.deadline);
+  if (r.call == Call::Sleep) return;
+  for (unsigned i = 0; i < kPortsPerProcess; ++i) {
+    if (!p.ports[i].open || (r.port != kAnyPort && r.port != i)) continue;
+    Time there{0};
+    if (p.segment->has_message(i, there)) plan(rank, index, std::max(r.clock, there));
+    if (p.segment->has_event(i, there)) plan(rank, index, std::max(r.clock, there));
+  }
+}
+
+void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool slot) {
+  last_activity_ = at;
+  Process& p = processes_[rank];
+  for (std::uint32_t i = 0; i < kLanes; ++i) {
+    LaneBook& lane = p.lanes[i];
+    if (lane.state == State::Absent) {
+      if (i >= p.joins) break;  // lanes are taken from the front
+      continue;
+    }
+    if (lane.state != State::Waiting || lane.acting) continue;
+    if (lane.request.call != Call::Wait && lane.request.call != Call::Spin) continue;
+    if (lane.request.port != kAnyPort && lane.request.port != port) continue;
+    if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
+    plan(rank, i, std::max(lane.request.clock, at));
+  }
+}
+
+void Simulation::advance() {
+  horizon_ = kNever;
+  runnable_.clear();
+  while (!failed_) {
+    while (!plans_.empty()) {  // out-of-date plans
+      const Plan& top = plans_.front();
+      const LaneBook& lane = processes_[top.rank].lanes[top.lane];
+      if (lane.turn == top.turn && lane.state == State::Waiting && lane.wake == top.at) break;
+      std::pop_heap(plans_.begin(), plans_.end());
+      plans_.pop_back();
+    }
+    Time next = plans_.empty() ? kNever : plans_.front().at;
+    Time last = horizon_ == kNever ? kNever : horizon_ - Time{1};
+    Time limit = std::min(next, last);
+    if (fabric_->now() < limit) {
+      if (limit == kNever && fabric_->idle()) return;
+      bool told = fabric_->advance(limit);
+      if (leaving_) check_leaving();
+      if (told) continue;
+      if (limit == kNever) return;
+    }
+    if (next > last || next > fabric_->now()) return;
+    Plan plan = plans_.front();
+    std::pop_heap(plans_.begin(), plans_.end());
+    plans_.pop_back();
+    LaneBook& lane = processes_[plan.rank].lanes[plan.lane];
+    lane.wake = kNever;
+    if (lane.acting) {
+      act(plan.rank, plan.lane);
+      continue;
+    }
+    if (lane.request.call == Call::Spin && plan.at >= lane.request.deadline && only_polling()) {
+      fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
+      return;
+    }
+    if (lane.request.call == Call::Wait && plan.at >= lane.request.deadline) {
+      Time there{0};
+      bool any = false;
+      Process& p = processes_[plan.rank];
+      for (unsigned i = 0; i < kPortsPerProcess; ++i)
+        if (p.ports[i].open && (lane.request.port == kAnyPort || lane.request.port == i))
+          any |= p.segment->has_message(i, there) || p.segment->has_event(i, there);
+      if (!any) lane.result = -ETIMEDOUT;
+    }
+    ++lane.turn;
+    lane.wake = plan.at;
+    runnable_.push_back({plan.rank, plan.lane});
+    horizon_ = std::min(horizon_, plan.at + look_ahead_);
+  }
+}
+
+void Simulation::grant() {
+  if (runnable_.empty()) return;
+  std::sort(runnable_.begin(), runnable_.end());
+  bell_->running.fetch_add(static_cast<std::uint32_t>(runnable_.size()), std::memory_order_acq_rel);
+  for (LaneRef r : runnable_) {
+    Process& p = processes_[r.rank];
+    LaneBook& lane = p.lanes[r.lane];
+    lane.state = State::Running;
+    lane.granted = std::max(lane.wake, lane.request.clock);
+    if (r.lane == 0) {
+      RankResult& result = result_.ranks[r.rank];
+      result.waited = result.waited + (lane.granted - lane.request.clock);
+      result.end = lane.granted;
+    }
+    if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, call_name(lane.request.call));
+    p.segment->grant(r.lane, lane.granted, fabric_->now(), lane.result, lane.answer);
+    running_.push_back(r);
+  }
+  ++result_.rounds;
+  result_.grants += runnable_.size();
+  runnable_.clear();
+}
+
+bool Simulation::read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) {
+  return !processes_[owner].ended && read_memory(processes_[owner].owner, address, to, length);
+}
+
+bool Simulation::write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) {
+  return !processes_[owner].ended && write_memory(processes_[owner].owner, address, from, length);
+}
+
+std::uint32_t Simulation::rank_of(nic::PortRef port) const {
+  const auto& ports = owner_of_port_[port.nic];
+  return port.port < ports.size() && ports[port.port] != ~0ull
+             ? static_cast<std::uint32_t>(ports[port.port] >> 8)
+             : kNoRank;
+}
+
+void Simulation::message(nic::PortRef port, const nic::Message& message) {
+  std::uint64_t owner = owner_of_port_[port.nic][port.port];
+  processes_[owner >> 8].segment->push(owner & 255, message);
+  wake_waiters(static_cast<std::uint32_t>(owner >> 8), owner & 255, Time{message.time}, false);
+}
+
+void Simulation::event(nic::PortRef port, const nic::Event& event) {
+  std::uint64_t owner = owner_of_port_[port.nic][port.port];
+  processes_[owner >> 8].segment->push(owner & 255, event);
+  wake_waiters(static_cast<std::uint32_t>(owner >> 8), owner & 255, Time{event.time}, false);
+}
+
+void Simulation::slot_free(nic::PortRef port, Time at) {
+  std::uint64_t owner = owner_of_port_[port.nic][port.port];
+  auto rank = static_cast<std::uint32_t>(owner >> 8);
+  if (!processes_[rank].ports[owner & 255].open) return;
+  wake_waiters(rank, owner & 255, at, true);
+  processes_[rank].segment->slot_free(owner & 255);
+}
+
+}  // namespace weft::host

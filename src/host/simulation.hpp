@@ -1,0 +1,170 @@
+// Processes in virtual time over a fabric.
+//
+// Ranks and the simulator take turns. Ranks run, each on its own clock, until every one of them waits; then
+// the simulator moves the fabric on until it knows of some that have nothing more to wait for, and lets those
+// run. It may look a little further than the first of them: what a rank posts at time t reaches its interface
+// no earlier than t + look-ahead, so all ranks that become runnable within that window can run at once, and
+// none can be overtaken.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/output.hpp"
+#include "host/processes.hpp"
+#include "host/segment.hpp"
+#include "nic/fabric.hpp"
+
+namespace weft::host {
+
+/// A time as people read it.
+std::string time_text(Time time);
+
+enum class Cores { Auto, One, All };
+
+struct RunOptions {
+  unsigned ranks = 1, per_node = 1;
+  std::vector<std::string> command;
+  std::string library;
+  OutputOptions output;
+  std::uint64_t seed = 1;
+  Cores cores = Cores::Auto;
+};
+
+struct RankResult {
+  network::EndpointId node = 0;
+  Time end{0};     // its clock when it left
+  Time waited{0};  // of that, in its first thread
+  bool ended = false;
+  Ending ending;
+};
+
+struct RunResult {
+  bool fine = false;
+  std::string failure;               // one line
+  std::vector<std::string> details;  // who waited for what
+  Time end{0};
+  std::vector<RankResult> ranks;
+  std::uint64_t rounds = 0, grants = 0;
+};
+
+class Simulation : private nic::Host {
+ public:
+  Simulation(const machine::Machine& machine, network::Network& network, RunOptions options);
+  ~Simulation() override;
+
+  /// Until every rank has ended, or one has failed, or none can go on.
+  RunResult run();
+
+  nic::Fabric& fabric() { return *fabric_; }
+  /// Rank of a port, for reports; kNoRank: nobody's.
+  std::uint32_t rank_of(nic::PortRef port) const;
+
+  /// Told of every wait, once it is over.
+  std::function<void(std::uint32_t rank, std::uint32_t lane, Time from, Time until, const char* what)>
+      on_wait;
+
+  /// Asked now and then: true ends the run.
+  std::function<bool()> interrupted = [] { return false; };
+
+ private:
+  enum class State { Absent, Running, Waiting, Outside, Gone };
+
+  struct LaneBook {
+    State state = State::Absent;
+    Request request;
+    Time granted{0};
+    Time wake{kNoDeadline};  // when it goes on, as far as known
+    std::uint32_t turn = 0;  // plans made for an earlier wait are out of date
+    std::int32_t result = 0;
+    std::uint64_t answer[4] = {};
+    bool acting = false;                       // its call has not been carried out yet
+    bool leaving = false, looking_up = false;  // waits for its work, or for another rank's port
+  };
+  struct PortBook {
+    bool open = false;
+    nic::PortNo number = 0;
+  };
+  struct Process {
+    std::unique_ptr<Segment> segment;
+    pid_t pid = 0, owner = 0;
+    nic::NicId nic = 0;
+    std::vector<PortBook> ports;
+    std::vector<LaneBook> lanes;
+    std::uint32_t joins = 0;
+    bool ended = false, left = false;
+  };
+  struct Plan {
+    Time at;
+    std::uint32_t rank, lane, turn;
+    bool operator<(const Plan& o) const {
+      if (at != o.at) return at > o.at;
+      return rank != o.rank ? rank > o.rank : lane > o.lane;
+    }
+  };
+  struct LaneRef {
+    std::uint32_t rank, lane;
+    friend auto operator<=>(const LaneRef&, const LaneRef&) = default;
+  };
+
+  // nic::Host
+  bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override;
+  bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  void message(nic::PortRef port, const nic::Message& message) override;
+  void event(nic::PortRef port, const nic::Event& event) override;
+  void slot_free(nic::PortRef port, Time at) override;
+
+  void start_all();
+  void take_turns();
+  void finish();
+  void choose_cores();
+  // The ranks' turn.
+  void wait_for_ranks();
+  bool all_stopped();
+  bool watch_processes();
+  void end_rank(std::uint32_t rank, Ending ending);
+  // The simulator's turn.
+  void collect();
+  void collect_lane(std::uint32_t rank, std::uint32_t lane);
+  void collect_ports(Process& process);
+  void advance();
+  void plan(std::uint32_t rank, std::uint32_t lane, Time at);
+  void act(std::uint32_t rank, std::uint32_t lane);
+  std::int32_t open_port(std::uint32_t rank, LaneBook& lane);
+  void close_ports(Process& process);
+  void look_up(std::uint32_t rank, LaneBook& lane);
+  void answer_lookups(std::uint32_t rank);
+  void check_leaving();
+  void plan_wait(std::uint32_t rank, std::uint32_t lane);
+  void wake_waiters(std::uint32_t rank, unsigned port, Time at, bool slot);
+  void grant();
+  bool stuck();
+  bool only_polling() const;
+  bool fail(std::string what);
+  void describe_waits();
+  std::string wait_text(std::uint32_t rank) const;
+
+  const machine::Machine& machine_;
+  network::Network& network_;
+  RunOptions options_;
+  Time look_ahead_, call_cost_;
+  std::unique_ptr<nic::Fabric> fabric_;
+  SharedMemory bell_memory_;
+  Bell* bell_ = nullptr;
+  std::vector<Process> processes_;
+  std::vector<std::vector<std::uint64_t>> owner_of_port_;  // by nic and port: rank << 8 | index
+  std::unique_ptr<Output> output_;
+  std::vector<Plan> plans_;
+  std::vector<LaneRef> running_, runnable_, outside_;
+  std::vector<nic::Descriptor> posted_;
+  std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
+  Time horizon_{kNoDeadline}, last_activity_{0};
+  unsigned leaving_ = 0;
+  unsigned alive_ = 0;
+  bool failed_ = false;
+  RunResult result_;
+};
+
+}  // namespace weft::host

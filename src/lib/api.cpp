@@ -1,0 +1,382 @@
+// The functions of weft.h.
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/lane.hpp"
+#include "lib/weft.h"
+
+using weft::host::Call;
+using weft::host::Header;
+using weft::host::Lane;
+using weft::host::PortArea;
+using weft::nic::Descriptor;
+using weft::nic::Operation;
+namespace host = weft::host;
+namespace lib = weft::lib;
+
+struct weft_port {
+  Header* header;
+  PortArea* area;
+  std::uint32_t index;
+  weft_address self;
+  pthread_mutex_t lock;
+};
+
+namespace {
+
+/// The port's lock, and the time computed before it.
+class Inside {
+ public:
+  Inside(weft_port* port, Lane& lane) : port_(port) {
+    lib::enter(lane);
+    pthread_mutex_lock(&port->lock);
+  }
+  ~Inside() {
+    pthread_mutex_unlock(&port_->lock);
+    lib::leave();
+  }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  weft_port* port_;
+};
+
+template <class Entry>
+Entry* ready_entry(Entry* ring, std::uint32_t written, std::uint32_t taken, std::uint32_t slots) {
+  return written == taken ? nullptr : &ring[taken % slots];
+}
+
+weft::nic::Message* next_message(weft_port* p) {
+  return ready_entry(
+      host::messages_of(p->area, *p->header), p->area->messages.load(std::memory_order_acquire),
+      p->area->messages_taken.load(std::memory_order_relaxed), p->header->limits.message_slots);
+}
+
+weft::nic::Event* next_event(weft_port* p) {
+  return ready_entry(host::events_of(p->area, *p->header), p->area->events.load(std::memory_order_acquire),
+                     p->area->events_taken.load(std::memory_order_relaxed), p->header->limits.event_slots);
+}
+
+bool queue_full(weft_port* p) {
+  return p->area->posted.load(std::memory_order_relaxed) -
+             p->area->accepted.load(std::memory_order_acquire) >=
+         p->header->limits.queue_slots;
+}
+
+int post(weft_port* p, Descriptor& d) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  Inside inside(p, *lane);
+  if (queue_full(p) && !(lib::found_nothing(*lane, p->index) && !queue_full(p))) return -EAGAIN;
+  lib::found_something();
+  lib::move_on(*lane, p->header->costs.post);
+  d.posted = lib::now(*lane);
+  std::uint32_t posted = p->area->posted.load(std::memory_order_relaxed);
+  host::submissions_of(p->area)[posted % p->header->limits.queue_slots] = d;
+  p->area->posted.store(posted + 1, std::memory_order_release);
+  return 0;
+}
+
+Descriptor remote(Operation operation, weft_memory at, std::uint64_t offset, std::uint64_t length,
+                  unsigned flags, std::uint64_t context) {
+  Descriptor d;
+  d.operation = operation;
+  d.flags = static_cast<std::uint16_t>(flags);
+  d.node = at.owner.node;
+  d.port = at.owner.port;
+  d.remote_key = at.key;
+  d.remote_offset = offset;
+  d.length = length;
+  d.context = context;
+  return d;
+}
+
+int open_port(weft_port** out, std::uint64_t memory_queue) {
+  if (!out) return -EINVAL;
+  if (!lib::take_over()) return lib::run() ? -EBUSY : -ENODEV;
+  Lane* lane = lib::lane();
+  Header* header = lib::segment();
+  if (!lane || !header) return -ENODEV;
+  lib::enter(*lane);
+  lane->argument[0] = memory_queue;
+  int result = lib::ask(*lane, Call::Open, host::kNoPort, host::kNoDeadline, host::kNoRank);
+  if (result != 0) return result;
+  auto* p = static_cast<weft_port*>(calloc(1, sizeof(weft_port)));
+  if (!p) return -ENOMEM;
+  p->header = header;
+  p->index = static_cast<std::uint32_t>(lane->answer[0]);
+  p->area = host::port_at(header, *header, p->index);
+  p->self = {static_cast<std::uint32_t>(lane->answer[1]), static_cast<std::uint32_t>(lane->answer[2])};
+  pthread_mutex_init(&p->lock, nullptr);
+  *out = p;
+  lib::leave();
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int weft_rank(void) { return lib::run() ? static_cast<int>(lib::run()->rank) : -ENODEV; }
+int weft_size(void) { return lib::run() ? static_cast<int>(lib::run()->ranks) : -ENODEV; }
+int weft_node(void) { return lib::run() ? static_cast<int>(lib::run()->node) : -ENODEV; }
+
+int weft_open(weft_port** port) { return open_port(port, 0); }
+int weft_open_memory_queue(weft_port** port) { return open_port(port, 1); }
+
+int weft_close(weft_port* p) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  lib::enter(*lane);
+  int result = lib::ask(*lane, Call::Close, p->index, host::kNoDeadline, host::kNoRank);
+  pthread_mutex_destroy(&p->lock);
+  free(p);
+  lib::leave();
+  return result;
+}
+
+int weft_self(const weft_port* p, weft_address* address) {
+  if (!p || !address) return -EINVAL;
+  *address = p->self;
+  return 0;
+}
+
+int weft_get_limits(const weft_port* p, weft_limits* limits) {
+  if (!p || !limits) return -EINVAL;
+  const host::Limits& l = p->header->limits;
+  *limits = {l.queue_slots, l.message_slots, l.event_slots, l.message_limit, l.immediate_limit, l.rdma_limit};
+  return 0;
+}
+
+int weft_lookup(weft_port* p, int rank, int index, weft_address* address) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  if (!address || rank < 0 || index < 0 || rank >= weft_size()) return -EINVAL;
+  lib::enter(*lane);
+  lane->argument[0] = static_cast<std::uint64_t>(rank);
+  lane->argument[1] = static_cast<std::uint64_t>(index);
+  int result = lib::ask(*lane, Call::LookUp, p->index, host::kNoDeadline, static_cast<std::uint32_t>(rank));
+  if (result == 0)
+    *address = {static_cast<std::uint32_t>(lane->answer[0]), static_cast<std::uint32_t>(lane->answer[1])};
+  lib::leave();
+  return result;
+}
+
+int weft_register(weft_port* p, void* base, size_t length, unsigned rights, weft_memory* memory) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  if (!memory) return -EINVAL;
+  lib::enter(*lane);
+  lane->argument[0] = reinterpret_cast<std::uint64_t>(base);
+  lane->argument[1] = length;
+  lane->argument[2] = rights;
+  int result = lib::ask(*lane, Call::Register, p->index, host::kNoDeadline, host::kNoRank);
+  if (result == 0) *memory = {p->self, lane->answer[0]};
+  lib::leave();
+  return result;
+}
+
+int weft_unregister(weft_port* p, uint64_t key) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  lib::enter(*lane);
+  lane->argument[0] = key;
+  int result = lib::ask(*lane, Call::Unregister, p->index, host::kNoDeadline, host::kNoRank);
+  lib::leave();
+  return result;
+}
+
+int weft_send(weft_port* p, weft_address to, const void* data, size_t length, uint32_t tag, unsigned flags,
+              uint64_t context) {
+  if (!p) return -ENODEV;
+  if (length > p->header->limits.message_limit || (length && !data)) return -EMSGSIZE;
+  Descriptor d = remote(Operation::Message, {to, 0}, 0, length, flags, context);
+  d.tag = tag;
+  if (length) memcpy(d.data, data, length);
+  return post(p, d);
+}
+
+int weft_send_fragments(weft_port* p, weft_address to, const void* data, size_t length, size_t* posted,
+                        uint32_t tag) {
+  if (!p) return -ENODEV;
+  if (!posted || *posted > length || (length && !data)) return -EINVAL;
+  size_t most = p->header->limits.message_limit;
+  do {
+    size_t part = length - *posted < most ? length - *posted : most;
+    unsigned flags = *posted + part < length ? WEFT_MORE : 0;
+    int result = weft_send(p, to, static_cast<const char*>(data) + *posted, part, tag, flags, 0);
+    if (result == -EAGAIN) return 0;
+    if (result < 0) return result;
+    *posted += part;
+  } while (*posted < length);
+  return 1;
+}
+
+int weft_put(weft_port* p, uint64_t local_key, uint64_t local_offset, weft_memory to, uint64_t remote_offset,
+             uint64_t length, uint64_t data, unsigned flags, uint64_t context) {
+  Descriptor d = remote(Operation::Put, to, remote_offset, length, flags, context);
+  d.local_key = local_key;
+  d.local_offset = local_offset;
+  d.operand = data;
+  return post(p, d);
+}
+
+int weft_put_immediate(weft_port* p, const void* data, size_t length, weft_memory to, uint64_t remote_offset,
+                       uint64_t event_data, unsigned flags, uint64_t context) {
+  if (!p) return -ENODEV;
+  if (length > p->header->limits.immediate_limit || !data) return -EMSGSIZE;
+  Descriptor d = remote(Operation::ImmediatePut, to, remote_offset, length, flags, context);
+  d.operand = event_data;
+  memcpy(d.data, data, length);
+  return post(p, d);
+}
+
+int weft_get(weft_port* p, uint64_t local_key, uint64_t local_offset, weft_memory from,
+             uint64_t remote_offset, uint64_t length, unsigned flags, uint64_t context) {
+  Descriptor d = remote(Operation::Get, from, remote_offset, length, flags, context);
+  d.local_key = local_key;
+  d.local_offset = local_offset;
+  return post(p, d);
+}
+
+int weft_fetch_add(weft_port* p, weft_memory at, uint64_t offset, uint64_t add, unsigned flags,
+                   uint64_t context) {
+  Descriptor d = remote(Operation::FetchAdd, at, offset, 8, flags, context);
+  d.operand = add;
+  return post(p, d);
+}
+
+int weft_compare_swap(weft_port* p, weft_memory at, uint64_t offset, uint64_t expected, uint64_t desired,
+                      unsigned flags, uint64_t context) {
+  Descriptor d = remote(Operation::CompareSwap, at, offset, 8, flags, context);
+  d.operand = desired;
+  d.compare = expected;
+  return post(p, d);
+}
+
+int weft_bounded_add(weft_port* p, weft_memory at, uint64_t offset, int64_t limit, int64_t add,
+                     unsigned flags, uint64_t context) {
+  Descriptor d = remote(Operation::BoundedAdd, at, offset, 8, flags, context);
+  d.operand = static_cast<std::uint64_t>(add);
+  d.compare = static_cast<std::uint64_t>(limit);
+  return post(p, d);
+}
+
+int weft_poll(weft_port* p, weft_event* out) {
+  Lane* lane = lib::lane();
+  if (!p || !out || !lane) return -EINVAL;
+  Inside inside(p, *lane);
+  weft::nic::Event* e = next_event(p);
+  if (!e || e->time > lib::now(*lane)) {
+    if (!lib::found_nothing(*lane, p->index)) return 0;
+    e = next_event(p);
+    if (!e || e->time > lib::now(*lane)) return 0;
+  }
+  lib::found_something();
+  *out = {static_cast<std::uint32_t>(e->kind),
+          static_cast<std::uint32_t>(e->operation),
+          static_cast<std::uint32_t>(e->status),
+          e->tag,
+          {e->node, e->port},
+          e->length,
+          e->context,
+          e->data,
+          e->time};
+  p->area->events_taken.store(p->area->events_taken.load(std::memory_order_relaxed) + 1,
+                              std::memory_order_release);
+  lib::move_on(*lane, p->header->costs.look + p->header->costs.receive);
+  return 1;
+}
+
+int weft_receive(weft_port* p, void* buffer, size_t capacity, weft_message* out) {
+  Lane* lane = lib::lane();
+  if (!p || !out || !lane) return -EINVAL;
+  Inside inside(p, *lane);
+  weft::nic::Message* m = next_message(p);
+  if (!m || m->time > lib::now(*lane)) {
+    if (!lib::found_nothing(*lane, p->index)) return 0;
+    m = next_message(p);
+    if (!m || m->time > lib::now(*lane)) return 0;
+  }
+  lib::found_something();
+  if (m->length > capacity) return -EMSGSIZE;
+  *out = {{m->node, m->port}, m->tag, m->length, m->flags, m->sequence, m->time};
+  if (m->length) memcpy(buffer, m->data, m->length);
+  p->area->messages_taken.store(p->area->messages_taken.load(std::memory_order_relaxed) + 1,
+                                std::memory_order_release);
+  lib::move_on(*lane, p->header->costs.look + p->header->costs.receive);
+  return 1;
+}
+
+int weft_wait_for(weft_port* p, int rank, int64_t timeout_ns) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -EINVAL;
+  lib::enter(*lane);
+  std::int64_t deadline = host::kNoDeadline, clock = lib::now(*lane);
+  if (timeout_ns >= 0 && timeout_ns < (host::kNoDeadline - clock) / 1000)
+    deadline = clock + timeout_ns * 1000;
+  // What is in the rings but lies ahead of this clock has happened already for the simulator.
+  std::int64_t first = host::kNoDeadline;
+  if (auto* m = next_message(p)) first = m->time;
+  if (auto* e = next_event(p); e && e->time < first) first = e->time;
+  int result = 0;
+  if (first <= clock) {
+    lib::found_something();
+  } else if (first <= deadline && first <= lane->safe_until) {
+    lib::jump_to(*lane, first);
+    lib::found_something();
+  } else {
+    result = lib::ask(*lane, Call::Wait, p->index, deadline,
+                      rank < 0 ? host::kNoRank : static_cast<std::uint32_t>(rank));
+    lib::found_something();
+  }
+  lib::leave();
+  return result;
+}
+
+int weft_wait(weft_port* p, int64_t timeout_ns) { return weft_wait_for(p, -1, timeout_ns); }
+
+int weft_wait_interrupt(weft_port* p, int64_t timeout_ns) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -EINVAL;
+  std::int64_t before = lib::now(*lane);
+  int result = weft_wait_for(p, -1, timeout_ns);
+  if (result == 0 && lib::now(*lane) > before) lib::move_on(*lane, p->header->costs.interrupt);
+  return result;
+}
+
+int64_t weft_now_ps(void) {
+  Lane* lane = lib::lane();
+  return lane ? lib::read_clock(*lane) : -ENODEV;
+}
+
+void weft_compute(int64_t nanoseconds) {
+  Lane* lane = lib::lane();
+  if (!lane || nanoseconds <= 0) return;
+  lib::enter(*lane);
+  lib::move_on(*lane, nanoseconds * 1000);
+  lib::leave();
+}
+
+const char* weft_status_text(unsigned status) {
+  static const char* const texts[] = {"ok",
+                                      "no such operation or flag",
+                                      "nobody is at that node",
+                                      "the node has no such port open",
+                                      "no such memory, or not of that port",
+                                      "the memory may not be used so",
+                                      "beyond the end of the memory",
+                                      "too long, or empty",
+                                      "the process has unmapped the memory",
+                                      "the network has no way there",
+                                      "no answer after all repetitions",
+                                      "the port was closed",
+                                      "no room",
+                                      "busy",
+                                      "done, with an error in the data"};
+  return status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
+}
+}

@@ -1,0 +1,227 @@
+#include "lib/lane.hpp"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace weft::lib {
+
+using host::Bell;
+using host::Call;
+using host::Header;
+using host::Lane;
+using host::LaneState;
+
+namespace {
+
+Header* header = nullptr;  // the segment, whoever owns it
+Bell* bell = nullptr;
+int own_pid = 0;
+bool forked = false;
+pthread_key_t thread_end;
+
+// In a preloaded library these are set before main; -1 marks a thread that must not have a lane.
+thread_local Lane* my_lane = nullptr;
+thread_local unsigned empty_looks = 0;
+thread_local unsigned clock_reads = 0;
+thread_local std::int64_t quantum = 0;
+thread_local std::int64_t computed_until = 0;
+
+constexpr unsigned kFreeLooks = 3;          // that find nothing and cost no visit to the simulator
+constexpr unsigned kFreeClockReads = 1000;  // in a row, before they cost time
+constexpr std::int64_t kFirstQuantum = 1'000'000, kLastQuantum = 100'000'000'000;
+
+long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
+  return syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+}
+
+std::int64_t cpu_time() {
+  timespec t{};
+  syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec * 1'000'000'000'000 + t.tv_nsec * 1000;
+}
+
+void stop_running() {
+  if (bell->running.fetch_sub(1, std::memory_order_acq_rel) == 1) futex(&bell->running, FUTEX_WAKE, 1);
+}
+
+void block(Lane& lane) {
+  std::uint32_t before = lane.grant.load(std::memory_order_relaxed);
+  lane.state.store(static_cast<std::uint32_t>(LaneState::Blocked), std::memory_order_release);
+  stop_running();
+  while (lane.grant.load(std::memory_order_acquire) == before) futex(&lane.grant, FUTEX_WAIT, before);
+}
+
+void end_of_thread(void* p) {
+  auto* lane = static_cast<Lane*>(p);
+  my_lane = nullptr;
+  if (getpid() != own_pid) return;
+  if (lane->state.load() == static_cast<std::uint32_t>(LaneState::External)) return;
+  lane->state.store(static_cast<std::uint32_t>(LaneState::Left), std::memory_order_release);
+  stop_running();
+}
+
+void* map(const char* variable, std::size_t bytes) {
+  const char* text = getenv(variable);
+  if (!text) return nullptr;
+  void* at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(text), 0);
+  return at == MAP_FAILED ? nullptr : at;
+}
+
+// A forked child shares the mapping, not the place in the run.
+void in_child() {
+  own_pid = getpid();
+  forked = true;
+  my_lane = nullptr;
+}
+
+__attribute__((constructor)) void attach() {
+  void* first = map(host::kSegmentVariable, 4096);
+  if (!first) return;
+  auto* h = static_cast<Header*>(first);
+  if (h->magic != host::kMagic || h->version != host::kLayoutVersion) return;
+  std::uint64_t bytes = h->bytes;
+  munmap(first, 4096);
+  void* all = map(host::kSegmentVariable, bytes);
+  bell = static_cast<Bell*>(map(host::kBellVariable, 4096));
+  if (!all || !bell) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  own_pid = getpid();
+  pthread_key_create(&thread_end, end_of_thread);
+  pthread_atfork(nullptr, nullptr, in_child);
+  header = static_cast<Header*>(all);
+  if (header->owner.load() == own_pid) my_lane = host::lane_at(header, 0);
+  setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+}
+
+__attribute__((destructor)) void detach() {
+  if (!segment() || !my_lane) return;
+  fflush(stdout);
+  if (header->opened.load()) ask(*my_lane, Call::Leave, host::kAnyPort, host::kNoDeadline, host::kNoRank);
+  my_lane->state.store(static_cast<std::uint32_t>(LaneState::Left), std::memory_order_release);
+  my_lane = nullptr;
+  stop_running();
+}
+
+}  // namespace
+
+Header* segment() {
+  return header && header->owner.load(std::memory_order_relaxed) == own_pid ? header : nullptr;
+}
+
+Header* run() { return forked ? nullptr : header; }
+
+Lane* lane_if_any() { return my_lane; }
+
+bool take_over() {
+  if (!run()) return false;
+  std::int32_t owner = header->owner.load();
+  if (owner == own_pid) return true;
+  if (header->opened.load() || !header->owner.compare_exchange_strong(owner, own_pid)) return false;
+  my_lane = host::lane_at(header, 0);  // still running, for the process that started this one
+  return true;
+}
+
+Lane* lane() {
+  if (my_lane || !segment()) return my_lane;
+  for (unsigned i = 1; i < host::kLanes; ++i) {
+    Lane* candidate = host::lane_at(header, i);
+    std::uint32_t is_free = static_cast<std::uint32_t>(LaneState::Free);
+    if (!candidate->state.compare_exchange_strong(is_free, static_cast<std::uint32_t>(LaneState::Running)))
+      continue;
+    candidate->clock.store(now(*host::lane_at(header, 0)));
+    candidate->safe_until = 0;
+    my_lane = candidate;
+    pthread_setspecific(thread_end, candidate);
+    bell->running.fetch_add(1);
+    header->joins.fetch_add(1);
+    ask(*candidate, Call::Sleep, host::kNoPort, now(*candidate), host::kNoRank);
+    return candidate;
+  }
+  return nullptr;
+}
+
+void enter(Lane& l) {
+  clock_reads = 0;
+  const host::Costs& costs = header->costs;
+  if (costs.compute == 0) return;
+  if (costs.compute == 2) return move_on(l, costs.fixed);
+  std::int64_t cpu = cpu_time();
+  if (computed_until)
+    move_on(l, static_cast<std::int64_t>(static_cast<double>(cpu - computed_until) * costs.scale));
+  computed_until = cpu;
+}
+
+void leave() {
+  if (header->costs.compute == 1) computed_until = cpu_time();
+}
+
+void jump_to(Lane& l, std::int64_t time) {
+  if (time > now(l)) l.clock.store(time, std::memory_order_relaxed);
+}
+
+int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+  l.call = call;
+  l.port = port;
+  l.deadline = deadline;
+  l.for_rank = for_rank;
+  l.result = 0;
+  block(l);
+  return l.result;
+}
+
+bool found_nothing(Lane& l, std::uint32_t port) {
+  move_on(l, header->costs.poll);
+  if (++empty_looks > kFreeLooks) {
+    quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
+    ask(l, Call::Spin, port, now(l) + quantum, host::kNoRank);
+    return true;
+  }
+  if (now(l) <= l.safe_until) return false;
+  ask(l, Call::Wait, port, now(l), host::kNoRank);
+  return true;
+}
+
+void found_something() {
+  empty_looks = 0;
+  quantum = 0;
+}
+
+std::int64_t read_clock(Lane& l) {
+  unsigned reads = clock_reads;
+  enter(l);
+  clock_reads = reads < kFreeClockReads ? reads + 1 : reads;
+  if (reads >= kFreeClockReads) move_on(l, 1'000'000);
+  return now(l);
+}
+
+}  // namespace weft::lib
+
+extern "C" {
+
+void weft_outside_begin(void) {
+  using namespace weft;
+  host::Lane* l = lib::lane_if_any();
+  if (!l) return;
+  lib::enter(*l);
+  l->state.store(static_cast<std::uint32_t>(host::LaneState::External), std::memory_order_release);
+  lib::stop_running();
+}
+
+void weft_outside_end(void) {
+  using namespace weft;
+  host::Lane* l = lib::lane_if_any();
+  if (!l) return;
+  lib::bell->running.fetch_add(1);
+  lib::ask(*l, host::Call::Sleep, host::kNoPort, lib::now(*l), host::kNoRank);
+  lib::leave();
+}
+}

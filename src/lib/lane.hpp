@@ -1,0 +1,44 @@
+// A program's threads in virtual time: how they read their clocks, move them on and wait.
+#pragma once
+
+#include <cstdint>
+
+#include "host/port_layout.hpp"
+
+namespace weft::lib {
+
+/// This process's place in a run; null outside of one, in forked children, and where another process has it.
+host::Header* segment();
+
+/// The run this process or one that started it belongs to; null outside of one and in forked children.
+host::Header* run();
+
+/// The calling thread's lane, or null. Only threads that have used the library have one.
+host::Lane* lane_if_any();
+/// The same; a thread without one takes one.
+host::Lane* lane();
+
+/// Makes this process the one that has the rank's lanes, if none has opened a port yet.
+bool take_over();
+
+/// Charges the time computed since leave().
+void enter(host::Lane& lane);
+void leave();
+
+inline std::int64_t now(const host::Lane& lane) { return lane.clock.load(std::memory_order_relaxed); }
+inline void move_on(host::Lane& lane, std::int64_t picoseconds) {
+  lane.clock.store(now(lane) + picoseconds, std::memory_order_relaxed);
+}
+void jump_to(host::Lane& lane, std::int64_t time);
+
+/// Asks the simulator and waits for its answer; arguments are in the lane. Returns the lane's result.
+int ask(host::Lane& lane, host::Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank);
+
+/// A look that found nothing. True where time has moved on since, so that looking again makes sense.
+bool found_nothing(host::Lane& lane, std::uint32_t port);
+void found_something();
+
+/// A look at the clock; a program that only looks at it must see it move.
+std::int64_t read_clock(host::Lane& lane);
+
+}  // namespace weft::lib

@@ -1,0 +1,222 @@
+// Functions of the C library that tell or take time, in virtual time for threads that have a lane.
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lib/lane.hpp"
+#include "lib/weft.h"
+
+namespace lib = weft::lib;
+namespace host = weft::host;
+
+namespace {
+
+#define REAL(name)                              \
+  static decltype(&name) next_##name = nullptr; \
+  if (!next_##name) next_##name = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
+
+constexpr std::int64_t kSecond = 1'000'000'000'000;
+
+/// A clock of the wall or of uptime; others (processor time) stay real.
+bool is_virtual(clockid_t clock) {
+  switch (clock) {
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_COARSE:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_BOOTTIME:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool is_calendar(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE; }
+
+std::int64_t base_seconds(clockid_t clock) { return is_calendar(clock) ? lib::segment()->epoch : 1; }
+
+host::Lane* virtual_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
+
+void sleep_until(host::Lane& lane, std::int64_t time) {
+  lib::enter(lane);
+  if (time > lib::now(lane)) lib::ask(lane, host::Call::Sleep, host::kNoPort, time, host::kNoRank);
+  lib::leave();
+}
+
+std::int64_t saturated(std::int64_t from, std::int64_t seconds, std::int64_t picoseconds) {
+  if (seconds > 4'000'000) return from + 4'000'000 * kSecond;
+  return from + seconds * kSecond + picoseconds;
+}
+
+/// Waiting for something real: other threads, files.
+class Outside {
+ public:
+  Outside() { weft_outside_begin(); }
+  ~Outside() { weft_outside_end(); }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+};
+
+/// Looks at once, then after the time-out has passed in virtual time; without a time-out, waits outside.
+template <class Look>
+int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
+  int found = look(true);
+  if (found != 0 || picoseconds == 0) return found;
+  if (picoseconds < 0) {
+    Outside outside;
+    return look(false);
+  }
+  sleep_until(lane, lib::now(lane) + picoseconds);
+  return look(true);
+}
+
+}  // namespace
+
+extern "C" {
+
+int clock_gettime(clockid_t clock, struct timespec* t) {
+  host::Lane* lane = is_virtual(clock) ? virtual_lane() : nullptr;
+  if (!lane) {
+    REAL(clock_gettime);
+    if (next_clock_gettime) return next_clock_gettime(clock, t);
+    return static_cast<int>(syscall(SYS_clock_gettime, clock, t));
+  }
+  std::int64_t now = lib::read_clock(*lane);
+  t->tv_sec = base_seconds(clock) + now / kSecond;
+  t->tv_nsec = now % kSecond / 1000;
+  return 0;
+}
+
+int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
+  host::Lane* lane = virtual_lane();
+  if (!lane) {
+    REAL(gettimeofday);
+    return next_gettimeofday(t, zone);
+  }
+  std::int64_t now = lib::read_clock(*lane);
+  t->tv_sec = base_seconds(CLOCK_REALTIME) + now / kSecond;
+  t->tv_usec = now % kSecond / 1'000'000;
+  return 0;
+}
+
+time_t time(time_t* out) {
+  host::Lane* lane = virtual_lane();
+  timespec t{};
+  if (lane) {
+    t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane) / kSecond;
+  } else {
+    syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
+  }
+  if (out) *out = t.tv_sec;
+  return t.tv_sec;
+}
+
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct timespec* left) {
+  host::Lane* lane = is_virtual(clock) ? virtual_lane() : nullptr;
+  if (!lane) {
+    REAL(clock_nanosleep);
+    return next_clock_nanosleep(clock, flags, t, left);
+  }
+  if (t->tv_nsec < 0 || t->tv_nsec > 999'999'999 || t->tv_sec < 0) return EINVAL;
+  bool absolute = flags & TIMER_ABSTIME;
+  std::int64_t from = absolute ? -base_seconds(clock) * kSecond : lib::now(*lane);
+  sleep_until(*lane, saturated(from, t->tv_sec, t->tv_nsec * 1000));
+  if (left && !absolute) *left = {};
+  return 0;
+}
+
+int nanosleep(const struct timespec* t, struct timespec* left) {
+  if (!virtual_lane()) {
+    REAL(nanosleep);
+    return next_nanosleep(t, left);
+  }
+  int error = clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
+  if (error) errno = error;
+  return error ? -1 : 0;
+}
+
+int usleep(useconds_t microseconds) {
+  timespec t{static_cast<time_t>(microseconds / 1'000'000),
+             static_cast<long>(microseconds % 1'000'000) * 1000};
+  return nanosleep(&t, nullptr);
+}
+
+unsigned sleep(unsigned seconds) {
+  timespec t{static_cast<time_t>(seconds), 0};
+  timespec left{};
+  return nanosleep(&t, &left) == 0 ? 0 : static_cast<unsigned>(left.tv_sec);
+}
+
+int poll(struct pollfd* files, nfds_t count, int timeout) {
+  REAL(poll);
+  host::Lane* lane = virtual_lane();
+  if (!lane) return next_poll(files, count, timeout);
+  return wait_on_files(*lane, timeout < 0 ? -1 : std::int64_t{timeout} * 1'000'000'000,
+                       [&](bool at_once) { return next_poll(files, count, at_once ? 0 : -1); });
+}
+
+int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
+           struct timeval* __restrict timeout) {
+  REAL(select);
+  host::Lane* lane = virtual_lane();
+  if (!lane) return next_select(count, reads, writes, errors, timeout);
+  fd_set in[3];  // select writes its answer over its question
+  fd_set* sets[3] = {reads, writes, errors};
+  for (int i = 0; i < 3; ++i)
+    if (sets[i]) in[i] = *sets[i];
+  std::int64_t wait = timeout ? saturated(0, timeout->tv_sec, timeout->tv_usec * 1'000'000) : -1;
+  return wait_on_files(*lane, wait, [&](bool at_once) {
+    for (int i = 0; i < 3; ++i)
+      if (sets[i]) *sets[i] = in[i];
+    timeval none{};
+    return next_select(count, reads, writes, errors, at_once ? &none : nullptr);
+  });
+}
+
+// Waiting for another thread: virtual time must go on, or that thread would never get there.
+
+int pthread_join(pthread_t thread, void** result) {
+  REAL(pthread_join);
+  if (!virtual_lane()) return next_pthread_join(thread, result);
+  Outside outside;
+  return next_pthread_join(thread, result);
+}
+
+int pthread_barrier_wait(pthread_barrier_t* barrier) {
+  REAL(pthread_barrier_wait);
+  if (!virtual_lane()) return next_pthread_barrier_wait(barrier);
+  Outside outside;
+  return next_pthread_barrier_wait(barrier);
+}
+
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  // Asked for by version: without one, the old function of the same name is found.
+  static decltype(&pthread_cond_wait) next = nullptr;
+  if (!next) next = reinterpret_cast<decltype(next)>(dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
+  if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "pthread_cond_wait"));
+  if (!virtual_lane()) return next(condition, mutex);
+  weft_outside_begin();
+  int result = next(condition, mutex);
+  // Coming back into virtual time may take a while; others may want the mutex for that.
+  pthread_mutex_unlock(mutex);
+  weft_outside_end();
+  pthread_mutex_lock(mutex);
+  return result;
+}
+
+int sem_wait(sem_t* semaphore) {
+  REAL(sem_wait);
+  if (!virtual_lane()) return next_sem_wait(semaphore);
+  if (sem_trywait(semaphore) == 0) return 0;
+  Outside outside;
+  return next_sem_wait(semaphore);
+}
+}

@@ -1,0 +1,161 @@
+/* libweft: a program's way to its simulated network interface. See weft(3).
+ *
+ * Nothing here blocks except weft_wait, weft_lookup, opening, closing and registering; nothing makes a system
+ * call on the way of data. Functions return 0 or more, or a negative errno. All times are virtual. */
+#ifndef WEFT_H
+#define WEFT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define WEFT_API_VERSION 1
+
+typedef struct weft_port weft_port;
+
+typedef struct {
+  uint32_t node, port;
+} weft_address;
+
+/* What another process needs to reach memory: hand it over in a message. */
+typedef struct {
+  weft_address owner;
+  uint64_t key;
+} weft_memory;
+
+typedef struct {
+  uint32_t queue_slots, message_slots, event_slots;
+  uint32_t message_limit, immediate_limit; /* bytes */
+  uint64_t rdma_limit;
+} weft_limits;
+
+enum { WEFT_REMOTE_READ = 1, WEFT_REMOTE_WRITE = 2, WEFT_REMOTE_ATOMIC = 4 };
+
+/* Flags of operations. */
+enum {
+  WEFT_NOTIFY_LOCAL = 1,  /* an event once the local buffer may be used again */
+  WEFT_NOTIFY_REMOTE = 2, /* an event at the target */
+  WEFT_NOTIFY_DONE = 4,   /* an event here once it is done at the target */
+  WEFT_FENCE = 8,         /* start only after all earlier work of this port is done */
+  WEFT_RELIABLE = 16,     /* check sums and repetition end to end */
+  WEFT_MORE = 32,         /* fragment of a message: others follow */
+  WEFT_INTERRUPT = 64     /* interrupt the target's processor when it has arrived */
+};
+
+enum {
+  WEFT_EVENT_LOCAL = 1,
+  WEFT_EVENT_DONE = 2,
+  WEFT_EVENT_ARRIVED = 3,
+  WEFT_EVENT_RESPONDED = 4,
+  WEFT_EVENT_FAILED = 5,
+  WEFT_EVENT_STALLED = 6,
+  WEFT_EVENT_OVERFLOW = 7,
+  WEFT_EVENT_INTERRUPT = 8
+};
+
+enum {
+  WEFT_OK = 0,
+  WEFT_BAD_OPERATION,
+  WEFT_BAD_NODE,
+  WEFT_NO_PORT,
+  WEFT_BAD_KEY,
+  WEFT_NO_RIGHT,
+  WEFT_BAD_RANGE,
+  WEFT_BAD_LENGTH,
+  WEFT_BAD_MEMORY,
+  WEFT_UNREACHABLE,
+  WEFT_TIMED_OUT,
+  WEFT_CLOSED,
+  WEFT_NO_ROOM,
+  WEFT_BUSY,
+  WEFT_DAMAGED
+};
+
+typedef struct {
+  uint32_t kind;      /* WEFT_EVENT_... */
+  uint32_t operation; /* 1 message, 2 put, 3 get, 4 immediate put, 5.. atomics */
+  uint32_t status;    /* WEFT_OK, or why it failed */
+  uint32_t tag;
+  weft_address peer;
+  uint64_t length;
+  uint64_t context; /* as given when it was posted; 0 at the target */
+  uint64_t data;    /* old value of an atomic; at the target of a put, its `data` */
+  int64_t time_ps;  /* when it was there to be seen */
+} weft_event;
+
+typedef struct {
+  weft_address from;
+  uint32_t tag;
+  uint32_t length;
+  uint32_t flags; /* WEFT_MORE; 0x8000: damaged on the way */
+  uint64_t sequence;
+  int64_t time_ps;
+} weft_message;
+
+/* Who and where. -ENODEV where the program was not started by `weft run`. */
+int weft_rank(void);
+int weft_size(void);
+int weft_node(void);
+
+int weft_open(weft_port** port);
+/* Work is fetched from a queue in memory after a doorbell, where the interface has such ports. */
+int weft_open_memory_queue(weft_port** port);
+int weft_close(weft_port* port);
+int weft_self(const weft_port* port, weft_address* address);
+int weft_get_limits(const weft_port* port, weft_limits* limits);
+/* The address of port number `index` (from 0, as opened) of another rank; waits until it is open. */
+int weft_lookup(weft_port* port, int rank, int index, weft_address* address);
+
+int weft_register(weft_port* port, void* base, size_t length, unsigned rights, weft_memory* memory);
+int weft_unregister(weft_port* port, uint64_t key);
+
+/* Posting: 0, or -EAGAIN where the queue is full. */
+int weft_send(weft_port* port, weft_address to, const void* data, size_t length, uint32_t tag, unsigned flags,
+              uint64_t context);
+/* A message of any length, in fragments of at most message_limit bytes; all but the last carry WEFT_MORE, and
+ * they come in order. Posts as many as fit and counts their bytes in *posted, which starts at 0. 1: all of
+ * it, 0: call again. */
+int weft_send_fragments(weft_port* port, weft_address to, const void* data, size_t length, size_t* posted,
+                        uint32_t tag);
+int weft_put(weft_port* port, uint64_t local_key, uint64_t local_offset, weft_memory to,
+             uint64_t remote_offset, uint64_t length, uint64_t data, unsigned flags, uint64_t context);
+int weft_put_immediate(weft_port* port, const void* data, size_t length, weft_memory to,
+                       uint64_t remote_offset, uint64_t event_data, unsigned flags, uint64_t context);
+int weft_get(weft_port* port, uint64_t local_key, uint64_t local_offset, weft_memory from,
+             uint64_t remote_offset, uint64_t length, unsigned flags, uint64_t context);
+int weft_fetch_add(weft_port* port, weft_memory at, uint64_t offset, uint64_t add, unsigned flags,
+                   uint64_t context);
+int weft_compare_swap(weft_port* port, weft_memory at, uint64_t offset, uint64_t expected, uint64_t desired,
+                      unsigned flags, uint64_t context);
+/* Adds where the value, signed, is at most `limit`. */
+int weft_bounded_add(weft_port* port, weft_memory at, uint64_t offset, int64_t limit, int64_t add,
+                     unsigned flags, uint64_t context);
+
+/* 1 and one entry taken, or 0: there is none. */
+int weft_poll(weft_port* port, weft_event* event);
+int weft_receive(weft_port* port, void* buffer, size_t capacity, weft_message* message);
+/* Waits for a message, an event or room in the queue; 0, or -ETIMEDOUT. Negative: no limit. */
+int weft_wait(weft_port* port, int64_t timeout_ns);
+/* The same by an interrupt instead of polling: the processor is free meanwhile, and waking up takes longer.
+ */
+int weft_wait_interrupt(weft_port* port, int64_t timeout_ns);
+/* The same, saying whom it is for: reports of a deadlock then know who waits for whom. */
+int weft_wait_for(weft_port* port, int rank, int64_t timeout_ns);
+
+int64_t weft_now_ps(void);
+/* Computes for a time. */
+void weft_compute(int64_t nanoseconds);
+/* Between these two, virtual time does not wait for this thread: it is about to wait for the outside. */
+void weft_outside_begin(void);
+void weft_outside_end(void);
+
+const char* weft_status_text(unsigned status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

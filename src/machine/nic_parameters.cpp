@@ -1,0 +1,243 @@
+#include "machine/nic_parameters.hpp"
+
+namespace weft::machine {
+
+using config::Range;
+
+namespace {
+
+// P is NicParameters with other defaults; all kinds share these declarations.
+template <class P>
+config::Section nic_section() {
+  using N = NicParameters;
+  auto time = Range<Time>{{0}, {1'000'000'000'000}};
+  return config::Schema<P>()
+      .template field<unsigned>(&N::ports, "ports", "Ports of an interface that processes can open",
+                                Range<unsigned>{0, 1024})
+      .template field<unsigned>(
+          &N::memory_queues, "memory_queues",
+          "How many of the ports, the last ones, take work from a queue in memory after a "
+          "doorbell; into the others the processor writes descriptors itself",
+          Range<unsigned>{0, 1024})
+      .template field<unsigned>(&N::queue_slots, "queue_slots", "Descriptors a port's submission queue holds",
+                                Range<unsigned>{0, 4096})
+      .template field<unsigned>(&N::message_slots, "message_slots", "Small messages a port's ring holds",
+                                Range<unsigned>{0, 65'536})
+      .template field<unsigned>(&N::event_slots, "event_slots", "Events a port's queue holds",
+                                Range<unsigned>{0, 65'536})
+      .template field<DataSize>(&N::message_limit, "message_limit", "Largest small message",
+                                Range<DataSize>{{8}, {128}})
+      .template field<DataSize>(&N::immediate_limit, "immediate_limit",
+                                "Largest put that carries its data in the descriptor",
+                                Range<DataSize>{{8}, {128}})
+      .template field<DataSize>(&N::rdma_limit, "rdma_limit", "Largest put or get",
+                                Range<DataSize>{{1}, {std::int64_t{1} << 40}})
+      .template field<DataSize>(&N::payload, "payload", "Most data in one packet of a put or get",
+                                Range<DataSize>{{8}, {65'536}})
+      .template field<DataSize>(&N::header, "header", "Bytes of header, check and gap around a packet's data",
+                                Range<DataSize>{{0}, {1024}})
+      .template field<DataSize>(&N::descriptor, "descriptor", "Size of a descriptor on the host's bus",
+                                Range<DataSize>{{8}, {1024}})
+      .template field<unsigned>(&N::units, "units", "Protocol units that work side by side, each way",
+                                Range<unsigned>{1, 256})
+      .template field<Time>(&N::occupancy, "occupancy", "A unit's time for one packet", time)
+      .template field<Time>(&N::send_latency, "send_latency",
+                            "From a descriptor or data on the chip to the network", time)
+      .template field<Time>(&N::receive_latency, "receive_latency", "From the network to the host's bus",
+                            time)
+      .template field<unsigned>(&N::window, "window", "Packets a unit's buffer holds until they have left",
+                                Range<unsigned>{1, 65'536})
+      .template field<bool>(
+          &N::in_order, "in_order",
+          "Packets between two interfaces are put back in order where the network did not keep it")
+      .template field<DataSize>(&N::page, "page", "Page of the translation table",
+                                Range<DataSize>{{64}, {std::int64_t{1} << 30}})
+      .choice(
+          static_cast<Translation P::*>(&N::translation), "translation",
+          "How addresses become physical: not at all, by a cache on the chip, or by a table that holds all",
+          {"none", "cache", "preloaded"})
+      .template field<unsigned>(&N::translation_entries, "translation_entries", "Pages the cache holds",
+                                Range<unsigned>{1, 16'777'216})
+      .template field<unsigned>(&N::translation_ways, "translation_ways", "Ways of a set of the cache",
+                                Range<unsigned>{1, 64})
+      .template field<Time>(&N::translation_hit, "translation_hit", "Time of a translation on the chip", time)
+      .template field<Time>(&N::translation_miss, "translation_miss",
+                            "Further time where the table is in memory", time)
+      .template field<Time>(&N::registration, "registration", "Cost of registering memory", time)
+      .template field<Time>(&N::registration_page, "registration_page", "Further cost for each page of it",
+                            time)
+      .template field<Time>(&N::watchdog, "watchdog",
+                            "How long a message waits for a full ring before it is told", time)
+      .template field<unsigned>(
+          &N::interrupt_slots, "interrupt_slots",
+          "Causes of interrupts the queue of an interface holds; all its ports share it",
+          Range<unsigned>{1, 65'536})
+      .template field<unsigned>(
+          &N::error_slots, "error_slots",
+          "Refused packets an interface keeps for those who look for a mistake; 0: none",
+          Range<unsigned>{0, 65'536})
+      .template field<unsigned>(&N::send_contexts, "send_contexts",
+                                "Reliable operations under way at a sender", Range<unsigned>{1, 65'536})
+      .template field<unsigned>(&N::receive_contexts, "receive_contexts",
+                                "Reliable operations under way at a receiver", Range<unsigned>{1, 65'536})
+      .template field<Time>(&N::timeout, "timeout", "Time after which a reliable operation is sent again",
+                            Range<Time>{{1000}, {1'000'000'000'000}})
+      .template field<unsigned>(&N::retries, "retries", "How often it is sent again before it fails",
+                                Range<unsigned>{0, 1000})
+      .template field<double>(
+          &N::corruption, "corruption",
+          "Share of packets with an error that no link noticed; reliable operations repair it",
+          Range<double>{0, 0.5})
+      .check([](const P& p, const config::Complain& complain) {
+        if (p.memory_queues > p.ports) complain("memory_queues", "more of them than there are ports");
+        if (p.translation_entries % p.translation_ways)
+          complain("translation_ways", "the entries do not divide into sets of this many ways");
+        if (p.page.value & (p.page.value - 1)) complain("page", "is no power of two");
+      })
+      .section();
+}
+
+template <class P>
+NicKind nic_kind(std::string name, std::string about) {
+  return {std::move(name), std::move(about), nic_section<P>(),
+          [](const void* p) -> const NicParameters& { return *static_cast<const P*>(p); }};
+}
+
+struct Generic : NicParameters {};
+
+// EXTOLL: VELO for small messages, RMA with notifications, both by stores of the processor.
+struct Extoll : NicParameters {
+  Extoll() {
+    ports = 256;
+    message_limit = {64};
+    immediate_limit = {8};
+    rdma_limit = {8ll << 20};
+    payload = {128};
+    descriptor = {24};
+    units = 1;
+    occupancy = {25'000};
+    send_latency = {100'000};
+    receive_latency = {100'000};
+    translation_entries = 262'144;
+    translation_miss = {0};
+    translation = Translation::Preloaded;
+  }
+};
+
+// TH Express-2: eight on-chip descriptor queues, 32 in memory, mini-packets, a large translation cache.
+struct ThExpress : NicParameters {
+  ThExpress() {
+    ports = 40;
+    memory_queues = 32;
+    send_latency = {100'000};
+    receive_latency = {100'000};
+    occupancy = {5'000};
+    translation_entries = 1'048'576;
+    in_order = false;
+  }
+};
+
+// APEnet+: RDMA by firmware, a translation table kept by an embedded processor.
+struct Apenet : NicParameters {
+  Apenet() {
+    ports = 32;
+    message_limit = {128};
+    immediate_limit = {128};
+    payload = {4096};
+    units = 1;
+    send_latency = {300'000};
+    receive_latency = {300'000};
+    translation_entries = 4096;
+    translation_miss = {1'000'000};
+  }
+};
+
+// ExaNeSt: packetizer and mailboxes for 32 B messages, DMA through the system's memory management unit.
+struct Exanest : NicParameters {
+  Exanest() {
+    ports = 1024;
+    message_limit = {32};
+    immediate_limit = {32};
+    queue_slots = 4;
+    message_slots = 32'768;
+    units = 1;
+    occupancy = {20'000};
+    send_latency = {60'000};
+    receive_latency = {60'000};
+    translation_entries = 512;
+    translation_ways = 4;
+    translation_miss = {200'000};
+  }
+};
+
+WEFT_REGISTER(NicKind,
+              nic_kind<Generic>(kDefaultNic, "user-level ports, small messages and RDMA; plain values"));
+WEFT_REGISTER(NicKind, nic_kind<Extoll>("extoll", "EXTOLL: VELO messages of 64 B and RMA, posted by stores"));
+WEFT_REGISTER(NicKind, nic_kind<ThExpress>("th-express",
+                                           "TH Express-2: 40 virtual ports, mini-packets of 120 B, RDMA"));
+WEFT_REGISTER(NicKind, nic_kind<Apenet>("apenet", "APEnet+: RDMA with translation by an embedded processor"));
+WEFT_REGISTER(NicKind, nic_kind<Exanest>("exanest", "ExaNeSt: packetizer, 1024 mailboxes and DMA channels"));
+
+struct BusFacts {
+  const char* name;
+  std::int64_t bits_per_second;
+  unsigned overhead;
+};
+
+// Rates after line coding; the framing of a memory write with a 64-bit address.
+constexpr BusFacts kBuses[] = {
+    {"pcie-gen1-x8", 16'000'000'000, 24},
+    {"pcie-gen2-x8", 32'000'000'000, 24},
+    {"pcie-gen2-x16", 64'000'000'000, 24},
+    {"pcie-gen3-x8", 63'015'384'615, 26},
+    {"pcie-gen3-x16", 126'030'769'230, 26},
+    {"pcie-gen4-x16", 252'061'538'461, 26},
+    {"hypertransport-400-x16", 12'800'000'000, 8},
+    {"hypertransport-800-x16", 25'600'000'000, 8},
+    {"axi-128", 19'200'000'000, 0},
+};
+
+}  // namespace
+
+DataRate HostParameters::bus_rate() const { return {kBuses[static_cast<std::size_t>(bus)].bits_per_second}; }
+unsigned HostParameters::bus_overhead() const { return kBuses[static_cast<std::size_t>(bus)].overhead; }
+
+const config::Section& host_section() {
+  using H = HostParameters;
+  static const config::Section section = [] {
+    std::vector<std::string> buses;
+    for (const BusFacts& bus : kBuses) buses.emplace_back(bus.name);
+    auto time = Range<Time>{{0}, {1'000'000'000'000}};
+    return config::Schema<H>()
+        .choice(&H::bus, "bus", "What joins processor, memory and interface", buses)
+        .field(&H::bus_payload, "bus_payload", "Most data in one transaction of the bus",
+               Range<DataSize>{{16}, {4096}})
+        .field(&H::read_request, "read_request", "Most data the interface asks memory for at once",
+               Range<DataSize>{{16}, {4096}})
+        .field(&H::tags, "tags", "Requests to memory that may be open", Range<unsigned>{1, 1024})
+        .field(&H::write_latency, "write_latency", "A write over the bus, either way",
+               Range<Time>{{1000}, {1'000'000'000}})
+        .field(&H::read_latency, "read_latency", "From a request to memory to its first data",
+               Range<Time>{{0}, {1'000'000'000}})
+        .field(&H::cache_injection, "cache_injection",
+               "What arrives is written to the processor's cache instead of memory")
+        .field(&H::memory_read, "memory_read", "The processor's first look at what arrived in memory", time)
+        .field(&H::cache_read, "cache_read", "The same where it arrived in the cache", time)
+        .field(&H::post_cost, "post_cost", "The processor's time to post an operation", time)
+        .field(&H::poll_cost, "poll_cost", "The processor's time for a look that finds nothing", time)
+        .field(&H::receive_cost, "receive_cost", "The processor's time to take an event or a message", time)
+        .field(&H::system_call, "system_call", "Time of a system call: opening, registering", time)
+        .field(&H::interrupt, "interrupt", "From an interrupt to the process that waits for it", time)
+        .choice(
+            &H::compute, "compute",
+            "What computing between calls costs: nothing, the processor time it takes here, or a fixed time "
+            "before each call",
+            {"none", "measured", "fixed"})
+        .field(&H::compute_scale, "compute_scale", "Factor on measured time", Range<double>{0, 1e6})
+        .field(&H::compute_fixed, "compute_fixed", "The fixed time", time)
+        .section();
+  }();
+  return section;
+}
+
+}  // namespace weft::machine

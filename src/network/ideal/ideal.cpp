@@ -1,0 +1,137 @@
+// The ideal engine: every packet takes the time its way takes an undisturbed packet. A source sends one
+// packet after the other; inside the network nobody waits for anybody. For tests, and for "how much is the
+// network to blame".
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+#include "config/registry.hpp"
+#include "network/network.hpp"
+
+namespace weft::network {
+
+namespace {
+
+using topology::kNone;
+using topology::PortId;
+using topology::RouterId;
+
+/// What an undisturbed packet meets between two routers, both included.
+struct Way {
+  Time latency{0};
+  std::int64_t slowest = 0;  // bits per second; 0: there is no way
+};
+
+class Ideal : public Network {
+ public:
+  explicit Ideal(const machine::Machine& machine) : machine_(machine), free_at_(machine.graph->endpoints()) {
+    const topology::Graph& graph = *machine.graph;
+    for (topology::CableId c = 0; c < graph.cables(); ++c)
+      fastest_ = std::max(fastest_, graph.cable_type(c).rate().value);
+    const auto& router = machine.description.router;
+    if (router.clock.value > 0) fastest_ = router.clock.value * router.flit.value * 8;
+    if (fastest_ == 0) fastest_ = graph.cable_types().front().rate().value;
+  }
+
+  Time now() const override { return now_; }
+
+  void send(const Packet& packet, Time at) override {
+    WEFT_CHECK(at >= now_, "a packet sent in the past");
+    const Way& way = way_between(machine_.graph->endpoint_router(packet.source),
+                                 machine_.graph->endpoint_router(packet.destination));
+    Time start = std::max(at, free_at_[packet.source]);
+    Time left = start + transfer(packet.bytes, fastest_);
+    free_at_[packet.source] = left;
+    push(left, packet.tag, Notice::Kind::Departed);
+    if (way.slowest == 0) {
+      push(left, packet.tag, Notice::Kind::Lost);
+    } else {
+      push(start + way.latency + transfer(packet.bytes, way.slowest), packet.tag, Notice::Kind::Delivered);
+    }
+  }
+
+  void advance(Time until, std::vector<Notice>& notices) override {
+    if (queue_.empty() || queue_.top().at > until) {
+      now_ = std::max(now_, until);
+      return;
+    }
+    now_ = queue_.top().at;
+    for (; !queue_.empty() && queue_.top().at == now_; queue_.pop()) {
+      const Entry& entry = queue_.top();
+      notices.push_back({entry.tag, entry.at, entry.kind});
+    }
+  }
+
+  bool idle() const override { return queue_.empty(); }
+
+ private:
+  struct Entry {
+    Time at;
+    std::uint64_t order;
+    Tag tag;
+    Notice::Kind kind;
+    friend bool operator<(const Entry& a, const Entry& b) {
+      return a.at != b.at ? a.at > b.at : a.order > b.order;  // the earliest on top
+    }
+  };
+
+  static Time transfer(std::uint64_t bytes, std::int64_t rate) {
+    return {static_cast<std::int64_t>((static_cast<unsigned __int128>(bytes) * 8 * 1'000'000'000'000u +
+                                       static_cast<unsigned __int128>(rate) - 1) /
+                                      static_cast<unsigned __int128>(rate))};
+  }
+
+  void push(Time at, Tag tag, Notice::Kind kind) { queue_.push({at, order_++, tag, kind}); }
+
+  const Way& way_between(RouterId from, RouterId to) {
+    auto [at, fresh] = ways_.try_emplace(std::uint64_t{from} << 32 | to);
+    if (fresh) at->second = walk(from, to);
+    return at->second;
+  }
+
+  /// Follows the routing's first choice.
+  Way walk(RouterId from, RouterId to) {
+    const topology::Graph& graph = *machine_.graph;
+    Way way{machine_.description.router.latency, fastest_};
+    if (machine_.faults->router_dead(from) || machine_.faults->router_dead(to)) return {};
+    routing::Hop hop{from};
+    hop.target = graph.first_endpoint(to);
+    for (std::uint32_t steps = 0; hop.router != to; ++steps) {
+      machine_.routing->candidates(hop, candidates_);
+      if (candidates_.empty() || steps > graph.routers()) return {};
+      PortId out = graph.port(hop.router, candidates_[0].port);
+      PortId in = graph.peer(out);
+      topology::CableId cable = graph.port_cable(out);
+      const topology::CableType& type = graph.cable_type(cable);
+      way.latency =
+          way.latency + type.flight_time(graph.cable_length(cable)) + machine_.description.router.latency;
+      way.slowest = std::min(way.slowest, type.rate().value);
+      hop.in_class = candidates_[0].channel_class;
+      hop.router = graph.port_router(in);
+      hop.in_port = graph.port_index(in);
+    }
+    return way;
+  }
+
+  const machine::Machine& machine_;
+  std::int64_t fastest_ = 0;  // bits per second between an endpoint and its router
+  Time now_{0};
+  std::vector<Time> free_at_;  // by endpoint
+  std::priority_queue<Entry> queue_;
+  std::uint64_t order_ = 0;
+  std::unordered_map<std::uint64_t, Way> ways_;
+  routing::Candidates candidates_;
+};
+
+std::unique_ptr<Network> make(const machine::Machine& machine, const EngineOptions&) {
+  return std::make_unique<Ideal>(machine);
+}
+
+WEFT_REGISTER(EngineKind,
+              {"ideal", "latency of the way and size over bandwidth; nobody is in anybody's way", make});
+
+}  // namespace
+
+}  // namespace weft::network

@@ -1,0 +1,58 @@
+// The host's bus, each way a line that carries one transaction after the other.
+#pragma once
+
+#include <algorithm>
+
+#include "machine/nic_parameters.hpp"
+
+namespace weft::nic {
+
+class HostBus {
+ public:
+  explicit HostBus(const machine::HostParameters& host)
+      : payload_(host.bus_payload.value),
+        overhead_(host.bus_overhead()),
+        rate_(host.bus_rate().value),
+        write_latency_(host.write_latency),
+        read_latency_(host.read_latency) {
+    // Data that may be asked for in one round trip bounds how fast it can come.
+    std::int64_t open = static_cast<std::int64_t>(host.tags) * host.read_request.value * 8;
+    __int128 bound = host.read_latency.value > 0
+                         ? static_cast<__int128>(open) * 1'000'000'000'000 / host.read_latency.value
+                         : rate_;
+    read_rate_ = static_cast<std::int64_t>(std::min<__int128>(rate_, std::max<__int128>(1, bound)));
+  }
+
+  /// The processor writes to the interface; returns when the last byte is there.
+  Time to_interface(Time at, std::int64_t bytes) {
+    down_free_ = std::max(at, down_free_) + time_of(bytes, rate_);
+    return down_free_ + write_latency_;
+  }
+
+  /// The interface writes to memory.
+  Time to_memory(Time at, std::int64_t bytes) {
+    up_free_ = std::max(at, up_free_) + time_of(bytes, rate_);
+    return up_free_ + write_latency_;
+  }
+
+  /// The interface reads memory: a request, then data in split completions.
+  Time from_memory(Time at, std::int64_t bytes) {
+    down_free_ = std::max(at + read_latency_, down_free_) + time_of(bytes, read_rate_);
+    return down_free_;
+  }
+
+  Time write_latency() const { return write_latency_; }
+
+ private:
+  Time time_of(std::int64_t bytes, std::int64_t rate) const {
+    std::int64_t transactions = std::max<std::int64_t>(1, (bytes + payload_ - 1) / payload_);
+    return {static_cast<std::int64_t>(static_cast<__int128>(bytes + transactions * overhead_) * 8 *
+                                      1'000'000'000'000 / rate)};
+  }
+
+  std::int64_t payload_, overhead_, rate_, read_rate_ = 0;
+  Time write_latency_, read_latency_;
+  Time down_free_{0}, up_free_{0};
+};
+
+}  // namespace weft::nic

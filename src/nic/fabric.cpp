@@ -1,0 +1,390 @@
+#include "nic/fabric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "nic/fabric_state.hpp"
+
+namespace weft::nic {
+
+const char* Breakdown::name(int part) {
+  static constexpr const char* names[] = {"host bus",     "queue",      "nic",       "wire",
+                                          "remote queue", "remote nic", "remote bus"};
+  return names[part];
+}
+
+Fabric::Fabric(const machine::Machine& machine, network::Network& network, Host& host,
+               const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
+    : p_(machine.description.nic),
+      h_(machine.description.host),
+      network_(network),
+      host_(host),
+      seed_(seed),
+      classes_(machine.description.router.message_classes),
+      nic_of_node_(machine.graph->endpoints(), kNobody),
+      transfers_(std::make_unique<Slab<Transfer>>()),
+      flights_(std::make_unique<Slab<Flight>>()) {
+  auto header = static_cast<std::uint64_t>(p_.header.value);
+  auto needed =
+      header + static_cast<std::uint64_t>(std::max(p_.message_limit.value, p_.immediate_limit.value));
+  std::uint64_t largest = network.largest_packet();
+  if (needed > largest)
+    throw UserError({{machine.description.origin("nic.message_limit"), "nic.message_limit",
+                      fmt::format("a message with its header has {} bytes, the network's packets at most {}",
+                                  needed, largest)}});
+  payload_ = std::min(static_cast<std::uint64_t>(p_.payload.value), largest - header);
+  for (network::EndpointId node : nodes) {
+    WEFT_CHECK(node < nic_of_node_.size() && nic_of_node_[node] == kNobody, "a node named twice");
+    nic_of_node_[node] = static_cast<NicId>(nics_.size());
+    nics_.push_back(std::make_unique<Nic>(p_, h_, seed, node));
+  }
+}
+
+Fabric::~Fabric() = default;
+
+network::EndpointId Fabric::node(NicId nic) const { return nics_[nic]->node; }
+
+NicId Fabric::nic_of_node(std::uint32_t node) const {
+  return node < nic_of_node_.size() ? nic_of_node_[node] : kNobody;
+}
+
+Status Fabric::open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port) {
+  if (!p_.queue_slots || !p_.message_slots || !p_.event_slots) return Status::NoRoom;
+  Nic& n = *nics_[nic];
+  unsigned pio = p_.ports - p_.memory_queues;
+  // The kind asked for, or else the other: programs need not know what an interface has.
+  for (bool memory : {memory_queue, !memory_queue})
+    for (PortNo i = memory ? pio : 0; i < (memory ? p_.ports : pio); ++i) {
+      if (i >= n.ports.size()) n.ports.resize(i + 1);
+      if (n.ports[i].open || !n.ports[i].queue.empty() || n.ports[i].on_the_way) continue;
+      std::uint32_t generation = n.ports[i].generation + 1;
+      auto sequences = std::move(n.ports[i].next_sequence);  // receivers count on
+      n.ports[i] = {};
+      n.ports[i].open = true;
+      n.ports[i].memory_queue = memory;
+      n.ports[i].owner = owner;
+      n.ports[i].generation = generation;
+      n.ports[i].next_sequence = std::move(sequences);
+      port = i;
+      return Status::Ok;
+    }
+  return Status::NoRoom;
+}
+
+void Fabric::close(PortRef ref) {
+  Nic& n = *nics_[ref.nic];
+  Port& port = n.ports[ref.port];
+  if (!port.open) return;
+  port.open = false;
+  n.memory.remove_port(ref.port);
+  for (std::uint32_t flight : std::exchange(port.held, {})) {
+    reject((*flights_)[flight].transfer, Status::NoPort, now_);
+    release_flight(flight);
+  }
+  port.held_events.clear();
+}
+
+Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
+                               std::uint64_t& key) {
+  if (rights & ~kAllRights) return Status::NoRight;
+  if (length == 0 || address + length < address || (address + length) >> 56) return Status::BadRange;
+  key = nics_[ref.nic]->memory.add(ref.port, address, length, rights);
+  return key ? Status::Ok : Status::NoRoom;
+}
+
+Time Fabric::registration_cost(std::uint64_t address, std::uint64_t length) const {
+  auto page = static_cast<std::uint64_t>(p_.page.value);
+  std::uint64_t pages = std::min<std::uint64_t>((address % page + length + page - 1) / page, 1u << 28);
+  return p_.registration + p_.registration_page * static_cast<std::int64_t>(pages);
+}
+
+Status Fabric::unregister_memory(PortRef ref, std::uint64_t key) {
+  return nics_[ref.nic]->memory.remove(ref.port, key) ? Status::Ok : Status::BadKey;
+}
+
+void Fabric::post(PortRef ref, const Descriptor& descriptor) {
+  Nic& n = *nics_[ref.nic];
+  Port& port = n.ports[ref.port];
+  std::uint32_t index = transfers_->take();
+  Transfer& x = (*transfers_)[index];
+  std::uint32_t generation = x.generation;
+  x = {};
+  x.generation = generation;
+  x.d = descriptor;
+  x.from = ref.nic;
+  x.from_port = ref.port;
+  x.port_generation = port.generation;
+  x.owner = port.owner;
+  ++port.on_the_way;
+  at(std::max(now_, Time{x.d.posted}), Post, index);
+}
+
+bool Fabric::busy(PortRef ref) const {
+  const Port& port = nics_[ref.nic]->ports[ref.port];
+  return port.on_the_way || !port.queue.empty() || port.unfinished;
+}
+
+void Fabric::consumed(PortRef ref, unsigned messages, unsigned events) {
+  Nic& n = *nics_[ref.nic];
+  Port& port = n.ports[ref.port];
+  port.messages -= std::min(port.messages, messages);
+  port.events -= std::min(port.events, events);
+  while (!port.held.empty() && port.messages + port.messages_coming < p_.message_slots) {
+    std::uint32_t flight = port.held.front();
+    port.held.pop_front();
+    ++port.messages_coming;
+    Flight& f = (*flights_)[flight];
+    f.ready = std::max(f.ready, now_);
+    at(std::max(now_, n.bus.to_memory(f.ready, f.length + 16)), Data, flight);
+  }
+  while (!port.held_events.empty() && port.events < p_.event_slots) {
+    Event event = port.held_events.front();
+    port.held_events.pop_front();
+    event.time = now_.value;
+    ++port.events;
+    told_ = true;
+    host_.event(ref, event);
+  }
+}
+
+void Fabric::at(Time when, What what, std::uint32_t index) {
+  heap_.push_back({when, order_++, what, index});
+  std::push_heap(heap_.begin(), heap_.end());
+}
+
+bool Fabric::idle() const { return heap_.empty() && network_.idle(); }
+
+bool Fabric::advance(Time until) {
+  told_ = false;
+  while (!told_) {
+    Time next = heap_.empty() ? network::kForever : heap_.front().at;
+    if (next == network::kForever && until == network::kForever && network_.idle()) return false;
+    notices_.clear();
+    network_.advance(std::min(until, next), notices_);
+    if (!notices_.empty()) {
+      now_ = notices_.front().at;
+      for (const network::Notice& notice : notices_) {
+        auto flight = static_cast<std::uint32_t>(notice.tag);
+        switch (notice.kind) {
+          case network::Notice::Kind::Departed:
+            departed(flight, notice.at);
+            break;
+          case network::Notice::Kind::Delivered:
+            delivered(flight, notice.at);
+            break;
+          case network::Notice::Kind::Lost:
+            lost(flight, notice.at);
+            break;
+        }
+      }
+      continue;
+    }
+    if (next > until || next == network::kForever) {
+      if (until != network::kForever) now_ = std::max(now_, until);
+      return told_;
+    }
+    now_ = next;
+    while (!heap_.empty() && heap_.front().at == now_) {
+      Happening happening = heap_.front();
+      std::pop_heap(heap_.begin(), heap_.end());
+      heap_.pop_back();
+      handle(happening);
+    }
+  }
+  return true;
+}
+
+void Fabric::handle(const Happening& happening) {
+  std::uint32_t index = happening.index;
+  switch (happening.what) {
+    case Post: {
+      Transfer& x = (*transfers_)[index];
+      Nic& n = *nics_[x.from];
+      std::int64_t inline_bytes =
+          x.carries_inline()
+              ? 16 + static_cast<std::int64_t>(std::min<std::uint64_t>(x.d.length, kInlineBytes))
+              : p_.descriptor.value;
+      bool memory = n.ports[x.from_port].memory_queue;
+      Time there = n.bus.to_interface(Time{std::min(x.d.posted, now_.value)}, memory ? 8 : inline_bytes);
+      return at(std::max(now_, there), memory ? Fetch : Ready, index);
+    }
+    case Fetch: {
+      Nic& n = *nics_[(*transfers_)[index].from];
+      return at(n.bus.from_memory(now_, p_.descriptor.value), Ready, index);
+    }
+    case Ready:
+      return reach_chip(index);
+    case Dispatch:
+      nics_[index]->dispatch_at = network::kForever;
+      return dispatch(index);
+    case Loopback:
+      departed(index, now_);
+      return delivered(index, now_);
+    case Data:
+      return land(index);
+    case Tell:
+      return tell(index);
+    case Watchdog: {
+      Nic& n = *nics_[index >> 16];
+      Port& port = n.ports[index & 0xffff];
+      if (--port.watchdogs == 0 && !port.held.empty() && port.open) {
+        Event event;
+        event.kind = EventKind::Stalled;
+        event.node = n.node;
+        event.port = index & 0xffff;
+        event.length = port.held.size();
+        notify(index >> 16, index & 0xffff, port.generation, event, now_);
+      }
+      return;
+    }
+    case Timeout: {
+      std::uint32_t transfer = (*flights_)[index].transfer, generation = (*flights_)[index].generation;
+      std::uint32_t attempt = (*flights_)[index].sequence;
+      flights_->give(index);
+      if ((*transfers_)[transfer].generation == generation) time_out(transfer, attempt);
+      return;
+    }
+    case Reconnect: {
+      std::uint32_t transfer = (*flights_)[index].transfer, generation = (*flights_)[index].generation;
+      flights_->give(index);
+      Transfer& x = (*transfers_)[transfer];
+      if (x.generation != generation || x.finished || x.connected) return;
+      x.connecting = false;
+      return dispatch(x.from);
+    }
+  }
+}
+
+Fabric::Port* Fabric::live_port(NicId nic, PortNo port, std::uint32_t generation) {
+  Nic& n = *nics_[nic];
+  if (port >= n.ports.size() || !n.ports[port].open || n.ports[port].generation != generation) return nullptr;
+  return &n.ports[port];
+}
+
+void Fabric::notify(NicId nic, PortNo port, std::uint32_t generation, const Event& event, Time when) {
+  std::uint32_t index = tellings_.take();
+  tellings_[index] = {nic, port, generation, event};
+  at(std::max(now_, nics_[nic]->bus.to_memory(when, 16)), Tell, index);
+}
+
+void Fabric::tell(std::uint32_t index) {
+  Telling telling = tellings_[index];
+  tellings_.give(index);
+  Port* port = live_port(telling.nic, telling.port, telling.generation);
+  if (!port) return;
+  telling.event.time = now_.value;
+  if (port->events >= p_.event_slots || !port->held_events.empty()) {
+    ++nics_[telling.nic]->counters.events_held;
+    if (port->held_events.empty()) {
+      Event overflow;
+      overflow.kind = EventKind::Overflow;
+      overflow.node = nics_[telling.nic]->node;
+      overflow.port = telling.port;
+      port->held_events.push_back(overflow);
+    }
+    port->held_events.push_back(telling.event);
+    return;
+  }
+  ++port->events;
+  told_ = true;
+  host_.event({telling.nic, telling.port}, telling.event);
+}
+
+Event Fabric::event_for(const Transfer& x, EventKind kind, bool at_target) const {
+  Event event;
+  event.kind = kind;
+  event.operation = x.d.operation;
+  event.status = x.damaged && x.status == Status::Ok ? Status::Damaged : x.status;
+  event.node = at_target ? nics_[x.from]->node : x.d.node;
+  event.port = at_target ? x.from_port : x.d.port;
+  event.tag = x.d.tag;
+  event.length = x.d.length;
+  event.context = at_target ? 0 : x.d.context;
+  event.data = at_target ? x.d.operand : x.old_value;
+  return event;
+}
+
+void Fabric::finish(std::uint32_t index, Status status, Time when) {
+  Transfer& x = (*transfers_)[index];
+  if (x.finished) return;
+  x.finished = true;
+  if (status != Status::Ok) x.status = status;
+  Nic& n = *nics_[x.from];
+  if (x.has_context) --n.send_contexts;
+  if (x.remote_context) --nics_[x.to]->receive_contexts;
+  x.has_context = x.remote_context = false;
+  if (x.status != Status::Ok) {
+    ++n.counters.failed;
+    notify(x.from, x.from_port, x.port_generation, event_for(x, EventKind::Failed, false), when);
+    if (on_record) {
+      Record record{x.d.operation, x.status,   x.from,           x.to, x.from_port,
+                    x.d.port,      x.d.length, Time{x.d.posted}, now_, {}};
+      record.parts.part[Breakdown::HostBus] = now_ - Time{x.d.posted};
+      on_record(record);
+    }
+  } else if (x.atomic() || (x.d.flags & kNotifyDone)) {
+    notify(x.from, x.from_port, x.port_generation, event_for(x, EventKind::Done, false), when);
+  }
+  Port& port = n.ports[x.from_port];
+  if (x.port_generation == port.generation && port.unfinished && --port.unfinished == 0) told_ = true;
+  NicId from = x.from;
+  release_transfer(index);
+  dispatch(from);
+}
+
+void Fabric::release_flight(std::uint32_t index) {
+  Flight& f = (*flights_)[index];
+  std::uint32_t transfer = f.transfer;
+  Transfer& x = (*transfers_)[transfer];
+  bool current = x.generation == f.generation;
+  f.data.clear();
+  flights_->give(index);
+  if (current) {
+    --x.flights;
+    release_transfer(transfer);
+  }
+}
+
+void Fabric::release_transfer(std::uint32_t index) {
+  Transfer& x = (*transfers_)[index];
+  if (!x.finished || x.queued || x.flights) return;
+  ++x.generation;
+  x.staging = {};
+  x.have = {};
+  transfers_->give(index);
+}
+
+Counters Fabric::counters(NicId nic) const {
+  Counters out = nics_[nic]->counters;
+  out.translations = nics_[nic]->translation.lookups();
+  out.translation_misses = nics_[nic]->translation.misses();
+  return out;
+}
+
+const std::deque<Interrupt>& Fabric::interrupts(NicId nic) const { return nics_[nic]->interrupts; }
+const std::deque<ErrorPacket>& Fabric::error_packets(NicId nic) const { return nics_[nic]->errors; }
+
+std::vector<std::string> Fabric::pending(NicId nic) const {
+  std::vector<std::string> out;
+  const Nic& n = *nics_[nic];
+  for (PortNo p = 0; p < n.ports.size(); ++p) {
+    const Port& port = n.ports[p];
+    if (!port.open) continue;
+    if (!port.held.empty())
+      out.push_back(fmt::format("{} messages wait for room in the ring of port {}", port.held.size(), p));
+    if (!port.held_events.empty())
+      out.push_back(
+          fmt::format("{} events wait for room in the event queue of port {}", port.held_events.size(), p));
+    if (!port.queue.empty()) {
+      const Transfer& x = (*transfers_)[port.queue.front()];
+      out.push_back(
+          fmt::format("{} operations wait in the queue of port {}{}", port.queue.size(), p,
+                      (x.d.flags & kFence) && port.unfinished ? ", the first for earlier ones (fence)" : ""));
+    }
+  }
+  return out;
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,119 @@
+// The fabric's inner state; only its own files include this.
+#pragma once
+
+#include "nic/fabric.hpp"
+
+namespace weft::nic {
+
+inline constexpr std::uint32_t kNobody = 0xffffffff;
+
+/// An operation from its descriptor to its last event. Both ends keep their notes here.
+struct Fabric::Transfer {
+  Descriptor d;
+  std::uint32_t generation = 0;  // tells uses of this slot apart
+  NicId from = 0, to = 0;
+  PortNo from_port = 0;
+  std::uint32_t port_generation = 0, owner = 0;
+  std::uint64_t local_address = 0;
+  std::uint64_t remote_address = 0;
+  std::uint32_t remote_owner = 0;
+  bool queued = false;    // in a port's or responder's queue
+  bool finished = false;  // its end has been told
+  bool rejected = false;
+  bool complete = false;  // all of it has arrived
+  bool connected = false, connecting = false, has_context = false, remote_context = false;
+  bool remote_checked = false;
+  std::uint64_t issued = 0;   // bytes handed to the network
+  std::uint64_t arrived = 0;  // bytes in the memory they were for
+  std::uint32_t flights = 0;  // packets that refer to it
+  std::uint32_t attempt = 0;
+  std::uint32_t epoch = 0;  // alarms set in an earlier one are out of date
+  bool slot_freed = false;
+  Status status = Status::Ok;
+  std::vector<bool> have;             // packets that arrived, where they may come twice
+  std::vector<std::uint8_t> staging;  // data read ahead of its packets
+  std::uint64_t staged = 0;           // offset of its first byte
+  bool damaged = false;               // an error no link noticed reached memory
+  bool executed = false;              // an atomic, which must not happen twice
+  Time at_chip{0}, first_data{0}, first_started{0}, request_sent{0}, request_delivered{0};
+  // Steps of the packet that came last.
+  Time started{0}, sent{0}, delivered{0}, received{0}, ready{0}, visible{0};
+  std::uint64_t old_value = 0;
+
+  bool reliable() const { return d.flags & kReliable; }
+  bool carries_inline() const {
+    return d.operation == Operation::Message || d.operation == Operation::ImmediatePut;
+  }
+  bool atomic() const { return d.operation >= Operation::FetchAdd; }
+};
+
+/// A packet on its way.
+struct Fabric::Flight {
+  Kind kind{};
+  std::uint32_t transfer = 0, generation = 0;
+  NicId from = 0, to = 0;
+  std::uint32_t sequence = 0;
+  std::uint64_t offset = 0;
+  std::uint32_t length = 0;
+  std::uint32_t crc = 0;
+  bool last = false;
+  bool ordered = false;  // its place in the order of its port counts
+  bool gone = false;     // lost; only its place in the order is left
+  bool damaged = false;
+  PortNo port = 0;  // it was posted on
+  Time started{0}, sent{0}, delivered{0}, received{0}, ready{0};
+  std::vector<std::uint8_t> data;
+};
+
+struct Fabric::Port {
+  bool open = false;
+  bool memory_queue = false;
+  std::uint32_t owner = 0;
+  std::uint32_t generation = 0;
+  std::deque<std::uint32_t> queue;    // transfers on the chip
+  std::uint32_t on_the_way = 0;       // posted, not in the queue yet
+  std::uint32_t unfinished = 0;       // issued, not done
+  unsigned messages = 0, events = 0;  // entries in the rings
+  unsigned messages_coming = 0;       // on the bus towards the ring
+  std::deque<std::uint32_t> held;     // messages that wait for room
+  std::deque<Event> held_events;
+  std::uint32_t watchdogs = 0;
+  std::vector<std::uint32_t> next_sequence;  // of its packets, by receiving nic
+  std::uint64_t sent_messages = 0;
+};
+
+/// Order of packets between two interfaces, kept by the receiver.
+struct Fabric::Pair {
+  std::uint32_t next = 0;
+  std::vector<std::uint32_t> early;  // flights that came before their turn
+};
+
+struct Fabric::Nic {
+  Nic(const machine::NicParameters& p, const machine::HostParameters& h, std::uint64_t seed,
+      network::EndpointId at)
+      : node(at), bus(h), translation(p), memory(seed, at), unit_free(p.units), receive_free(p.units) {}
+
+  network::EndpointId node;
+  HostBus bus;
+  TranslationCache translation;
+  MemoryTable memory;
+  std::vector<Port> ports;
+  std::deque<std::uint32_t> responses;  // gets of others that this interface answers
+  std::vector<PortNo> working;  // ports with something in their queues, in turn; kNobody: the responses
+  std::size_t turn = 0;
+  std::vector<Time> unit_free, receive_free;
+  Time dispatch_at = network::kForever;  // when dispatching is planned
+  bool dispatching = false;
+  unsigned in_window = 0;
+  unsigned send_contexts = 0, receive_contexts = 0;  // in use
+  std::vector<std::vector<Pair>> pairs;              // by sending nic and port
+  std::deque<Interrupt> interrupts;
+  std::deque<ErrorPacket> errors;
+  Counters counters;
+};
+
+inline std::uint64_t packet_bytes(const machine::NicParameters& p, std::uint64_t data) {
+  return static_cast<std::uint64_t>(p.header.value) + data;
+}
+
+}  // namespace weft::nic

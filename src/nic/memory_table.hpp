@@ -1,0 +1,81 @@
+// Registered memory of one interface: keys that cannot be guessed, owners, ranges and rights.
+#pragma once
+
+#include <vector>
+
+#include "base/random.hpp"
+#include "nic/descriptor.hpp"
+
+namespace weft::nic {
+
+struct Region {
+  std::uint64_t key = 0;  // 0: free
+  std::uint64_t address = 0, length = 0;
+  std::uint32_t port = 0;
+  std::uint32_t rights = 0;
+};
+
+class MemoryTable {
+ public:
+  static constexpr std::uint32_t kMost = 1u << 20;
+
+  MemoryTable(std::uint64_t seed, std::uint32_t node) : seed_(seed), node_(node) {}
+
+  /// The new key, or 0 where the table is full.
+  std::uint64_t add(std::uint32_t port, std::uint64_t address, std::uint64_t length, std::uint32_t rights) {
+    std::uint32_t index;
+    if (!free_.empty()) {
+      index = free_.back();
+      free_.pop_back();
+    } else {
+      if (regions_.size() == kMost) return 0;
+      index = static_cast<std::uint32_t>(regions_.size());
+      regions_.emplace_back();
+    }
+    std::uint64_t secret = random_bits(seed_ ^ 0x6b6579, node_, ++issued_) >> 20;
+    std::uint64_t key = (secret | 1) << 20 | index;
+    regions_[index] = {key, address, length, port, rights};
+    return key;
+  }
+
+  bool remove(std::uint32_t port, std::uint64_t key) {
+    const Region* region = find(key);
+    if (!region || region->port != port) return false;
+    drop(static_cast<std::uint32_t>(key % kMost));
+    return true;
+  }
+
+  void remove_port(std::uint32_t port) {
+    for (std::uint32_t i = 0; i < regions_.size(); ++i)
+      if (regions_[i].key && regions_[i].port == port) drop(i);
+  }
+
+  /// May `length` bytes at `offset` of the memory with this key be used with these rights by work on `port`?
+  Status check(std::uint32_t port, std::uint64_t key, std::uint64_t offset, std::uint64_t length,
+               std::uint32_t rights, std::uint64_t& address) const {
+    const Region* region = find(key);
+    if (!region || region->port != port) return Status::BadKey;
+    if ((region->rights & rights) != rights) return Status::NoRight;
+    if (offset > region->length || length > region->length - offset) return Status::BadRange;
+    address = region->address + offset;
+    return Status::Ok;
+  }
+
+ private:
+  const Region* find(std::uint64_t key) const {
+    std::uint64_t index = key % kMost;
+    return key && index < regions_.size() && regions_[index].key == key ? &regions_[index] : nullptr;
+  }
+  void drop(std::uint32_t index) {
+    regions_[index] = {};
+    free_.push_back(index);
+  }
+
+  std::uint64_t seed_;
+  std::uint32_t node_;
+  std::uint64_t issued_ = 0;
+  std::vector<Region> regions_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include "report/run_report.hpp"
+
+namespace weft::report {
+
+using measure::OperationSums;
+using nic::Breakdown;
+using nlohmann::ordered_json;
+
+namespace {
+
+double ns(Time t) { return static_cast<double>(t.value) / 1000; }
+
+ordered_json operation_json(const OperationSums& sums) {
+  ordered_json out{{"count", sums.count}, {"failed", sums.failed}, {"bytes", sums.bytes}};
+  if (sums.count == 0) return out;
+  auto count = static_cast<double>(sums.count);
+  out["mean_ns"] = ns(sums.total) / count;
+  out["least_ns"] = ns(sums.shortest);
+  out["most_ns"] = ns(sums.longest);
+  for (int i = 0; i < Breakdown::kParts; ++i)
+    out["mean_parts_ns"][Breakdown::name(i)] = ns(sums.parts.part[i]) / count;
+  return out;
+}
+
+ordered_json counters_json(const nic::Counters& c) {
+  return {{"messages", c.messages},
+          {"puts", c.puts},
+          {"gets", c.gets},
+          {"atomics", c.atomics},
+          {"failed", c.failed},
+          {"packets_sent", c.packets_sent},
+          {"packets_received", c.packets_received},
+          {"bytes_sent", c.bytes_sent},
+          {"bytes_received", c.bytes_received},
+          {"translations", c.translations},
+          {"translation_misses", c.translation_misses},
+          {"retries", c.retries},
+          {"corrupted", c.corrupted},
+          {"context_pauses", c.context_pauses},
+          {"context_refusals", c.context_refusals},
+          {"window_stalls", c.window_stalls},
+          {"messages_held", c.messages_held},
+          {"events_held", c.events_held},
+          {"reordered", c.reordered},
+          {"interrupts", c.interrupts},
+          {"refused", c.refused},
+          {"deepest_queue", c.deepest_queue},
+          {"busy_ns", ns(c.busy)}};
+}
+
+}  // namespace
+
+ordered_json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
+                      const machine::Machine& machine) {
+  ordered_json out{{"weft", result.version}, {"machine", result.machine}, {"engine", result.engine}};
+  out["run"] = {{"command", result.command}, {"seed", result.seed}, {"fine", result.run.fine}};
+  if (!result.run.fine) {
+    out["run"]["failure"] = result.run.failure;
+    out["run"]["details"] = result.run.details;
+  }
+  out["virtual_time_ns"] = ns(result.run.end);
+  out["ranks"] = ordered_json::array();
+  for (std::size_t i = 0; i < result.run.ranks.size(); ++i) {
+    const host::RankResult& rank = result.run.ranks[i];
+    out["ranks"].push_back({{"rank", i},
+                            {"node", rank.node},
+                            {"end_ns", ns(rank.end)},
+                            {"waited_ns", ns(rank.waited)},
+                            {"exit_code", rank.ending.code},
+                            {"signal", rank.ending.signal}});
+  }
+  for (std::size_t i = 1; i < measure::kOperations; ++i)
+    if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)
+      out["operations"][measure::operation_name(i)] = operation_json(sums);
+  out["sizes"] = ordered_json::array();
+  for (std::size_t i = 0; i < stats.sizes().size(); ++i)
+    if (stats.sizes()[i])
+      out["sizes"].push_back({{"from", i ? std::uint64_t{1} << (i - 1) : 0},
+                              {"to", i ? (std::uint64_t{1} << i) - 1 : 0},
+                              {"operations", stats.sizes()[i]}});
+  out["matrix"] = ordered_json::array();
+  for (std::uint32_t from = 0; stats.has_matrix() && from < stats.ranks(); ++from)
+    for (std::uint32_t to = 0; to < stats.ranks(); ++to)
+      if (stats.count(from, to))
+        out["matrix"].push_back({from, to, stats.count(from, to), stats.bytes(from, to)});
+  out["interfaces"] = ordered_json::array();
+  for (std::size_t i = 0; i < result.nics.size(); ++i) {
+    ordered_json one{{"node", result.nodes[i]}};
+    one.update(counters_json(result.nics[i]));
+    out["interfaces"].push_back(std::move(one));
+  }
+  for (const config::Setting& setting : machine.description.settings)
+    out["configuration"][setting.key] = setting.value;
+  return out;
+}
+
+std::string matrix_csv(const measure::RunStats& stats) {
+  std::string out = "from,to,operations,bytes\n";
+  for (std::uint32_t from = 0; stats.has_matrix() && from < stats.ranks(); ++from)
+    for (std::uint32_t to = 0; to < stats.ranks(); ++to)
+      if (stats.count(from, to))
+        out += fmt::format("{},{},{},{}\n", from, to, stats.count(from, to), stats.bytes(from, to));
+  return out;
+}
+
+std::string breakdown_csv(const measure::RunStats& stats) {
+  std::string out = "operation,count,bytes,total_ns";
+  for (int i = 0; i < Breakdown::kParts; ++i) out += fmt::format(",{}_ns", Breakdown::name(i));
+  out += "\n";
+  for (std::size_t o = 1; o < measure::kOperations; ++o) {
+    const OperationSums& sums = stats.operations(o);
+    if (!sums.count) continue;
+    out += fmt::format("{},{},{},{}", measure::operation_name(o), sums.count, sums.bytes, ns(sums.total));
+    for (Time part : sums.parts.part) out += fmt::format(",{}", ns(part));
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace weft::report

@@ -1,0 +1,20 @@
+// The report of a run of programs: JSON, CSV tables and a page of HTML.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "measure/run_stats.hpp"
+
+namespace weft::report {
+
+nlohmann::ordered_json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
+                                const machine::Machine& machine);
+std::string run_page(const measure::ProgramResult& result, const measure::RunStats& stats,
+                     const machine::Machine& machine);
+/// from,to,operations,bytes
+std::string matrix_csv(const measure::RunStats& stats);
+/// operation,count,bytes,parts...
+std::string breakdown_csv(const measure::RunStats& stats);
+
+}  // namespace weft::report

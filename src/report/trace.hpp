@@ -1,0 +1,32 @@
+// A trace that opens in Perfetto (ui.perfetto.dev) and in Chrome: operations with their parts, and ranks that
+// wait.
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+#include "nic/fabric.hpp"
+
+namespace weft::report {
+
+class Trace {
+ public:
+  /// Throws UserError where the file cannot be written.
+  explicit Trace(const std::string& path);
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  void rank(std::uint32_t rank, std::uint32_t node);
+  void operation(const nic::Record& record, std::uint32_t from_rank, std::uint32_t to_rank);
+  void wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, const char* what);
+  /// Operations left out because the file would have grown too large to open.
+  std::uint64_t left_out() const { return left_out_; }
+
+ private:
+  void put(const std::string& event);
+  std::FILE* file_;
+  std::uint64_t events_ = 0, left_out_ = 0, next_ = 1;
+};
+
+}  // namespace weft::report
