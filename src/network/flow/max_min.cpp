@@ -15,6 +15,9 @@ struct Entry {
   }
 };
 
+// Links lie anywhere in memory: what is needed so many entries on is asked for now.
+constexpr std::uint64_t kAhead = 12;
+
 /// Flows of each link, in the order of their numbers.
 struct FlowsOfLink {
   std::vector<std::uint64_t> begin;
@@ -25,7 +28,13 @@ struct FlowsOfLink {
     for (std::size_t l = 0; l < links; ++l) begin[l + 1] += begin[l];
     std::vector<std::uint64_t> at(begin.begin(), begin.end() - 1);
     for (std::uint32_t f = 0; f < set.flows(); ++f)
-      for (std::uint64_t e = set.begin[f]; e < set.begin[f + 1]; ++e) flows[at[set.links[e]]++] = f;
+      for (std::uint64_t e = set.begin[f]; e < set.begin[f + 1]; ++e) {
+        if (e + 2 * kAhead < set.links.size()) {
+          __builtin_prefetch(&at[set.links[e + 2 * kAhead]]);
+          __builtin_prefetch(&flows[at[set.links[e + kAhead]]], 1);
+        }
+        flows[at[set.links[e]]++] = f;
+      }
   }
 };
 
@@ -67,6 +76,7 @@ Allocation max_min_fair(const FlowSet& set, const std::vector<double>& capacity)
       out.rate[f] = now;
       out.bottleneck[f] = l;
       for (std::uint64_t e = set.begin[f]; e < set.begin[f + 1]; ++e) {
+        if (e + kAhead < set.begin[f + 1]) __builtin_prefetch(&link[set.links[e + kAhead]], 1);
         State& state = link[set.links[e]];
         std::uint32_t weight = set.weight(e);
         state.weight -= weight;
