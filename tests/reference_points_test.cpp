@@ -9,6 +9,8 @@
 // The cause is not known.
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "machines.hpp"
 #include "measure/point.hpp"
 
@@ -30,6 +32,7 @@ struct ReferenceCurve {
   const char* packet;
   std::vector<ReferencePoint> points;
 };
+void PrintTo(const ReferenceCurve& curve, std::ostream* out) { *out << curve.name; }
 
 class ReferencePoints : public testing::TestWithParam<ReferenceCurve> {};
 

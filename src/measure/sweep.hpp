@@ -13,8 +13,8 @@
 namespace weft::measure {
 
 struct SweepOptions {
-  std::vector<double> loads;  // ascending
-  unsigned threads = 1;       // of each engine; with one, points run in parallel
+  std::vector<double> loads;    // ascending
+  unsigned threads = 1;         // of each engine; with one, points run in parallel
   std::uint64_t age_limit = 0;  // cycles a packet may be in the network; 0: any time
   /// Called as each point ends, one call at a time, in any order.
   std::function<void(const TrafficPoint& point, std::size_t done)> progress;

@@ -15,7 +15,9 @@ using topology::RouterId;
 
 namespace {
 
-constexpr std::uint64_t kTileBytes = 96 * 1024;  // of state: what a processor's nearest caches hold
+// State of a tile. Where all of it stays in a processor's own cache, tiles are cut for the nearest one; where
+// it does not, longer stages are worth more.
+constexpr std::uint64_t kOwnCacheBytes = 1 << 20, kTileBytes = 64 * 1024, kFarTileBytes = 128 * 1024;
 
 constexpr unsigned kLongestWindow = 8;  // cycles; longer ones would gain little
 
@@ -90,7 +92,9 @@ void Engine::size_arrays() {
   for (std::uint16_t cycles : settings_.cable_cycles) longest = std::max<unsigned>(longest, cycles);
   unsigned shortest = kLongestWindow;
   for (std::uint16_t cycles : settings_.cable_cycles) shortest = std::min<unsigned>(shortest, cycles);
-  window_ = settings_.tell_departures || guard_ ? 1 : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
+  window_ = settings_.tell_departures || guard_
+                ? 1
+                : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
   state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + window_ + 1);
   state_.channel_bits = bits_for(settings_.all_channels());
   state_.output_bits = settings_.kind == RouterKind::OutputQueues ? bits_for(most_ports) : 0;
@@ -113,7 +117,8 @@ void Engine::share_out() {
   const unsigned threads = settings_.threads;
   std::uint64_t bytes = state_.queues.size() * sizeof(Queue) + state_.ports.size() * sizeof(Port) +
                         state_.channels.size() * sizeof(OutChannel);
-  std::uint64_t tiles_of_thread = (bytes / threads + kTileBytes - 1) / kTileBytes;
+  const std::uint64_t tile_bytes = bytes / threads <= kOwnCacheBytes ? kTileBytes : kFarTileBytes;
+  std::uint64_t tiles_of_thread = (bytes / threads + tile_bytes - 1) / tile_bytes;
   tiles_of_thread = std::clamp<std::uint64_t>(tiles_of_thread, 1, graph_.routers() / threads);
   router_tile_.resize(graph_.routers());
   std::uint32_t endpoint = 0;

@@ -199,8 +199,8 @@ class Engine {
   std::atomic<bool> stop_asked_ = false;
   bool started_ = false;
   Guard* guard_;
-  bool holding_ = false;   // endpoints start no packet
-  bool rerouted_ = false;  // kernels must be made anew
+  bool holding_ = false;                               // endpoints start no packet
+  bool rerouted_ = false;                              // kernels must be made anew
   const std::vector<Observer*>* observers_ = nullptr;  // of the run under way
   std::exception_ptr failure_;                         // of what happens between cycles
 };

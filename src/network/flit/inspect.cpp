@@ -227,7 +227,8 @@ void Engine::check_conservation() const {
   }
   std::uint64_t in_network = 0;
   for (const auto& worker : workers_) in_network += worker->in_network;
-  WEFT_CHECK(guard_ || flits == in_network, fmt::format("{} flits found, {} on the books", flits, in_network));
+  WEFT_CHECK(guard_ || flits == in_network,
+             fmt::format("{} flits found, {} on the books", flits, in_network));
 }
 
 }  // namespace weft::network::flit

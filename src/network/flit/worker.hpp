@@ -99,7 +99,7 @@ struct Engine::Worker {
   std::vector<std::uint8_t> matched;  // scratch, by port: sides that have a partner in this cycle,
   Bag<PortNumber> matched_ports;      // and the ports that have one; only with several rounds
   Counters counters;
-  std::uint64_t in_network = 0;  // flits injected here less flits delivered here; sums over workers
+  std::uint64_t in_network = 0;          // flits injected here less flits delivered here; sums over workers
   std::vector<PortNumber> guarded = {};  // ports of cables that can fail
 };
 
