@@ -140,18 +140,29 @@ double ElasticBuffer::tolerance_ppm() const {
   return 1e6 / (between_ + 1.0);
 }
 
-bool ElasticBuffer::runs(double ppm, std::uint64_t words) const {
-  // Words written by the receiver's clock: one more or less than one per read.
-  double fill = depth_ / 2.0, gain = ppm * 1e-6;
-  for (std::uint64_t word = 0; word < words; ++word) {
-    fill += gain;
-    if (word % (between_ + 1) == between_) {
-      if (fill >= depth_ / 2.0 + 1) fill -= 1;  // drops the word
-      if (fill <= depth_ / 2.0 - 1) fill += 1;  // repeats it
+ElasticBuffer::Run ElasticBuffer::run(double ppm, std::uint64_t beats) const {
+  Run out;
+  std::int64_t middle = depth_ / 2, read = 0;  // words taken from the stream, skips included
+  auto may_skip = [&](std::int64_t word) { return word % (std::int64_t{between_} + 1) == between_; };
+  for (std::uint64_t beat = 0; beat < beats; ++beat) {
+    auto written =
+        middle + static_cast<std::int64_t>(std::floor(static_cast<double>(beat) * (1 + ppm * 1e-6)));
+    std::int64_t fill = written - read;
+    if (fill <= 0 || fill > depth_) {
+      out.whole = false;
+      return out;
     }
-    if (fill < 0 || fill > depth_) return false;
+    if (may_skip(read)) {
+      if (fill < middle) {  // reads it once more
+        ++out.repeated;
+        continue;
+      }
+      if (fill > middle) ++out.dropped, ++read;
+    }
+    out.payload += !may_skip(read);
+    ++read;
   }
-  return true;
+  return out;
 }
 
 }  // namespace weft::network::link
