@@ -143,6 +143,7 @@ double ElasticBuffer::tolerance_ppm() const {
 ElasticBuffer::Run ElasticBuffer::run(double ppm, std::uint64_t beats) const {
   Run out;
   std::int64_t middle = depth_ / 2, read = 0;  // words taken from the stream, skips included
+  bool again = false;                          // the word that may be skipped has been repeated
   auto may_skip = [&](std::int64_t word) { return word % (std::int64_t{between_} + 1) == between_; };
   for (std::uint64_t beat = 0; beat < beats; ++beat) {
     auto written =
@@ -153,10 +154,12 @@ ElasticBuffer::Run ElasticBuffer::run(double ppm, std::uint64_t beats) const {
       return out;
     }
     if (may_skip(read)) {
-      if (fill < middle) {  // reads it once more
+      if (fill < middle && !again) {
+        again = true;
         ++out.repeated;
         continue;
       }
+      again = false;
       if (fill > middle) ++out.dropped, ++read;
     }
     out.payload += !may_skip(read);
