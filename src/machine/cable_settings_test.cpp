@@ -53,12 +53,12 @@ TEST(CableSettings, AScramblerTakesItsTime) {
 }
 
 TEST(CableSettings, SkipWordsMustTakeTheClocksThereAre) {
-  EXPECT_EQ(cable({"clock_ppm=200"}).words_between_skips(), 4999u);
+  EXPECT_EQ(cable({"clock_ppm=200"}).words_between_skips(), 4998u);
   EXPECT_EQ(cable({"clock_ppm=200", "skip_interval=999"}).words_between_skips(), 999u);
   EXPECT_EQ(cable({"skip_interval=999"}).rate().value, 20'000'000'000 / 1000 * 999);
   EXPECT_THAT(
-      complaint({"clock_ppm=200", "skip_interval=9999"}),
-      HasSubstr("takes clocks that differ by 100 ppm, and these differ by 200; expected 4999 or less"));
+      complaint({"clock_ppm=200", "skip_interval=9998"}),
+      HasSubstr("takes clocks that differ by 100 ppm, and these differ by 200; expected 4998 or less"));
 }
 
 }  // namespace

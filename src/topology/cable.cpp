@@ -21,8 +21,9 @@ DataRate CableType::rate_of(unsigned lanes_up, DataRate each) const {
 
 unsigned CableType::words_between_skips() const {
   if (skip_interval || clock_ppm <= 0) return skip_interval;
-  // One word skipped makes up for one word of drift.
-  return static_cast<unsigned>(std::clamp(1e6 / clock_ppm, 2.0, 4e9)) - 1;
+  // One skip makes up for one word of drift, within the beats of a round: the words between, the skip, and
+  // the skip once more where the sender is the slower one.
+  return static_cast<unsigned>(std::clamp(1e6 / clock_ppm, 3.0, 4e9)) - 2;
 }
 
 Time CableType::flight_time(Length actual) const {
@@ -66,13 +67,13 @@ void check_lane_fail_rate(const CableType& type, const config::Complain& complai
 }
 
 void check_clocks(const CableType& type, const config::Complain& complain) {
-  double taken = type.skip_interval ? 1e6 / (type.skip_interval + 1.0) : 1e6;
+  double taken = type.skip_interval ? 1e6 / (type.skip_interval + 2.0) : 1e6;
   if (type.clock_ppm > taken)
     complain("skip_interval",
              fmt::format("a skip after every {} words takes clocks that differ by {:.4g} ppm, and these "
                          "differ by {:.4g}; expected {} or less, or 0",
                          type.skip_interval, taken, type.clock_ppm,
-                         static_cast<unsigned>(1e6 / type.clock_ppm) - 1));
+                         static_cast<unsigned>(1e6 / type.clock_ppm) - 2));
 }
 
 void check_cable(const CableType& type, const config::Complain& complain) {

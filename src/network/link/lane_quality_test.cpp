@@ -56,7 +56,7 @@ Wire drawn(std::uint64_t seed, std::uint64_t who, std::vector<double> shares) {
 }
 
 TEST(LaneQuality, TheShareOfLanesThatFailAtEachRateIsTheOneAskedFor) {
-  constexpr unsigned kWires = 4000;
+  constexpr unsigned kWires = 800;
   unsigned failed[3] = {};
   for (unsigned who = 0; who < kWires; ++who) {
     Passing passing = test_lanes(drawn(7, who, {0.2, 0.05}).wiring(), 3, 64);

@@ -135,9 +135,9 @@ Passing test_lanes(const Wiring& wiring, unsigned rates, unsigned most_skew) {
 }
 
 double ElasticBuffer::tolerance_ppm() const {
-  // From one word that may be skipped to the next the fill drifts by (between + 1) x ppm; one skip takes back
-  // one word, and the buffer starts in the middle.
-  return 1e6 / (between_ + 1.0);
+  // One skip takes back one word of drift. A slow sender's round is longest: the words between, the skip and
+  // its repetition.
+  return 1e6 / (between_ + 2.0);
 }
 
 ElasticBuffer::Run ElasticBuffer::run(double ppm, std::uint64_t beats) const {
