@@ -30,8 +30,9 @@ std::vector<CableErrors> worst_cables(const FaultOutcome& faults) {
   std::vector<CableErrors> out;
   for (const CableErrors& c : faults.cables)
     if (c.errors + c.sent_again + c.trainings + c.deaths + c.bits_damaged > 0) out.push_back(c);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const auto& a, const auto& b) { return a.sent_again > b.sent_again; });
+  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) {
+    return a.sent_again != b.sent_again ? a.sent_again > b.sent_again : a.effective < b.effective;
+  });
   if (out.size() > kCables) out.resize(kCables);
   return out;
 }

@@ -1,5 +1,10 @@
 #include "topology/cable.hpp"
 
+#include <algorithm>
+#include <numeric>
+
+#include "base/text.hpp"
+
 namespace weft::topology {
 
 DataRate CableType::rate_of(unsigned lanes_up, DataRate each) const {
@@ -8,14 +13,68 @@ DataRate CableType::rate_of(unsigned lanes_up, DataRate each) const {
   };
   constexpr Efficiency efficiency[] = {{1, 1}, {8, 10}, {64, 66}, {128, 130}};
   auto [useful, sent] = efficiency[static_cast<std::size_t>(coding)];
-  return {(each * lanes_up).value * useful / sent};
+  std::int64_t coded = (each * lanes_up).value * useful / sent;
+  auto between = static_cast<std::int64_t>(words_between_skips());
+  return {between ? static_cast<std::int64_t>(static_cast<__int128>(coded) * between / (between + 1))
+                  : coded};
+}
+
+unsigned CableType::words_between_skips() const {
+  if (skip_interval || clock_ppm <= 0) return skip_interval;
+  // One skip makes up for one word of drift, within the beats of a round: the words between, the skip, and
+  // the skip once more where the sender is the slower one.
+  return static_cast<unsigned>(std::clamp(1e6 / clock_ppm, 3.0, 4e9)) - 2;
 }
 
 Time CableType::flight_time(Length actual) const {
-  return delay + lane_skew + Time{delay_per_metre.value * actual.value / 1000};
+  Time coding_delay = scrambler ? scrambler_delay : Time{0};
+  return delay + lane_skew + coding_delay + Time{delay_per_metre.value * actual.value / 1000};
 }
 
 namespace {
+
+void check_lane_order(const CableType& type, const config::Complain& complain) {
+  if (type.lane_order.empty()) return;
+  std::vector<unsigned> sorted = type.lane_order, straight(type.lanes);
+  std::sort(sorted.begin(), sorted.end());
+  std::iota(straight.begin(), straight.end(), 0u);
+  if (sorted == straight) return;
+  std::string what;
+  if (sorted.size() != straight.size())
+    what = fmt::format("has {} of the cable's {} lanes", sorted.size(), type.lanes);
+  else if (sorted.back() >= type.lanes)
+    what = fmt::format("there is no wire {}", sorted.back());
+  else
+    what = fmt::format("wire {} has two lanes", *std::adjacent_find(sorted.begin(), sorted.end()));
+  complain("lane_order", fmt::format("{}; expected each of 0 to {} once", what, type.lanes - 1));
+}
+
+void check_lane_fail_rate(const CableType& type, const config::Complain& complain) {
+  std::size_t rates = 1 + type.fallback_rates.size();
+  if (type.lane_fail_rate.size() > rates)
+    complain("lane_fail_rate",
+             fmt::format("has {} shares for {}; expected one for lane_rate and one for each "
+                         "of fallback_rates",
+                         type.lane_fail_rate.size(), count_of(rates, "rate")));
+  double above = 1;
+  for (double share : type.lane_fail_rate) {
+    if (!(share >= 0 && share <= above))
+      complain("lane_fail_rate",
+               fmt::format("{} is not between 0 and {}; a lane that passes at a rate passes at slower ones",
+                           share, above));
+    above = share;
+  }
+}
+
+void check_clocks(const CableType& type, const config::Complain& complain) {
+  double taken = type.skip_interval ? 1e6 / (type.skip_interval + 2.0) : 1e6;
+  if (type.clock_ppm > taken)
+    complain("skip_interval",
+             fmt::format("a skip after every {} words takes clocks that differ by {:.4g} ppm, and these "
+                         "differ by {:.4g}; expected {} or less, or 0",
+                         type.skip_interval, taken, type.clock_ppm,
+                         static_cast<unsigned>(1e6 / type.clock_ppm) - 2));
+}
 
 void check_cable(const CableType& type, const config::Complain& complain) {
   DataRate above = type.lane_rate;
@@ -29,6 +88,9 @@ void check_cable(const CableType& type, const config::Complain& complain) {
   }
   if (type.min_lanes > type.lanes)
     complain("min_lanes", fmt::format("the cable has {} lanes, fewer than {}", type.lanes, type.min_lanes));
+  check_lane_order(type, complain);
+  check_lane_fail_rate(type, complain);
+  check_clocks(type, complain);
 }
 
 }  // namespace
@@ -60,6 +122,27 @@ const config::Section& cable_section() {
           .field(&CableType::lane_skew, "lane_skew",
                  "Largest difference in arrival between lanes; the elastic buffer holds back all by it",
                  Range<Time>{{0}, {1'000'000}})
+          .field(&CableType::lane_order, "lane_order",
+                 "Crossed wires: for each lane in turn, the wire it is on; both directions alike. Empty: "
+                 "straight")
+          .field(&CableType::lane_fail_rate, "lane_fail_rate",
+                 "Share of lanes that fail their test at lane_rate and at each of fallback_rates in turn, "
+                 "drawn for each lane of each cable and direction; what is not listed is 0. Where it is "
+                 "given, links train before they carry packets")
+          .field(&CableType::scrambler, "scrambler",
+                 "Scrambles what is on the wire (x^58 + x^39 + 1, self-synchronous); a wire error then "
+                 "damages three bits")
+          .field(&CableType::scrambler_delay, "scrambler_delay",
+                 "Time scrambler and descrambler take together, where there is one",
+                 Range<Time>{{0}, {1'000'000}})
+          .field(&CableType::clock_ppm, "clock_ppm",
+                 "Largest difference of the clocks at the two ends, in parts per million; lane_rate is the "
+                 "slower one's",
+                 Range<double>{0, 10'000})
+          .field(&CableType::skip_interval, "skip_interval",
+                 "Words between two that the receiver may drop or repeat to make up for it; they take their "
+                 "share of the rate. 0: as many as clock_ppm allows",
+                 Range<unsigned>{0, 1'000'000})
           .field(&CableType::training_time, "training_time",
                  "From the first training word to a link that carries packets",
                  Range<Time>{{0}, {1'000'000'000'000}})

@@ -28,6 +28,12 @@ struct CableType {
   std::vector<DataRate> fallback_rates;
   unsigned min_lanes = 0;
   Time lane_skew{0};
+  std::vector<unsigned> lane_order;
+  std::vector<double> lane_fail_rate;
+  bool scrambler = false;
+  Time scrambler_delay{2'000};
+  double clock_ppm = 0;
+  unsigned skip_interval = 0;
   Time training_time{1'000'000};
   double bit_error_rate = 0;
   unsigned error_burst = 1;
@@ -40,8 +46,12 @@ struct CableType {
 
   /// Fewest lanes it runs on before the rate of all is lowered.
   unsigned fewest_lanes() const { return min_lanes ? min_lanes : (lanes + 1) / 2; }
+  /// Words between two that may be skipped, so that the ends' clocks may differ; 0: none are needed.
+  unsigned words_between_skips() const;
+  /// Have its lanes to be tested before it carries anything, because they are not all straight and good?
+  bool trains_first() const { return !lane_order.empty() || !lane_fail_rate.empty(); }
   DataRate raw_rate() const { return lane_rate * lanes; }
-  /// What is left for packets after line coding, per direction.
+  /// What is left for packets after line coding and skip words, per direction.
   DataRate rate() const { return rate_of(lanes, lane_rate); }
   /// The same with other lanes up, at another lane rate.
   DataRate rate_of(unsigned lanes_up, DataRate each) const;

@@ -58,6 +58,7 @@ link::LinkSettings link_settings(const machine::Machine& m, const Settings& s, C
     out.lane_rates.push_back(static_cast<std::uint64_t>(rate.value / 1'000'000));
   out.interval = s.cable_interval[cable];
   out.retry = type.retry;
+  out.train_first = type.trains_first();
   return out;
 }
 
@@ -70,6 +71,9 @@ link::WireSettings wire_settings(const machine::Machine& m, const Settings& s, C
   out.rates = static_cast<unsigned>(link::lane_rates(type).size());
   out.bit_error_rate = type.bit_error_rate;
   out.error_burst = type.error_burst;
+  out.lane_order = type.lane_order;
+  out.lane_fail_rate = type.lane_fail_rate;
+  out.scrambled = type.scrambler;
   out.seed = s.seed;
   out.who = (std::uint64_t{1} << 40) + port;
   return out;
@@ -77,8 +81,11 @@ link::WireSettings wire_settings(const machine::Machine& m, const Settings& s, C
 
 std::vector<CableId> guarded_cables(const machine::Machine& m, const std::vector<FaultEvent>& events) {
   std::vector<CableId> out = link::cables_of(events, *m.graph);
+  auto may_fail = [](const topology::CableType& type) {
+    return type.bit_error_rate > 0 || type.trains_first();
+  };
   for (CableId c = 0; c < m.graph->cables(); ++c)
-    if (m.graph->cable_type(c).bit_error_rate > 0 && m.faults->usable(*m.graph, m.graph->cable_ends(c).a))
+    if (may_fail(m.graph->cable_type(c)) && m.faults->usable(*m.graph, m.graph->cable_ends(c).a))
       out.push_back(c);
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
@@ -123,6 +130,7 @@ Guard::Guard(const machine::Machine& machine, const Settings& settings, std::vec
       index_[p] = static_cast<std::uint32_t>(ports_.size());
       ports_.push_back(p);
       ends_.emplace_back(link);
+      ends_.back().told = ends_.back().link.state();
       ends_.back().told_lanes = link.lanes;
       wires_.emplace_back(wire_settings(machine, settings, c, p));
     }

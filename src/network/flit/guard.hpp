@@ -1,8 +1,9 @@
 // Links that can fail, between the routers of the flit engine.
 //
-// Cables of a type with bit errors, and those a fault script names, are guarded: their flits and credits go
-// through the link protocol (network/link) instead of straight into the other side's inbox. All other cables
-// keep their direct path. Without an error a guarded cable has exactly the timing of a direct one.
+// Cables of a type with bit errors or with lanes to be tested, and those a fault script names, are guarded:
+// their flits and credits go through the link protocol (network/link) instead of straight into the other
+// side's inbox. All other cables keep their direct path. Without an error a guarded cable has exactly the
+// timing of a direct one.
 //
 // What happens to a whole machine (a script's next event, links that report themselves dead, routes that
 // change) happens between two cycles, while all threads are at rest.

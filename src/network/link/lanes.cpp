@@ -135,23 +135,37 @@ Passing test_lanes(const Wiring& wiring, unsigned rates, unsigned most_skew) {
 }
 
 double ElasticBuffer::tolerance_ppm() const {
-  // From one word that may be skipped to the next the fill drifts by (between + 1) x ppm; one skip takes back
-  // one word, and the buffer starts in the middle.
-  return 1e6 / (between_ + 1.0);
+  // One skip takes back one word of drift. A slow sender's round is longest: the words between, the skip and
+  // its repetition.
+  return 1e6 / (between_ + 2.0);
 }
 
-bool ElasticBuffer::runs(double ppm, std::uint64_t words) const {
-  // Words written by the receiver's clock: one more or less than one per read.
-  double fill = depth_ / 2.0, gain = ppm * 1e-6;
-  for (std::uint64_t word = 0; word < words; ++word) {
-    fill += gain;
-    if (word % (between_ + 1) == between_) {
-      if (fill >= depth_ / 2.0 + 1) fill -= 1;  // drops the word
-      if (fill <= depth_ / 2.0 - 1) fill += 1;  // repeats it
+ElasticBuffer::Run ElasticBuffer::run(double ppm, std::uint64_t beats) const {
+  Run out;
+  std::int64_t middle = depth_ / 2, read = 0;  // words taken from the stream, skips included
+  bool again = false;                          // the word that may be skipped has been repeated
+  auto may_skip = [&](std::int64_t word) { return word % (std::int64_t{between_} + 1) == between_; };
+  for (std::uint64_t beat = 0; beat < beats; ++beat) {
+    auto written =
+        middle + static_cast<std::int64_t>(std::floor(static_cast<double>(beat) * (1 + ppm * 1e-6)));
+    std::int64_t fill = written - read;
+    if (fill <= 0 || fill > depth_) {
+      out.whole = false;
+      return out;
     }
-    if (fill < 0 || fill > depth_) return false;
+    if (may_skip(read)) {
+      if (fill < middle && !again) {
+        again = true;
+        ++out.repeated;
+        continue;
+      }
+      again = false;
+      if (fill > middle) ++out.dropped, ++read;
+    }
+    out.payload += !may_skip(read);
+    ++read;
   }
-  return true;
+  return out;
 }
 
 }  // namespace weft::network::link

@@ -86,8 +86,14 @@ class ElasticBuffer {
   ElasticBuffer(unsigned depth, unsigned words_between) : depth_(depth), between_(words_between) {}
   /// Largest difference of the two clocks, in parts per million, that it takes without overrun.
   double tolerance_ppm() const;
-  /// Runs `words` words with clocks that differ by `ppm`; true when no word was lost and none read twice.
-  bool runs(double ppm, std::uint64_t words) const;
+  /// What came out in so many beats of the receiver's clock.
+  struct Run {
+    bool whole = true;  // the buffer neither ran over nor ran dry
+    std::uint64_t payload = 0, dropped = 0, repeated = 0;
+  };
+  /// Word by word, with a sender's clock faster by `ppm` than the receiver's.
+  Run run(double ppm, std::uint64_t beats) const;
+  bool runs(double ppm, std::uint64_t beats) const { return run(ppm, beats).whole; }
 
  private:
   unsigned depth_, between_;

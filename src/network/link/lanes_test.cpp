@@ -105,10 +105,36 @@ TEST(Lanes, ALaneLaterThanTheBufferIsNotUsed) {
 }
 
 TEST(Lanes, ElasticBufferTakesTheDriftItIsMadeFor) {
-  ElasticBuffer buffer(16, 4999);
+  ElasticBuffer buffer(16, 4998);
   EXPECT_DOUBLE_EQ(buffer.tolerance_ppm(), 200);
   for (double ppm : {-199.0, -100.0, 0.0, 50.0, 199.0}) EXPECT_TRUE(buffer.runs(ppm, 10'000'000)) << ppm;
   for (double ppm : {-250.0, 250.0}) EXPECT_FALSE(buffer.runs(ppm, 10'000'000)) << ppm;
+}
+
+// A skip word after every N others: N / (N + 1) of the sender's words are payload, whichever clock is faster,
+// and that is what a cable's rate says.
+TEST(Lanes, SkipWordsTakeTheirShareOfTheRateAndNoMore) {
+  for (double clock_ppm : {100.0, 200.0, 600.0, 5000.0}) {
+    topology::CableType type = th_express_cable();
+    const auto full = static_cast<double>(type.rate().value);
+    type.clock_ppm = clock_ppm;
+    const unsigned between = type.words_between_skips();
+    const double share = static_cast<double>(type.rate().value) / full;
+    EXPECT_NEAR(share, between / (between + 1.0), 1e-10) << clock_ppm;
+    ElasticBuffer buffer(16, between);
+    EXPECT_GE(buffer.tolerance_ppm(), clock_ppm);
+    constexpr std::uint64_t kBeats = 2'000'000;
+    for (double ppm : {-clock_ppm, -clock_ppm / 3, 0.0, clock_ppm / 2, clock_ppm}) {
+      ElasticBuffer::Run run = buffer.run(ppm, kBeats);
+      EXPECT_TRUE(run.whole) << ppm << " of " << clock_ppm;
+      const double sent = kBeats * (1 + ppm * 1e-6);
+      EXPECT_NEAR(static_cast<double>(run.payload), sent * share, 20) << ppm << " of " << clock_ppm;
+      // One word of drift is made good by one skip.
+      const double drift = kBeats * ppm * 1e-6;
+      EXPECT_NEAR(static_cast<double>(run.dropped) - static_cast<double>(run.repeated), drift, 2) << ppm;
+    }
+    for (double ppm : {-1.1 * clock_ppm, 1.1 * clock_ppm}) EXPECT_FALSE(buffer.runs(ppm, kBeats)) << ppm;
+  }
 }
 
 }  // namespace

@@ -139,9 +139,8 @@ class Side {
 
 struct Bench {
   Bench(const LinkSettings& settings, double bit_error_rate, unsigned burst, std::uint64_t seed,
-        unsigned buffer = 1'000'000)
+        unsigned buffer = 1'000'000, WireSettings wire = {})
       : a(settings, seed, 1, buffer), b(settings, seed, 2, buffer) {
-    WireSettings wire;
     wire.flit_bytes = settings.flit_bytes;
     wire.flight = settings.flight;
     wire.lanes = settings.lanes;

@@ -33,6 +33,7 @@ LinkEnd::LinkEnd(const LinkSettings& settings)
   WEFT_CHECK(settings.timeout > 2 * settings.flight, "an answer takes a round trip");
   WEFT_CHECK(settings.beat * settings.missed_beats > 2 * settings.flight);
   set_lanes({all_lanes(settings.lanes), 0});
+  if (settings.train_first) start_training(0, 1);
 }
 
 void LinkEnd::set_lanes(const LaneSet& lanes) {

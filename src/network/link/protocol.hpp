@@ -32,6 +32,7 @@ struct LinkSettings {
   std::vector<std::uint64_t> lane_rates{1};  // fastest first, in any unit
   unsigned interval = 256;                   // 1/256 cycles for a flit with all lanes at the fastest rate
   topology::Retry retry = topology::Retry::Packet;
+  bool train_first = false;  // tests its lanes before it carries anything
 };
 
 /// A flit as a router knows it.

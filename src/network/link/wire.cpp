@@ -36,7 +36,31 @@ Wire::Wire(const WireSettings& settings)
   mask_ = slots - 1;
   frames_.resize(slots);
   bytes_.resize(std::size_t{slots} * settings.flit_bytes);
-  passing_ = test_lanes(wiring_, settings.rates, settings.most_skew);
+  lay_wires();
+}
+
+/// Lanes cross as described, and those that fail at a rate are drawn.
+void Wire::lay_wires() {
+  if (!settings_.lane_order.empty()) wiring_.wire_of_lane = settings_.lane_order;
+  WEFT_CHECK(wiring_.wire_of_lane.size() == settings_.lanes);
+  for (unsigned lane = 0; lane < settings_.lanes && !settings_.lane_fail_rate.empty(); ++lane) {
+    double quality =
+        static_cast<double>(random_bits(settings_.seed, settings_.who * 64 + lane, 0) >> 11) * 0x1p-53;
+    unsigned rate = 0;
+    while (rate < settings_.lane_fail_rate.size() && quality < settings_.lane_fail_rate[rate]) ++rate;
+    wiring_.passes_from[wiring_.wire_of_lane[lane]] = rate < settings_.rates ? rate : kBroken;
+  }
+  passing_ = test_lanes(wiring_, settings_.rates, settings_.most_skew);
+}
+
+/// What of a frame is on the wire, in its order there.
+template <class Step>
+void Wire::each_part(Frame& frame, std::uint8_t* bytes, Step step) {
+  if (frame.has_flit) {
+    step(reinterpret_cast<std::uint8_t*>(&frame.flit), sizeof(FlitHeader));
+    step(bytes, settings_.flit_bytes);
+  }
+  if (frame.has_control) step(reinterpret_cast<std::uint8_t*>(&frame.control), sizeof(Control));
 }
 
 void Wire::put(Cycle now, const Frame& frame, const std::uint8_t* bytes, const LaneSet& lanes) {
@@ -48,8 +72,11 @@ void Wire::put(Cycle now, const Frame& frame, const std::uint8_t* bytes, const L
   if (out.has_flit) std::memcpy(out_bytes, bytes, settings_.flit_bytes);
   if (out.kind == Frame::Kind::Training) {
     for (unsigned rate = 0; rate < settings_.rates; ++rate) out.training.arrived[rate] = passing_[rate];
+    descrambler_ = scrambler_;  // it has had good bits enough to find its place again
     return;
   }
+  if (settings_.scrambled)
+    each_part(out, out_bytes, [&](std::uint8_t* part, std::size_t size) { scrambler_.scramble(part, size); });
   apply_errors(out, out_bytes);
   if (out.has_flit) {
     bool first_time = frame.flit.sequence == newest_;
@@ -61,6 +88,10 @@ void Wire::put(Cycle now, const Frame& frame, const std::uint8_t* bytes, const L
     LaneMask broken = ~passing_[lanes.rate] & lanes.up;
     if (broken) apply_broken_lanes(out, out_bytes, lanes, broken);
   }
+  // Idle words are not modelled: what an error at a frame's end spreads to hits the next frame, however late.
+  if (settings_.scrambled)
+    each_part(out, out_bytes,
+              [&](std::uint8_t* part, std::size_t size) { descrambler_.descramble(part, size); });
 }
 
 Frame* Wire::arriving(Cycle now, const std::uint8_t*& bytes) {
@@ -75,21 +106,23 @@ void Wire::clear() {
 
 void Wire::reset() {
   clear();
+  descrambler_ = scrambler_;
   newest_ = 0;
 }
 
 void Wire::cut() {
   cut_ = true;
   clear();
+  descrambler_ = scrambler_;
 }
 
 void Wire::limit_lane(unsigned lane, unsigned rate) {
-  wiring_.passes_from.at(lane) = rate;
+  wiring_.passes_from.at(wiring_.wire_of_lane.at(lane)) = rate;
   passing_ = test_lanes(wiring_, settings_.rates, settings_.most_skew);
 }
 
 void Wire::heal_lane(unsigned lane) {
-  wiring_.passes_from.at(lane) = 0;
+  wiring_.passes_from.at(wiring_.wire_of_lane.at(lane)) = 0;
   passing_ = test_lanes(wiring_, settings_.rates, settings_.most_skew);
 }
 

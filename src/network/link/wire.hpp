@@ -8,6 +8,7 @@
 
 #include "network/link/frame.hpp"
 #include "network/link/lanes.hpp"
+#include "network/link/scrambler.hpp"
 #include "network/packet.hpp"
 
 namespace weft::network::link {
@@ -46,6 +47,9 @@ struct WireSettings {
   unsigned most_skew = 64;  // byte times the elastic buffer can hold a lane back
   double bit_error_rate = 0;
   unsigned error_burst = 1;
+  std::vector<unsigned> lane_order;    // wire of each lane; empty: straight
+  std::vector<double> lane_fail_rate;  // share of lanes that fail at each rate; what is missing is 0
+  bool scrambled = false;
   std::uint64_t seed = 1, who = 0;
 };
 
@@ -83,6 +87,9 @@ class Wire {
     int channel;  // it came on; -1 before its head
   };
   void clear();
+  void lay_wires();
+  template <class Step>
+  void each_part(Frame& frame, std::uint8_t* bytes, Step step);
   void damage(Frame& frame, std::uint8_t* bytes, std::uint64_t image_bit);
   void apply_errors(Frame& frame, std::uint8_t* bytes);
   void apply_flips(const FlitHeader& sent, Frame& frame, std::uint8_t* bytes, bool first_time);
@@ -92,6 +99,7 @@ class Wire {
   BitErrors errors_;
   Wiring wiring_;
   Passing passing_;  // of the wiring as it is
+  Scrambler scrambler_, descrambler_;
   std::vector<Frame> frames_;
   std::vector<std::uint8_t> bytes_;
   std::uint32_t mask_;
