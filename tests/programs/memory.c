@@ -43,7 +43,7 @@ static void cache(void) {
   printf("same key %d, other key %d\n", a.key == again.key, a.key != other.key);
   must(weft_unregister(port, a.key), "unregister");
   printf("one user left: %s\n", state_of(a));
-  must(weft_unregister(port, a.key), "unregister");
+  must(weft_unregister(port, again.key), "unregister");
   printf("none left: %s\n", state_of(a));
   timed_register(memory[0], 4096, "anew");
   /* Released ones are found again until their room is needed; there is room for three. */
