@@ -28,6 +28,8 @@ std::int32_t error_of(nic::Status status) {
       return -ENOENT;
     case nic::Status::NoRight:
       return -EPERM;
+    case nic::Status::Busy:
+      return -EBUSY;
     default:
       return -EINVAL;
   }
@@ -77,6 +79,21 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       break;
     case Call::Unregister:
       if (port_known) lane.result = error_of(fabric_->unregister_memory(ref, r.argument[0]));
+      break;
+    case Call::Join:
+      if (port_known)
+        lane.result = error_of(fabric_->join_domain(
+            ref, static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[0], ~0u))));
+      break;
+    case Call::RegisterGlobal:
+      if (!port_known) break;
+      lane.result = error_of(fabric_->register_global(
+          ref, r.argument[0], r.argument[1],
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)), lane.answer[0]));
+      if (lane.result == 0) cost = cost + fabric_->registration_cost(r.argument[0], r.argument[1]);
+      break;
+    case Call::UnregisterGlobal:
+      if (port_known) lane.result = error_of(fabric_->unregister_global(ref, r.argument[0]));
       break;
     case Call::LookUp:
       return look_up(rank, lane);

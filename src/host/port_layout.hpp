@@ -17,7 +17,7 @@
 namespace weft::host {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 1;
+inline constexpr std::uint32_t kLayoutVersion = 2;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
@@ -37,15 +37,19 @@ enum class LaneState : std::uint32_t {
 };
 
 enum class Call : std::uint32_t {
-  Wait = 0,    // for something in the rings of `port`, room in its queue, or the deadline
-  Sleep,       // for the deadline alone
-  Open,        // a port; arguments: 1 for a queue in memory -> index, node, number
-  Close,       // a port
-  Register,    // arguments: address, length, rights -> key
-  Unregister,  // arguments: key
-  LookUp,      // arguments: rank, number of its port -> node, number
-  Spin,        // a wait of a program that polls: it may give up
-  Leave,       // until its posted work is done; the process ends
+  Wait = 0,          // for something in the rings of `port`, room in its queue, or the deadline
+  Sleep,             // for the deadline alone
+  Open,              // a port; arguments: 1 for a queue in memory -> index, node, number
+  Close,             // a port
+  Register,          // arguments: address, length, rights -> key
+  Unregister,        // arguments: key
+  LookUp,            // arguments: rank, number of its port -> node, number
+  Spin,              // a wait of a program that polls: it may give up
+  Leave,             // until its posted work is done; the process ends
+  Join,              // arguments: protection domain
+  RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
+  UnregisterGlobal,  // arguments: lower part of the global address
+  Last = UnregisterGlobal,
 };
 
 struct alignas(128) Lane {
@@ -74,11 +78,12 @@ struct Limits {
   std::uint32_t queue_slots, message_slots, event_slots;
   std::uint32_t message_limit, immediate_limit;
   std::uint64_t rdma_limit;
+  std::uint32_t registrations;  // a port's library remembers
 };
 
 struct Costs {
-  std::int64_t post, poll, receive, look, interrupt;  // picoseconds
-  std::uint32_t compute;                              // machine::Compute
+  std::int64_t post, poll, receive, look, interrupt, registration_hit;  // picoseconds
+  std::uint32_t compute;                                                // machine::Compute
   std::int64_t fixed;
   double scale;
 };

@@ -62,7 +62,8 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                     n.event_slots,
                     bytes32(n.message_limit),
                     bytes32(n.immediate_limit),
-                    static_cast<std::uint64_t>(n.rdma_limit.value)};
+                    static_cast<std::uint64_t>(n.rdma_limit.value),
+                    n.registration_cache};
   layout_.port_offset = aligned(lanes_offset() + sizeof(Lane) * kLanes);
   layout_.message_offset = aligned(256 + sizeof(nic::Descriptor) * n.queue_slots);
   layout_.event_offset = layout_.message_offset + aligned(sizeof(nic::Message) * n.message_slots);
@@ -77,10 +78,15 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
   shared->rank = rank;
   shared->ranks = ranks;
   shared->node = node;
-  shared->costs = {h.post_cost.value,     h.poll_cost.value,
-                   h.receive_cost.value,  (h.cache_injection ? h.cache_read : h.memory_read).value,
-                   h.interrupt.value,     static_cast<std::uint32_t>(h.compute),
-                   h.compute_fixed.value, h.compute_scale};
+  shared->costs = {h.post_cost.value,
+                   h.poll_cost.value,
+                   h.receive_cost.value,
+                   (h.cache_injection ? h.cache_read : h.memory_read).value,
+                   h.interrupt.value,
+                   n.registration_hit.value,
+                   static_cast<std::uint32_t>(h.compute),
+                   h.compute_fixed.value,
+                   h.compute_scale};
   shared->epoch = kEpoch;
   lane(0).state.store(static_cast<std::uint32_t>(LaneState::Running));  // the process about to start
 }
@@ -93,7 +99,7 @@ Request Segment::request(unsigned i, Time not_before) const {
   const volatile Lane& l = lane(i);  // each word is read once
   Request out;
   auto call = static_cast<std::uint32_t>(l.call);
-  out.call = call <= static_cast<std::uint32_t>(Call::Leave) ? static_cast<Call>(call) : Call::Wait;
+  out.call = call <= static_cast<std::uint32_t>(Call::Last) ? static_cast<Call>(call) : Call::Wait;
   out.port = l.port;
   out.for_rank = l.for_rank;
   out.clock = std::clamp(Time{lane(i).clock.load(std::memory_order_relaxed)}, not_before, kLatest);

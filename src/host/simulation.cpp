@@ -37,6 +37,12 @@ const char* call_name(Call call) {
       return "look up";
     case Call::Leave:
       return "leave";
+    case Call::Join:
+      return "join domain";
+    case Call::RegisterGlobal:
+      return "register global memory";
+    case Call::UnregisterGlobal:
+      return "unregister global memory";
   }
   return "wait";
 }

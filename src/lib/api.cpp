@@ -4,45 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/lane.hpp"
-#include "lib/weft.h"
+#include "lib/port.hpp"
 
 using weft::host::Call;
 using weft::host::Header;
 using weft::host::Lane;
 using weft::host::PortArea;
+using weft::lib::Inside;
 using weft::nic::Descriptor;
 using weft::nic::Operation;
 namespace host = weft::host;
 namespace lib = weft::lib;
 
-struct weft_port {
-  Header* header;
-  PortArea* area;
-  std::uint32_t index;
-  weft_address self;
-  pthread_mutex_t lock;
-};
-
 namespace {
-
-/// The port's lock, and the time computed before it.
-class Inside {
- public:
-  Inside(weft_port* port, Lane& lane) : port_(port) {
-    lib::enter(lane);
-    pthread_mutex_lock(&port->lock);
-  }
-  ~Inside() {
-    pthread_mutex_unlock(&port_->lock);
-    lib::leave();
-  }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  weft_port* port_;
-};
 
 template <class Entry>
 Entry* ready_entry(Entry* ring, std::uint32_t written, std::uint32_t taken, std::uint32_t slots) {
@@ -110,6 +84,10 @@ int open_port(weft_port** out, std::uint64_t memory_queue) {
   p->index = static_cast<std::uint32_t>(lane->answer[0]);
   p->area = host::port_at(header, *header, p->index);
   p->self = {static_cast<std::uint32_t>(lane->answer[1]), static_cast<std::uint32_t>(lane->answer[2])};
+  if (!p->registrations.make_room(header->limits.registrations)) {
+    free(p);
+    return -ENOMEM;
+  }
   pthread_mutex_init(&p->lock, nullptr);
   *out = p;
   lib::leave();
@@ -133,6 +111,7 @@ int weft_close(weft_port* p) {
   lib::enter(*lane);
   int result = lib::ask(*lane, Call::Close, p->index, host::kNoDeadline, host::kNoRank);
   pthread_mutex_destroy(&p->lock);
+  p->registrations.give_room();
   free(p);
   lib::leave();
   return result;
@@ -161,30 +140,6 @@ int weft_lookup(weft_port* p, int rank, int index, weft_address* address) {
   int result = lib::ask(*lane, Call::LookUp, p->index, host::kNoDeadline, static_cast<std::uint32_t>(rank));
   if (result == 0)
     *address = {static_cast<std::uint32_t>(lane->answer[0]), static_cast<std::uint32_t>(lane->answer[1])};
-  lib::leave();
-  return result;
-}
-
-int weft_register(weft_port* p, void* base, size_t length, unsigned rights, weft_memory* memory) {
-  Lane* lane = lib::lane();
-  if (!p || !lane) return -ENODEV;
-  if (!memory) return -EINVAL;
-  lib::enter(*lane);
-  lane->argument[0] = reinterpret_cast<std::uint64_t>(base);
-  lane->argument[1] = length;
-  lane->argument[2] = rights;
-  int result = lib::ask(*lane, Call::Register, p->index, host::kNoDeadline, host::kNoRank);
-  if (result == 0) *memory = {p->self, lane->answer[0]};
-  lib::leave();
-  return result;
-}
-
-int weft_unregister(weft_port* p, uint64_t key) {
-  Lane* lane = lib::lane();
-  if (!p || !lane) return -ENODEV;
-  lib::enter(*lane);
-  lane->argument[0] = key;
-  int result = lib::ask(*lane, Call::Unregister, p->index, host::kNoDeadline, host::kNoRank);
   lib::leave();
   return result;
 }

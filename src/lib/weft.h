@@ -42,7 +42,8 @@ enum {
   WEFT_FENCE = 8,         /* start only after all earlier work of this port is done */
   WEFT_RELIABLE = 16,     /* check sums and repetition end to end */
   WEFT_MORE = 32,         /* fragment of a message: others follow */
-  WEFT_INTERRUPT = 64     /* interrupt the target's processor when it has arrived */
+  WEFT_INTERRUPT = 64,    /* interrupt the target's processor when it has arrived */
+  WEFT_GLOBAL = 128       /* the remote memory comes from weft_register_global */
 };
 
 enum {
@@ -111,6 +112,15 @@ int weft_lookup(weft_port* port, int rank, int index, weft_address* address);
 
 int weft_register(weft_port* port, void* base, size_t length, unsigned rights, weft_memory* memory);
 int weft_unregister(weft_port* port, uint64_t key);
+/* Done with it, but it may be registered again: stays known while there is room (nic.registration_cache). */
+int weft_release(weft_port* port, uint64_t key);
+
+/* Protection domains: 16 bits, of one process at most on each node (else -EBUSY). Memory registered in one is
+ * reached with WEFT_GLOBAL, and only from ports in the same domain. Domain (owner.port) and key together are
+ * the 80 bits of a global address. */
+int weft_join_domain(weft_port* port, uint32_t domain);
+int weft_register_global(weft_port* port, void* base, size_t length, unsigned rights, weft_memory* memory);
+int weft_unregister_global(weft_port* port, uint64_t key);
 
 /* Posting: 0, or -EAGAIN where the queue is full. */
 int weft_send(weft_port* port, weft_address to, const void* data, size_t length, uint32_t tag, unsigned flags,

@@ -19,6 +19,20 @@ config::Section nic_section() {
           "How many of the ports, the last ones, take work from a queue in memory after a "
           "doorbell; into the others the processor writes descriptors itself",
           Range<unsigned>{0, 1024})
+      .template field<unsigned>(
+          &N::queue_buffers, "queue_buffers",
+          "Buffers on the chip that the queues in memory share, each a part of the queues; 0: no limit",
+          Range<unsigned>{0, 1024})
+      .template field<unsigned>(&N::buffer_slots, "buffer_slots",
+                                "Descriptors such a buffer holds, whichever of its queues they are from",
+                                Range<unsigned>{1, 4096})
+      .template field<double>(
+          &N::split_stores, "split_stores",
+          "Share of posts by stores that reach the interface in pieces, as after an interrupt of the "
+          "processor",
+          Range<double>{0, 1})
+      .template field<Time>(&N::split_repair, "split_repair",
+                            "Time to notice such a post and put it together", time)
       .template field<unsigned>(&N::queue_slots, "queue_slots", "Descriptors a port's submission queue holds",
                                 Range<unsigned>{0, 4096})
       .template field<unsigned>(&N::message_slots, "message_slots", "Small messages a port's ring holds",
@@ -63,9 +77,21 @@ config::Section nic_section() {
       .template field<Time>(&N::translation_hit, "translation_hit", "Time of a translation on the chip", time)
       .template field<Time>(&N::translation_miss, "translation_miss",
                             "Further time where the table is in memory", time)
+      .template field<Time>(&N::second_stage, "second_stage",
+                            "Further time of a miss for a second stage of translation; 0: there is one stage",
+                            time)
+      .template field<unsigned>(&N::physical_bits, "physical_bits",
+                                "Bits of a physical address: what a node's registered memory must fit in",
+                                Range<unsigned>{20, 56})
       .template field<Time>(&N::registration, "registration", "Cost of registering memory", time)
       .template field<Time>(&N::registration_page, "registration_page", "Further cost for each page of it",
                             time)
+      .template field<unsigned>(&N::registration_cache, "registration_cache",
+                                "Registrations a port's library remembers, so that the same memory is not "
+                                "registered again; 0: none",
+                                Range<unsigned>{0, 65'536})
+      .template field<Time>(&N::registration_hit, "registration_hit",
+                            "The processor's time to look for memory among them", time)
       .template field<Time>(&N::watchdog, "watchdog",
                             "How long a message waits for a full ring before it is told", time)
       .template field<unsigned>(
@@ -90,6 +116,8 @@ config::Section nic_section() {
           Range<double>{0, 0.5})
       .check([](const P& p, const config::Complain& complain) {
         if (p.memory_queues > p.ports) complain("memory_queues", "more of them than there are ports");
+        if (p.queue_buffers && p.memory_queues > std::uint64_t{p.queue_buffers} * p.buffer_slots)
+          complain("buffer_slots", "fewer than the queues that share a buffer: each needs one of its own");
         if (p.translation_entries % p.translation_ways)
           complain("translation_ways", "the entries do not divide into sets of this many ways");
         if (p.page.value & (p.page.value - 1)) complain("page", "is no power of two");
@@ -129,6 +157,8 @@ struct ThExpress : NicParameters {
   ThExpress() {
     ports = 40;
     memory_queues = 32;
+    queue_buffers = 8;
+    registration_cache = 256;
     send_latency = {100'000};
     receive_latency = {100'000};
     occupancy = {5'000};
@@ -166,7 +196,9 @@ struct Exanest : NicParameters {
     receive_latency = {60'000};
     translation_entries = 512;
     translation_ways = 4;
-    translation_miss = {200'000};
+    translation_miss = {100'000};  // 200 ns for both stages
+    second_stage = {100'000};
+    physical_bits = 40;
   }
 };
 

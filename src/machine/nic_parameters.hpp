@@ -15,6 +15,10 @@ enum class Compute { None, Measured, Fixed };
 struct NicParameters {
   unsigned ports = 64;
   unsigned memory_queues = 0;
+  unsigned queue_buffers = 0;
+  unsigned buffer_slots = 16;
+  double split_stores = 0;
+  Time split_repair{200'000};
   unsigned queue_slots = 64;
   unsigned message_slots = 256;
   unsigned event_slots = 256;
@@ -36,8 +40,12 @@ struct NicParameters {
   unsigned translation_ways = 8;
   Time translation_hit{5'000};
   Time translation_miss{300'000};
+  Time second_stage{0};
+  unsigned physical_bits = 56;
   Time registration{1'000'000};
   Time registration_page{50'000};
+  unsigned registration_cache = 0;
+  Time registration_hit{50'000};
   Time watchdog{1'000'000'000};
   unsigned interrupt_slots = 64;
   unsigned error_slots = 0;

@@ -25,7 +25,8 @@ inline constexpr std::uint16_t kFence = 8;         // not before all earlier wor
 inline constexpr std::uint16_t kReliable = 16;     // end to end: connection, check sums, repetition
 inline constexpr std::uint16_t kMore = 32;         // a message that others follow: a fragment
 inline constexpr std::uint16_t kInterrupt = 64;    // interrupt the target's processor when it has arrived
-inline constexpr std::uint16_t kAllFlags = 127;
+inline constexpr std::uint16_t kGlobal = 128;      // the remote memory is named by a global address
+inline constexpr std::uint16_t kAllFlags = 255;
 inline constexpr std::uint16_t kDamaged = 0x8000;  // of a message that arrived with an error
 
 enum class Status : std::uint16_t {
@@ -68,7 +69,7 @@ struct Descriptor {
   std::uint64_t length = 0;
   std::uint64_t context = 0;  // handed back in events here
   std::uint64_t local_key = 0, local_offset = 0;
-  std::uint64_t remote_key = 0, remote_offset = 0;
+  std::uint64_t remote_key = 0, remote_offset = 0;  // global: the lower 64 bits, the domain in `port`
   std::uint64_t operand = 0;  // what to add or store; for puts, handed over in the event at the target
   std::uint64_t compare = 0;
   std::int64_t posted = 0;  // the process's clock, picoseconds

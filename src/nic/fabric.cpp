@@ -39,6 +39,7 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, Host&
     WEFT_CHECK(node < nic_of_node_.size() && nic_of_node_[node] == kNobody, "a node named twice");
     nic_of_node_[node] = static_cast<NicId>(nics_.size());
     nics_.push_back(std::make_unique<Nic>(p_, h_, seed, node));
+    nics_.back()->buffers.resize(std::min(p_.queue_buffers, p_.memory_queues));
   }
 }
 
@@ -79,29 +80,13 @@ void Fabric::close(PortRef ref) {
   if (!port.open) return;
   port.open = false;
   n.memory.remove_port(ref.port);
+  if (port.domain != kNoDomain) n.domains.leave(port.domain, ref.port);
+  port.domain = kNoDomain;
   for (std::uint32_t flight : std::exchange(port.held, {})) {
     reject((*flights_)[flight].transfer, Status::NoPort, now_);
     release_flight(flight);
   }
   port.held_events.clear();
-}
-
-Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                               std::uint64_t& key) {
-  if (rights & ~kAllRights) return Status::NoRight;
-  if (length == 0 || address + length < address || (address + length) >> 56) return Status::BadRange;
-  key = nics_[ref.nic]->memory.add(ref.port, address, length, rights);
-  return key ? Status::Ok : Status::NoRoom;
-}
-
-Time Fabric::registration_cost(std::uint64_t address, std::uint64_t length) const {
-  auto page = static_cast<std::uint64_t>(p_.page.value);
-  std::uint64_t pages = std::min<std::uint64_t>((address % page + length + page - 1) / page, 1u << 28);
-  return p_.registration + p_.registration_page * static_cast<std::int64_t>(pages);
-}
-
-Status Fabric::unregister_memory(PortRef ref, std::uint64_t key) {
-  return nics_[ref.nic]->memory.remove(ref.port, key) ? Status::Ok : Status::BadKey;
 }
 
 void Fabric::post(PortRef ref, const Descriptor& descriptor) {
@@ -199,21 +184,10 @@ bool Fabric::advance(Time until) {
 void Fabric::handle(const Happening& happening) {
   std::uint32_t index = happening.index;
   switch (happening.what) {
-    case Post: {
-      Transfer& x = (*transfers_)[index];
-      Nic& n = *nics_[x.from];
-      std::int64_t inline_bytes =
-          x.carries_inline()
-              ? 16 + static_cast<std::int64_t>(std::min<std::uint64_t>(x.d.length, kInlineBytes))
-              : p_.descriptor.value;
-      bool memory = n.ports[x.from_port].memory_queue;
-      Time there = n.bus.to_interface(Time{std::min(x.d.posted, now_.value)}, memory ? 8 : inline_bytes);
-      return at(std::max(now_, there), memory ? Fetch : Ready, index);
-    }
-    case Fetch: {
-      Nic& n = *nics_[(*transfers_)[index].from];
-      return at(n.bus.from_memory(now_, p_.descriptor.value), Ready, index);
-    }
+    case Post:
+      return submit(index);
+    case Fetch:
+      return fetch(index);
     case Ready:
       return reach_chip(index);
     case Dispatch:

@@ -18,6 +18,7 @@
 #include "network/network.hpp"
 #include "nic/bus.hpp"
 #include "nic/descriptor.hpp"
+#include "nic/domains.hpp"
 #include "nic/memory_table.hpp"
 #include "nic/slab.hpp"
 #include "nic/translation.hpp"
@@ -71,6 +72,7 @@ struct Counters {
   std::uint64_t retries = 0, corrupted = 0, context_pauses = 0, context_refusals = 0;
   std::uint64_t window_stalls = 0, messages_held = 0, events_held = 0, reordered = 0;
   std::uint64_t deepest_queue = 0, interrupts = 0, refused = 0;
+  std::uint64_t split_stores = 0, buffer_waits = 0;
   Time busy{0};  // of the sending units together
 };
 
@@ -109,6 +111,13 @@ class Fabric {
   Time registration_cost(std::uint64_t address, std::uint64_t length) const;
   Status unregister_memory(PortRef port, std::uint64_t key);
 
+  /// Makes the port's process the one that has this protection domain on its node; a port joins once.
+  Status join_domain(PortRef port, std::uint32_t domain);
+  /// Registers memory in the port's domain; `global` is the lower part of its address (domains.hpp).
+  Status register_global(PortRef port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
+                         std::uint64_t& global);
+  Status unregister_global(PortRef port, std::uint64_t global);
+
   /// Work a process posted at `descriptor.posted`; not yet trusted.
   void post(PortRef port, const Descriptor& descriptor);
   /// Has it work that is not done?
@@ -134,6 +143,7 @@ class Fabric {
   struct Transfer;
   struct Flight;
   struct Port;
+  struct QueueBuffer;
   struct Nic;
   struct Pair;
   struct Happening {
@@ -167,6 +177,14 @@ class Fabric {
 
   void at(Time when, What what, std::uint32_t index);
   void handle(const Happening& happening);
+
+  Status check_region(const Nic& nic, std::uint64_t address, std::uint64_t length,
+                      std::uint32_t rights) const;
+
+  // Submission (submit.cpp).
+  void submit(std::uint32_t transfer);
+  void fetch(std::uint32_t transfer);
+  void leave_queue(Transfer& x);
 
   // Sending (send.cpp).
   void reach_chip(std::uint32_t transfer);

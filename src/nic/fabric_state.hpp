@@ -17,8 +17,10 @@ struct Fabric::Transfer {
   std::uint64_t local_address = 0;
   std::uint64_t remote_address = 0;
   std::uint32_t remote_owner = 0;
-  bool queued = false;    // in a port's or responder's queue
-  bool finished = false;  // its end has been told
+  std::uint32_t domain = kNoDomain;  // of the global address it goes to
+  bool buffered = false;             // it has room in a buffer its queue shares
+  bool queued = false;               // in a port's or responder's queue
+  bool finished = false;             // its end has been told
   bool rejected = false;
   bool complete = false;  // all of it has arrived
   bool connected = false, connecting = false, has_context = false, remote_context = false;
@@ -80,12 +82,22 @@ struct Fabric::Port {
   std::uint32_t watchdogs = 0;
   std::vector<std::uint32_t> next_sequence;  // of its packets, by receiving nic
   std::uint64_t sent_messages = 0;
+  std::uint32_t domain = kNoDomain;
+  unsigned buffered = 0;  // descriptors in the buffer it shares
+  Time last_on_chip{0};   // of its descriptors
 };
 
 /// Order of packets between two interfaces, kept by the receiver.
 struct Fabric::Pair {
   std::uint32_t next = 0;
   std::vector<std::uint32_t> early;  // flights that came before their turn
+};
+
+/// Room on the chip that several queues in memory share. Each may always have one descriptor in it; the rest
+/// is taken by whoever comes first.
+struct Fabric::QueueBuffer {
+  unsigned shared = 0;                // descriptors beyond the first of each queue
+  std::deque<std::uint32_t> waiting;  // transfers that wait to be fetched
 };
 
 struct Fabric::Nic {
@@ -97,6 +109,9 @@ struct Fabric::Nic {
   HostBus bus;
   TranslationCache translation;
   MemoryTable memory;
+  DomainTable domains;
+  std::uint64_t stores = 0;  // posts by the processor's stores
+  std::vector<QueueBuffer> buffers;
   std::vector<Port> ports;
   std::deque<std::uint32_t> responses;  // gets of others that this interface answers
   std::vector<PortNo> working;  // ports with something in their queues, in turn; kNobody: the responses

@@ -35,6 +35,7 @@ class MemoryTable {
     std::uint64_t secret = random_bits(seed_ ^ 0x6b6579, node_, ++issued_) >> 20;
     std::uint64_t key = (secret | 1) << 20 | index;
     regions_[index] = {key, address, length, port, rights};
+    bytes_ += length;
     return key;
   }
 
@@ -61,19 +62,23 @@ class MemoryTable {
     return Status::Ok;
   }
 
+  /// Registered in all.
+  std::uint64_t bytes() const { return bytes_; }
+
  private:
   const Region* find(std::uint64_t key) const {
     std::uint64_t index = key % kMost;
     return key && index < regions_.size() && regions_[index].key == key ? &regions_[index] : nullptr;
   }
   void drop(std::uint32_t index) {
+    bytes_ -= regions_[index].length;
     regions_[index] = {};
     free_.push_back(index);
   }
 
   std::uint64_t seed_;
   std::uint32_t node_;
-  std::uint64_t issued_ = 0;
+  std::uint64_t issued_ = 0, bytes_ = 0;
   std::vector<Region> regions_;
   std::vector<std::uint32_t> free_;
 };

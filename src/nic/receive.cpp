@@ -88,14 +88,25 @@ bool Fabric::intact(Flight& f) {
 /// Checks that the target's memory may be used so; `ready` moves on by the translation.
 Status Fabric::place(Flight& f, Transfer& x, Time& ready) {
   Nic& n = *nics_[x.to];
-  if (x.d.port >= n.ports.size() || !n.ports[x.d.port].open) return Status::NoPort;
   std::uint32_t rights = x.d.operation == Operation::Get ? kRemoteRead
                          : x.atomic()                    ? kRemoteAtomic
                                                          : kRemoteWrite;
-  Status status =
-      n.memory.check(x.d.port, x.d.remote_key, x.d.remote_offset, x.d.length, rights, x.remote_address);
-  if (status != Status::Ok) return status;
-  x.remote_owner = n.ports[x.d.port].owner;
+  Status status;
+  if (x.domain != kNoDomain) {
+    DomainTable::Found found;
+    status =
+        n.domains.check(x.domain, place_of(x.d.remote_key) + x.d.remote_offset, x.d.length, rights, found);
+    if (status != Status::Ok) return status;
+    x.remote_address = found.address;
+    x.remote_owner = found.owner;
+    x.d.port = found.port;  // whom events are for
+  } else {
+    if (x.d.port >= n.ports.size() || !n.ports[x.d.port].open) return Status::NoPort;
+    status =
+        n.memory.check(x.d.port, x.d.remote_key, x.d.remote_offset, x.d.length, rights, x.remote_address);
+    if (status != Status::Ok) return status;
+    x.remote_owner = n.ports[x.d.port].owner;
+  }
   std::uint64_t length = f.kind == Kind::GetRequest ? 1 : f.length;
   ready = ready + n.translation.translate(x.remote_owner, x.remote_address + f.offset, length);
   return Status::Ok;

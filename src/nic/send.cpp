@@ -19,6 +19,12 @@ Status Fabric::check(const Nic& nic, const Transfer& x) const {
   if (d.operation < Operation::Message || d.operation > Operation::BoundedAdd || (d.flags & ~kAllFlags))
     return Status::BadOperation;
   if (nic_of_node(d.node) == kNobody) return Status::BadNode;
+  if (d.flags & kGlobal) {
+    // Nobody reaches beyond the domain of his port, whatever his descriptors say.
+    if (d.operation == Operation::Message) return Status::BadOperation;
+    if (d.port != nic.ports[x.from_port].domain || d.port == kNoDomain) return Status::NoRight;
+    if (d.remote_offset >= kPlaces - place_of(d.remote_key)) return Status::BadRange;
+  }
   auto limit = [&](DataSize most) {
     return d.length <= static_cast<std::uint64_t>(most.value) ? Status::Ok : Status::BadLength;
   };
@@ -33,7 +39,7 @@ Status Fabric::check(const Nic& nic, const Transfer& x) const {
       if (d.length == 0 || limit(p_.rdma_limit) != Status::Ok) return Status::BadLength;
       return nic.memory.check(x.from_port, d.local_key, d.local_offset, d.length, 0, ignored);
     default:
-      return d.remote_offset % 8 ? Status::BadRange : Status::Ok;
+      return (d.remote_offset + (d.flags & kGlobal ? d.remote_key : 0)) % 8 ? Status::BadRange : Status::Ok;
   }
 }
 
@@ -43,15 +49,16 @@ void Fabric::reach_chip(std::uint32_t index) {
   Port& port = n.ports[x.from_port];
   --port.on_the_way;
   x.at_chip = now_;
+  if (x.d.flags & kGlobal) x.d.node = node_of(x.d.remote_key);
   Status status = port.generation == x.port_generation ? check(n, x) : Status::Closed;
   NicId to = nic_of_node(x.d.node);
   x.to = to == kNobody ? x.from : to;
   if (status != Status::Ok) {
-    host_.slot_free({x.from, x.from_port}, now_);
-    told_ = true;
+    leave_queue(x);
     ++port.unfinished;  // as if it had begun: finishing it counts down
     return finish(index, status, now_);
   }
+  if (x.d.flags & kGlobal) x.domain = x.d.port;
   if (x.atomic()) x.d.length = 8;
   if (x.d.operation == Operation::Put || x.d.operation == Operation::Get)
     n.memory.check(x.from_port, x.d.local_key, x.d.local_offset, x.d.length, 0, x.local_address);
@@ -131,10 +138,7 @@ void Fabric::serve(NicId nic) {
         ++n.turn;
       }
       x.queued = false;
-      if (port != kNobody && !std::exchange(x.slot_freed, true)) {
-        told_ = true;
-        host_.slot_free({nic, port}, now_);
-      }
+      if (port != kNobody) leave_queue(x);
       release_transfer(index);
     } else {
       ++n.turn;
@@ -327,8 +331,7 @@ void Fabric::time_out(std::uint32_t index, std::uint32_t epoch) {
       std::erase(port.queue, index);
       if (port.queue.empty()) std::erase(n.working, x.from_port);
       x.queued = false;
-      host_.slot_free({x.from, x.from_port}, now_);
-      told_ = x.slot_freed = true;
+      leave_queue(x);
       ++port.unfinished;
     }
     return finish(index, Status::TimedOut, now_);

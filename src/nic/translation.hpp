@@ -18,7 +18,7 @@ class TranslationCache {
         ways_(p.translation_ways),
         sets_(p.translation_entries / p.translation_ways),
         hit_(p.translation_hit),
-        miss_(p.translation_miss) {
+        miss_(p.translation_miss + p.second_stage) {
     if (mode_ != machine::Translation::Cache) return;
     // Zero pages of the system: a cache of a million entries costs what is used of it.
     pages_.reset(static_cast<std::uint64_t*>(std::calloc(std::size_t{sets_} * ways_, sizeof(std::uint64_t))));

@@ -47,6 +47,8 @@ ordered_json counters_json(const nic::Counters& c) {
           {"interrupts", c.interrupts},
           {"refused", c.refused},
           {"deepest_queue", c.deepest_queue},
+          {"split_stores", c.split_stores},
+          {"buffer_waits", c.buffer_waits},
           {"busy_ns", ns(c.busy)}};
 }
 

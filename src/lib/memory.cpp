@@ -1,0 +1,152 @@
+// The functions of weft.h for memory: registration, its cache, protection domains.
+//
+// The port's lock is never held while the simulator is asked: a thread that waits for the lock would keep
+// virtual time from moving on.
+#include <errno.h>
+
+#include "lib/port.hpp"
+
+using weft::host::Call;
+using weft::host::Lane;
+namespace host = weft::host;
+namespace lib = weft::lib;
+
+namespace {
+
+class Locked {
+ public:
+  explicit Locked(weft_port* port) : port_(port) { pthread_mutex_lock(&port->lock); }
+  ~Locked() { pthread_mutex_unlock(&port_->lock); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  weft_port* port_;
+};
+
+/// The time computed before a call, and the start of the time after it.
+class Timed {
+ public:
+  explicit Timed(Lane& lane) { lib::enter(lane); }
+  ~Timed() { lib::leave(); }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+};
+
+int ask(weft_port* p, Lane& lane, Call call) {
+  return lib::ask(lane, call, p->index, host::kNoDeadline, host::kNoRank);
+}
+
+int ask(weft_port* p, Lane& lane, Call call, std::uint64_t argument) {
+  lane.argument[0] = argument;
+  return ask(p, lane, call);
+}
+
+int ask_to_register(weft_port* p, Lane& lane, Call call, const void* base, size_t length, unsigned rights) {
+  lane.argument[1] = length;
+  lane.argument[2] = rights;
+  return ask(p, lane, call, reinterpret_cast<std::uint64_t>(base));
+}
+
+}  // namespace
+
+extern "C" {
+
+int weft_register(weft_port* p, void* base, size_t length, unsigned rights, weft_memory* memory) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  if (!memory) return -EINVAL;
+  Timed timed(*lane);
+  auto address = reinterpret_cast<std::uint64_t>(base);
+  if (p->registrations.on()) {
+    Locked locked(p);
+    lib::move_on(*lane, p->header->costs.registration_hit);
+    if (lib::Registration* r = p->registrations.take(address, length, rights)) {
+      *memory = {p->self, r->key};
+      return 0;
+    }
+  }
+  int result = ask_to_register(p, *lane, Call::Register, base, length, rights);
+  while (result == -ENOSPC) {  // what is only kept for later makes room
+    std::uint64_t idle;
+    {
+      Locked locked(p);
+      idle = p->registrations.drop_idle();
+    }
+    if (!idle) break;
+    ask(p, *lane, Call::Unregister, idle);
+    result = ask_to_register(p, *lane, Call::Register, base, length, rights);
+  }
+  if (result != 0) return result;
+  *memory = {p->self, lane->answer[0]};
+  if (p->registrations.on()) {
+    std::uint64_t dropped;
+    {
+      Locked locked(p);
+      dropped = p->registrations.add(address, length, rights, memory->key);
+    }
+    if (dropped) ask(p, *lane, Call::Unregister, dropped);
+  }
+  return 0;
+}
+
+int weft_unregister(weft_port* p, uint64_t key) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  Timed timed(*lane);
+  {
+    Locked locked(p);
+    if (lib::Registration* r = p->registrations.find(key)) {
+      lib::move_on(*lane, p->header->costs.registration_hit);
+      if (r->users > 1) {
+        --r->users;
+        return 0;
+      }
+      r->key = 0;
+    }
+  }
+  return ask(p, *lane, Call::Unregister, key);
+}
+
+int weft_release(weft_port* p, uint64_t key) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  Timed timed(*lane);
+  {
+    Locked locked(p);
+    if (lib::Registration* r = p->registrations.find(key)) {
+      lib::move_on(*lane, p->header->costs.registration_hit);
+      if (!r->users) return -ENOENT;
+      --r->users;
+      return 0;
+    }
+  }
+  return ask(p, *lane, Call::Unregister, key);
+}
+
+int weft_join_domain(weft_port* p, uint32_t domain) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  Timed timed(*lane);
+  int result = ask(p, *lane, Call::Join, domain);
+  if (result == 0) p->domain = domain;
+  return result;
+}
+
+int weft_register_global(weft_port* p, void* base, size_t length, unsigned rights, weft_memory* memory) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  if (!memory) return -EINVAL;
+  Timed timed(*lane);
+  int result = ask_to_register(p, *lane, Call::RegisterGlobal, base, length, rights);
+  if (result == 0) *memory = {{p->self.node, p->domain}, lane->answer[0]};
+  return result;
+}
+
+int weft_unregister_global(weft_port* p, uint64_t key) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  Timed timed(*lane);
+  return ask(p, *lane, Call::UnregisterGlobal, key);
+}
+}

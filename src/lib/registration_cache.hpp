@@ -1,0 +1,82 @@
+// Registrations a port remembers, so that memory registered before is found without the system.
+//
+// An entry counts its users. Without users it is kept until its room is needed; the one unused for longest
+// goes first. Entries in use stay: their users have their keys.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+
+namespace weft::lib {
+
+struct Registration {
+  std::uint64_t address, length, key;  // key 0: no entry
+  std::uint32_t rights, users;
+  std::uint64_t last_use;
+};
+
+class RegistrationCache {
+ public:
+  bool make_room(std::uint32_t entries) {
+    entries_ = entries ? static_cast<Registration*>(calloc(entries, sizeof(Registration))) : nullptr;
+    room_ = entries;
+    uses_ = 0;
+    return !entries || entries_;
+  }
+  void give_room() { free(entries_); }
+  bool on() const { return room_ != 0; }
+
+  /// Counts a user more where it finds it.
+  Registration* take(std::uint64_t address, std::uint64_t length, std::uint32_t rights) {
+    for (std::uint32_t i = 0; i < room_; ++i) {
+      Registration& r = entries_[i];
+      if (!r.key || r.address != address || r.length != length || r.rights != rights) continue;
+      ++r.users;
+      r.last_use = ++uses_;
+      return &r;
+    }
+    return nullptr;
+  }
+
+  Registration* find(std::uint64_t key) {
+    for (std::uint32_t i = 0; key && i < room_; ++i)
+      if (entries_[i].key == key) return &entries_[i];
+    return nullptr;
+  }
+
+  /// Forgets the entry unused for longest; its key, or 0 where all have users.
+  std::uint64_t drop_idle() {
+    Registration* oldest = nullptr;
+    for (std::uint32_t i = 0; i < room_; ++i) {
+      Registration& r = entries_[i];
+      if (r.key && !r.users && (!oldest || r.last_use < oldest->last_use)) oldest = &r;
+    }
+    if (!oldest) return 0;
+    std::uint64_t key = oldest->key;
+    oldest->key = 0;
+    return key;
+  }
+
+  /// Remembers a new registration with one user. Returns the key that had to go for it, or 0. Where all
+  /// entries have users it is not remembered.
+  std::uint64_t add(std::uint64_t address, std::uint64_t length, std::uint32_t rights, std::uint64_t key) {
+    Registration* place = empty();
+    std::uint64_t dropped = 0;
+    if (!place && (dropped = drop_idle())) place = empty();
+    if (place) *place = {address, length, key, rights, 1, ++uses_};
+    return dropped;
+  }
+
+ private:
+  Registration* empty() {
+    for (std::uint32_t i = 0; i < room_; ++i)
+      if (!entries_[i].key) return &entries_[i];
+    return nullptr;
+  }
+
+  Registration* entries_;
+  std::uint32_t room_;
+  std::uint64_t uses_;
+};
+
+}  // namespace weft::lib
