@@ -35,8 +35,12 @@ TEST_P(RandomOperations, AgreeWithAModelOfMemory) {
           ? "queue_slots = 1\nmessage_slots = 1\nevent_slots = 1\nunits = 1\nwindow = 1\npayload = \"64B\"\n"
             "translation_entries = 4\ntranslation_ways = 2"
           : "payload = \"192B\"";
-  SCOPED_TRACE(engine + (small ? ", smallest queues" : ""));
-  Bench b(torus(nic), kNodes, engine, kArea * kNodes, seed);
+  bool faulty = seed / engines.size() / 2 % 2;
+  SCOPED_TRACE(engine + (small ? ", smallest queues" : "") + (faulty ? ", bit errors" : ""));
+  std::string machine = torus(nic);
+  const std::string coding = "coding = \"8b10b\"\n";
+  if (faulty) machine.insert(machine.find(coding) + coding.size(), "bit_error_rate = 2e-5\n");
+  Bench b(machine, kNodes, engine, kArea * kNodes, seed);
   std::vector<std::uint64_t> keys, short_keys;
   for (unsigned i = 0; i < kNodes; ++i) {
     keys.push_back(b.region(i, 0, kArea * kNodes));
