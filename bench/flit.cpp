@@ -1,6 +1,5 @@
 // The flit engine: processor time for a flit to cross a cable, and memory for a router.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <numeric>
@@ -43,13 +42,6 @@ const std::vector<Case>& cases() {
 constexpr int kRepeats = 5;
 constexpr double kMostBytesPerRouter = 6 * 1024;
 
-double cpu_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
-}
-
 /// Nanoseconds of a load that depends on the one before, over 64 MiB: how fast this machine is just now.
 double pointer_chase_ns() {
   constexpr std::uint32_t count = 1u << 24;
@@ -59,9 +51,9 @@ double pointer_chase_ns() {
     std::swap(next[i], next[random_below(1, 0, i, i)]);  // one big circle
   std::uint32_t at = 0;
   constexpr int steps = 1'000'000;
-  double start = cpu_seconds();
+  double start = app::cpu_seconds();
   for (int i = 0; i < steps; ++i) at = next[at];
-  double ns = (cpu_seconds() - start) * 1e9 / steps;
+  double ns = (app::cpu_seconds() - start) * 1e9 / steps;
   return at == count ? 0 : ns;
 }
 
@@ -95,9 +87,10 @@ ordered_json measure(const Case& one) {
   std::vector<double> ns;
   for (int i = 0; i < kRepeats; ++i) {
     std::uint64_t hops = engine.counters().flit_hops;
-    double start = cpu_seconds();
+    double start = app::cpu_seconds();
     engine.run(traffic, {&ignore}, until += one.measured);
-    ns.push_back((cpu_seconds() - start) * 1e9 / static_cast<double>(engine.counters().flit_hops - hops));
+    ns.push_back((app::cpu_seconds() - start) * 1e9 /
+                 static_cast<double>(engine.counters().flit_hops - hops));
   }
   std::sort(ns.begin(), ns.end());
   std::uint64_t bytes = engine.bytes() / m.graph->routers();

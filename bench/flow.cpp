@@ -1,6 +1,5 @@
 // The flow engine: all flows of a million endpoints at once, and flows that come and go.
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <numeric>
 
@@ -107,13 +106,6 @@ const std::vector<DynamicCase>& dynamic_cases() {
   return all;
 }
 
-double cpu_seconds() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
-}
-
 /// Every host keeps `per_host` flows under way: when one ends, its next starts.
 ordered_json come_and_go(const DynamicCase& one) {
   machine::Machine m = machine::build(machine::describe_text(one.description, "bench", {}));
@@ -134,7 +126,7 @@ ordered_json come_and_go(const DynamicCase& one) {
     maker.route(host, (host + ahead) % hosts, fluid.load(), scratch, route);
     fluid.start(route, kMegabyte, host, now);
   };
-  double begin = cpu_seconds();
+  double begin = app::cpu_seconds();
   for (std::uint32_t i = 0; i < one.per_host; ++i)
     for (EndpointId host = 0; host < hosts; ++host) start(host, {0});
   fluid.settle({0});
@@ -150,7 +142,7 @@ ordered_json come_and_go(const DynamicCase& one) {
     for (std::uint64_t host : ended) start(static_cast<EndpointId>(host), now);
     fluid.settle(now);
   }
-  double seconds = cpu_seconds() - begin;
+  double seconds = app::cpu_seconds() - begin;
   const Fluid::Counters& c = fluid.counters();
   return {{"flows", flows},
           {"concurrent", concurrent},
@@ -166,13 +158,13 @@ ordered_json all_to_all() {
   machine::Machine m = machine::build(machine::describe_text(
       "[routing]\nkind = \"dimension-order\"\n[topology]\nkind = \"torus\"\ndims = [8, 8, 8]\n", "bench",
       {}));
-  double begin = cpu_seconds();
+  double begin = app::cpu_seconds();
   workload::ReplayText text;
   text.jobs = {{"all-to-all", {"bytes=64KiB"}, 512, "linear"}};
   workload::ReplayResult r = workload::replay(m, text);
   WEFT_CHECK(r.run.finished, "an all-to-all ends");
   return {{"flows", r.run.messages},
-          {"flows_per_cpu_second", static_cast<double>(r.run.messages) / (cpu_seconds() - begin)},
+          {"flows_per_cpu_second", static_cast<double>(r.run.messages) / (app::cpu_seconds() - begin)},
           {"simulated_ms", static_cast<double>(r.run.completion.value) * 1e-9}};
 }
 

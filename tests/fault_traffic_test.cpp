@@ -69,6 +69,24 @@ TEST(FaultTraffic, BitErrorsShowInTheTable) {
               ContainsRegex("32 cables could fail: [0-9,]+ bits damaged, [0-9,]+ flits? refused"));
 }
 
+TEST(FaultTraffic, NeighboursHearOfFullBuffersAndDeadLinks) {
+  // Two cables of router 0 are guarded. While the first is down, the other's frames say so at its far end.
+  ScratchFolder folder;
+  ProgramResult result =
+      run_program(torus_with("at 20us cut r0.p0; at 50us stall r0.p2 for 1us", folder.file("run")));
+  ASSERT_EQ(result.code, 0) << result.out << result.err;
+  auto run = nlohmann::json::parse(read_file(folder.file("run/result.json")));
+  bool other = false;
+  for (const auto& cable : run["points"][0]["faults"]["cables"]) {
+    EXPECT_GT(cable["fullest_buffer_told"], 0) << cable;
+    if (cable["port"] != "r0.p2") continue;
+    other = true;
+    EXPECT_EQ(cable["dead_links_told"], 1);
+    EXPECT_EQ(cable["deaths"], 0);
+  }
+  EXPECT_TRUE(other) << run["points"][0]["faults"];
+}
+
 TEST(FaultTraffic, AnEmptyCableSectionCostsNothingAndSaysNothing) {
   ScratchFolder folder;
   ProgramResult result = run_program(

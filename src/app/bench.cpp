@@ -142,4 +142,10 @@ ordered_json measure_in_own_process(const std::function<ordered_json()>& work) {
   return figures;
 }
 
+double cpu_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
 }  // namespace weft::app

@@ -33,4 +33,7 @@ using Benches = config::Registry<Bench>;
 /// figure "error".
 nlohmann::ordered_json measure_in_own_process(const std::function<nlohmann::ordered_json()>& work);
 
+/// Processor time of this process so far.
+double cpu_seconds();
+
 }  // namespace weft::app

@@ -240,8 +240,8 @@ class PointRun {
       auto sent = static_cast<double>(c.sent), again = static_cast<double>(c.sent_again);
       double fresh = c.sent + c.sent_again ? sent / (sent + again) : 1;
       out.cables.push_back({graph_.cable_ends(record.cable).a, record.bits_damaged, c.refused, c.sent,
-                            c.sent_again, c.timeouts, c.trainings, c.deaths, record.lanes_up,
-                            fresh * record.rate_share});
+                            c.sent_again, c.timeouts, c.trainings, c.deaths, record.lanes_up, record.fullest,
+                            record.ill, fresh * record.rate_share});
     }
     out.taken_back = guard_->taken_back();
     out.routing = guard_->routing_name();

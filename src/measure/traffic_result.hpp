@@ -46,7 +46,9 @@ struct CableErrors {
   std::uint64_t sent = 0, sent_again = 0;
   std::uint64_t timeouts = 0, trainings = 0, deaths = 0;
   unsigned lanes_up = 0;
-  double effective = 0;  // of its full rate: lanes that are up, less what went again
+  unsigned fullest_told = 0;  // flits in an end's buffer, as its control frames told the other
+  unsigned ill_told = 0;      // dead links of an end's node, as they told
+  double effective = 0;       // of its full rate: lanes that are up, less what went again
 };
 
 /// A slice of a run with faults.

@@ -65,6 +65,8 @@ ordered_json faults_json(const measure::FaultOutcome& faults, const Graph& graph
                              {"trainings", c.trainings},
                              {"deaths", c.deaths},
                              {"lanes_up", c.lanes_up},
+                             {"fullest_buffer_told", c.fullest_told},
+                             {"dead_links_told", c.ill_told},
                              {"effective_share_of_rate", rounded(c.effective)}});
   return out;
 }

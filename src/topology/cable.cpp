@@ -86,6 +86,9 @@ void check_cable(const CableType& type, const config::Complain& complain) {
                            to_text(rate), to_text(above)));
     above = rate;
   }
+  if (type.fallback_rates.size() >= kMaxLaneRates)
+    complain("fallback_rates", fmt::format("has {}; expected at most {}",
+                                           count_of(type.fallback_rates.size(), "rate"), kMaxLaneRates - 1));
   if (type.min_lanes > type.lanes)
     complain("min_lanes", fmt::format("the cable has {} lanes, fewer than {}", type.lanes, type.min_lanes));
   check_lane_order(type, complain);

@@ -14,6 +14,9 @@ enum class Coding { None, Coding8b10b, Coding64b66b, Coding128b130b };
 /// What a link repairs by itself: whole packets, or (APEnet+) headers and footers, flagging damaged payload.
 enum class Retry { Packet, HeaderFooter };
 
+/// Rates a link can be trained to: lane_rate and those to fall back to.
+inline constexpr unsigned kMaxLaneRates = 4;
+
 struct CableType {
   std::string name;
   unsigned lanes = 4;

@@ -13,7 +13,6 @@ class PacketSizes {
   /// From "8" or "1:0.5,8:0.5" (flits:weight). Throws UserError.
   static PacketSizes parse(std::string_view text);
 
-  unsigned smallest() const { return sizes_.front().flits; }
   unsigned largest() const { return sizes_.back().flits; }
   double mean() const { return mean_; }
   std::uint16_t draw(std::uint64_t seed, std::uint32_t endpoint, std::uint64_t packet) const;

@@ -14,6 +14,11 @@
 
 namespace weft::workload {
 
+// What the parameters of skeletons may be.
+inline constexpr config::Range<unsigned> kRounds{1, 1'000'000};
+inline constexpr config::Range<DataSize> kBytes{{0}, {std::int64_t{1} << 40}};
+inline constexpr config::Range<Time> kTimes{{0}, {3'600'000'000'000'000}};
+
 struct SkeletonContext {
   Rank ranks = 1;
   std::uint64_t seed = 1;

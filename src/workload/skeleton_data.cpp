@@ -11,10 +11,6 @@ namespace {
 using config::Range;
 using config::Schema;
 
-constexpr Range<unsigned> kRounds{1, 1'000'000};
-constexpr Range<DataSize> kBytes{{0}, {std::int64_t{1} << 40}};
-constexpr Range<Time> kTimes{{0}, {3'600'000'000'000'000}};
-
 std::uint64_t count(DataSize bytes) { return static_cast<std::uint64_t>(bytes.value); }
 
 struct FftParameters {

@@ -127,14 +127,11 @@ void Engine::share_out() {
     auto end = static_cast<RouterId>(std::uint64_t{graph_.routers()} * (t + 1) / threads);
     auto first_tile = static_cast<std::uint32_t>(state_.tiles.size());
     for (std::uint64_t k = 0; k < tiles_of_thread; ++k) {
-      Tile tile;
-      tile.router_begin = static_cast<RouterId>(begin + std::uint64_t{end - begin} * k / tiles_of_thread);
-      tile.router_end = static_cast<RouterId>(begin + std::uint64_t{end - begin} * (k + 1) / tiles_of_thread);
-      tile.port_begin = graph_.port_begin(tile.router_begin);
-      tile.port_end = graph_.port_begin(tile.router_end - 1) + graph_.port_count(tile.router_end - 1);
-      for (RouterId r = tile.router_begin; r < tile.router_end; ++r)
+      auto first = static_cast<RouterId>(begin + std::uint64_t{end - begin} * k / tiles_of_thread);
+      auto last = static_cast<RouterId>(begin + std::uint64_t{end - begin} * (k + 1) / tiles_of_thread);
+      for (RouterId r = first; r < last; ++r)
         router_tile_[r] = static_cast<std::uint32_t>(state_.tiles.size());
-      state_.tiles.push_back(std::move(tile));
+      state_.tiles.emplace_back();
     }
     std::uint32_t endpoints = 0;
     for (RouterId r = begin; r < end; ++r) endpoints += graph_.endpoint_count(r);

@@ -121,6 +121,7 @@ Guard::Guard(const machine::Machine& machine, const Settings& settings, std::vec
       cut_(graph_.cables()),
       killed_(graph_.routers()),
       dead_(cables_.size()),
+      ill_(machine.graph->routers()),
       reconfigurer_(*machine.description.routing, machine.description.routing_parameters.get(), graph_,
                     *machine.faults, proof_options(machine), reconfigure_settings(machine, settings)),
       piece_(graph_.routers(), 0) {
@@ -143,6 +144,8 @@ Guard::Guard(const machine::Machine& machine, const Settings& settings, std::vec
 void Guard::receive(PortId port, Cycle now, link::Arrival& arrival) {
   End& end = end_of(port);
   end.link.receive(now, wires_[peer_index(port)], arrival);
+  end.fullest = std::max(end.fullest, end.link.peer_occupied());
+  end.ill = std::max(end.ill, end.link.peer_health());
   if (!arrival.has_flit) return;
   unsigned channel = arrival.flit.channel;
   if (arrival.flit.head) {
@@ -173,7 +176,11 @@ void Guard::offer(PortId port, unsigned channel, Entry entry, unsigned index) {
 
 void Guard::credit(PortId port, unsigned channel) { end_of(port).link.credit(channel); }
 
-void Guard::transmit(PortId port, Cycle now) { end_of(port).link.transmit(now, wires_[index_[port]]); }
+void Guard::transmit(PortId port, Cycle now, std::uint32_t occupied) {
+  End& end = end_of(port);
+  end.link.report(ill_[graph_.port_router(port)], static_cast<std::uint16_t>(std::min(occupied, 0xffffu)));
+  end.link.transmit(now, wires_[index_[port]]);
+}
 
 // --- between cycles
 // ------------------------------------------------------------------------------------------
@@ -254,11 +261,22 @@ void Guard::watch_links(Cycle now) {
     }
     if (any_dead && !dead_[k]) {
       dead_[k] = true;
+      count_ill(cables_[k], +1);
       reconfigurer_.report(cables_[k], true, now);
     } else if (both_up && dead_[k]) {
       dead_[k] = false;
+      count_ill(cables_[k], -1);
       reconfigurer_.report(cables_[k], false, now);
     }
+  }
+}
+
+/// The nodes at both ends of a cable have a dead link more, or less.
+void Guard::count_ill(CableId cable, int change) {
+  auto [a, b] = graph_.cable_ends(cable);
+  for (PortId p : {a, b}) {
+    std::uint8_t& ill = ill_[graph_.port_router(p)];
+    ill = static_cast<std::uint8_t>(std::clamp(ill + change, 0, 255));
   }
 }
 
@@ -345,12 +363,14 @@ std::uint64_t Guard::corrupted() const {
 std::vector<CableRecord> Guard::records() const {
   std::vector<CableRecord> out;
   for (std::size_t k = 0; k < cables_.size(); ++k) {
-    CableRecord record{cables_[k], {}, 0, 64, 1};
+    CableRecord record{.cable = cables_[k], .lanes_up = 64};
     for (std::size_t i = 2 * k; i < 2 * k + 2; ++i) {
       record.counters += ends_[i].link.counters();
       record.bits_damaged += wires_[i].bits_damaged();
       record.lanes_up = std::min(record.lanes_up, ends_[i].link.lanes().count());
       bool up = ends_[i].link.state() == LinkState::Up;
+      record.fullest = std::max<unsigned>(record.fullest, ends_[i].fullest);
+      record.ill = std::max<unsigned>(record.ill, ends_[i].ill);
       record.rate_share = std::min(record.rate_share, up ? ends_[i].link.rate_share() : 0.0);
     }
     out.push_back(record);

@@ -35,6 +35,8 @@ struct CableRecord {
   std::uint64_t bits_damaged = 0;
   unsigned lanes_up = 0;
   double rate_share = 1;  // of the full rate, with the lanes there are now; 0: dead
+  unsigned fullest = 0;   // the most flits an end was told to stand in the other's buffer
+  unsigned ill = 0;       // the most dead links an end was told of by the other's node
 };
 
 class Engine;
@@ -57,7 +59,8 @@ class Guard {
   bool ready(topology::PortId port, Cycle now) const;
   void offer(topology::PortId port, unsigned channel, Entry entry, unsigned index);
   void credit(topology::PortId port, unsigned channel);
-  void transmit(topology::PortId port, Cycle now);
+  /// `occupied`: flits standing in the buffer behind the port, for the other end to know.
+  void transmit(topology::PortId port, Cycle now, std::uint32_t occupied);
 
   /// Between two cycles. `moved`: some flit did in the last one; `in_network`: flits injected and not
   /// delivered.
@@ -86,12 +89,15 @@ class Guard {
     std::vector<unsigned> flits;         // ... and how many of its flits are here
     std::vector<std::uint8_t> bytes;     // scratch
     std::uint64_t corrupted = 0;
+    std::uint16_t fullest = 0;  // heard of the other end's buffer,
+    std::uint8_t ill = 0;       // and of its node
     link::LinkState told = link::LinkState::Up;
     unsigned told_lanes = 0;
   };
   void apply(const link::FaultEvent& event, Engine& engine, Cycle now);
   void update_cut(topology::CableId cable);
   void watch_links(Cycle now);
+  void count_ill(topology::CableId cable, int change);
   bool nobody_can_tell(topology::RouterId router) const;
   void find_pieces();
   void note(Cycle now, std::string what) { timeline_.push_back({now, std::move(what)}); }
@@ -111,6 +117,7 @@ class Guard {
   std::vector<topology::CableId> cables_;
   std::vector<bool> cut_, killed_;  // by cable, by router: as the script says
   std::vector<std::uint8_t> dead_;  // by guarded cable: as reported
+  std::vector<std::uint8_t> ill_;   // by router: its links reported dead, what its frames say of its health
   link::Reconfigurer reconfigurer_;
   std::vector<std::uint32_t> piece_;  // by router; kNone: cannot even talk to itself
   std::vector<TimelineEntry> timeline_;

@@ -36,7 +36,7 @@ template <class Route, bool CutThrough, bool Voq>
     b_.guard->credit(e_.graph_.peer(channel >> b_.channel_bits), channel & b_.channel_mask);
   inbox.credits.clear();
   b_.awake[own] = Mark::kNo;
-  for (PortNumber p : w_.guarded) b_.guard->transmit(p, now);
+  for (PortNumber p : w_.guarded) b_.guard->transmit(p, now, e_.standing(p));
 }
 
 /// No way is left to its destination, and that is known.

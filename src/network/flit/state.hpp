@@ -181,16 +181,13 @@ struct alignas(64) Inbox {
   Bag<HeadFlit> heads;
   Bag<ChannelNumber> bodies;   // flits behind a head
   Bag<ChannelNumber> credits;  // for the output channel named
-  bool empty() const { return heads.empty() && bodies.empty() && credits.empty(); }
 };
 
 /// A run of routers small enough for their state to stay in a cache while a cycle's stages pass over it.
 struct Tile {
-  std::uint32_t router_begin = 0, router_end = 0;
-  PortNumber port_begin = 0, port_end = 0;  // outer ports
-  Bag<QueueNumber> asks[4];                 // by cycle: queues whose head asks for an output channel
-  Bag<QueueNumber> ready[2];                // by cycle: queues that bid for the switch
-  Bag<EndpointId> senders[2];               // by cycle: endpoints with something to send
+  Bag<QueueNumber> asks[4];    // by cycle: queues whose head asks for an output channel
+  Bag<QueueNumber> ready[2];   // by cycle: queues that bid for the switch
+  Bag<EndpointId> senders[2];  // by cycle: endpoints with something to send
 
   bool at_rest() const {
     for (const auto& bag : asks)

@@ -15,7 +15,7 @@ struct Entry {
   }
 };
 
-// Links lie anywhere in memory: what is needed so many entries on is asked for now.
+// Links lie anywhere in memory: a link is fetched this many entries before its turn.
 constexpr std::uint64_t kAhead = 12;
 
 /// Flows of each link, in the order of their numbers.

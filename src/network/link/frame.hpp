@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "topology/cable.hpp"
+
 namespace weft::network::link {
 
 /// What a link says besides packets. Counts are absolute, so a message that is lost is made good by the next.
@@ -42,7 +44,7 @@ static_assert(sizeof(FlitHeader) == 24 && std::has_unique_object_representations
 inline constexpr std::uint8_t kHead = 1, kTail = 2;
 
 /// In training: what this end can receive at each rate, and whether it has heard the other.
-inline constexpr unsigned kMaxRates = 4;
+inline constexpr unsigned kMaxRates = topology::kMaxLaneRates;
 struct Training {
   std::uint32_t round;
   bool heard;

@@ -9,14 +9,7 @@ namespace weft::network::link {
 namespace {
 
 LinkSettings training_first() {
-  LinkSettings s;
-  s.flight = 10;
-  s.timeout = 60;
-  s.beat = 100;
-  s.training = 200;
-  s.lanes = 8;
-  s.fewest_lanes = 4;
-  s.lane_rates = {14, 10, 5};
+  LinkSettings s = small_link();
   s.train_first = true;
   return s;
 }

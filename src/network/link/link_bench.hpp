@@ -11,6 +11,20 @@
 
 namespace weft::network::link {
 
+/// A link of eight lanes, ten cycles long.
+inline LinkSettings small_link() {
+  LinkSettings s;
+  s.flight = 10;
+  s.window = 64;
+  s.timeout = 60;
+  s.beat = 100;
+  s.training = 200;
+  s.lanes = 8;
+  s.fewest_lanes = 4;
+  s.lane_rates = {14, 10, 5};
+  return s;
+}
+
 /// A side of the cable: makes packets, hands them to its end, checks what arrives from the other side.
 /// Packets of different channels alternate flit by flit; those of one channel come one after the other.
 class Side {

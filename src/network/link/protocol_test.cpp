@@ -9,21 +9,8 @@
 namespace weft::network::link {
 namespace {
 
-LinkSettings small() {
-  LinkSettings s;
-  s.flight = 10;
-  s.window = 64;
-  s.timeout = 60;
-  s.beat = 100;
-  s.training = 200;
-  s.lanes = 8;
-  s.fewest_lanes = 4;
-  s.lane_rates = {14, 10, 5};
-  return s;
-}
-
 TEST(Link, CarriesAFlitInEveryCycleWhenNothingFails) {
-  Bench bench(small(), 0, 1, 1);
+  Bench bench(small_link(), 0, 1, 1);
   bench.a.packets_wanted = bench.b.packets_wanted = 100'000;
   bench.run(5010);
   EXPECT_EQ(bench.b.flits_here, 5000u) << "the first arrives after the flight, then one in each cycle";
@@ -40,7 +27,7 @@ struct Efficiency {
 
 Efficiency efficiency(double bit_error_rate, unsigned flight, unsigned flit_bytes, unsigned packet,
                       Cycle cycles) {
-  LinkSettings s = small();
+  LinkSettings s = small_link();
   s.flight = flight;
   s.flit_bytes = flit_bytes;
   s.window = 4 * flight + 2 * packet;
@@ -69,7 +56,7 @@ TEST(Link, RetryEfficiencyFollowsTheGoBackNFormula) {
 
 // Every bit of a packet in turn: of each flit's header, bytes and CRC. Nothing damaged gets through.
 TEST(Link, EverySingleBitOfAPacketIsGuarded) {
-  LinkSettings s = small();
+  LinkSettings s = small_link();
   const unsigned flits = 4, image = 8 * (static_cast<unsigned>(sizeof(FlitHeader)) + s.flit_bytes);
   Sender sender(s);
   std::vector<std::uint8_t> bytes(s.flit_bytes);
@@ -124,7 +111,7 @@ TEST(Link, EverySingleBitOfTheControlPartIsGuarded) {
 }
 
 TEST(Link, GoesBackToWhatWasDamaged) {
-  LinkSettings s = small();
+  LinkSettings s = small_link();
   Bench bench(s, 0, 1, 5);
   bench.a.packets_wanted = 400;
   bench.a_to_b->flip(10, 3);  // a bit of the tenth packet's first flit
@@ -136,7 +123,7 @@ TEST(Link, GoesBackToWhatWasDamaged) {
 }
 
 TEST(Link, AShortCutLosesNothing) {
-  Bench bench(small(), 0, 1, 6);
+  Bench bench(small_link(), 0, 1, 6);
   bench.a.packets_wanted = bench.b.packets_wanted = 2000;
   bench.run(300);
   bench.a_to_b->cut(), bench.b_to_a->cut();
@@ -149,7 +136,7 @@ TEST(Link, AShortCutLosesNothing) {
 }
 
 TEST(Link, IsDeclaredDeadAfterTheMissedBeatsAndComesBack) {
-  LinkSettings s = small();
+  LinkSettings s = small_link();
   Bench bench(s, 0, 1, 6);
   bench.run(1000);  // idle, with heartbeats
   EXPECT_GT(bench.a.end.counters().beats, 5u);
@@ -171,7 +158,7 @@ TEST(Link, IsDeclaredDeadAfterTheMissedBeatsAndComesBack) {
 }
 
 TEST(Link, AStuckLaneIsDroppedAndTheRestGoesOn) {
-  LinkSettings s = small();
+  LinkSettings s = small_link();
   Bench bench(s, 0, 1, 8);
   bench.a.packets_wanted = bench.b.packets_wanted = 20'000;
   bench.run(500);
@@ -185,7 +172,7 @@ TEST(Link, AStuckLaneIsDroppedAndTheRestGoesOn) {
 }
 
 TEST(Link, FiveBadLanesLowerTheRateOfAll) {
-  Bench bench(small(), 0, 1, 8);
+  Bench bench(small_link(), 0, 1, 8);
   for (unsigned lane = 0; lane < 5; ++lane) bench.b_to_a->limit_lane(lane, 1);
   bench.a.packets_wanted = bench.b.packets_wanted = 2000;
   ASSERT_TRUE(bench.run_until_done(200'000));
@@ -201,7 +188,7 @@ TEST(Link, FiveBadLanesLowerTheRateOfAll) {
 }
 
 TEST(Link, TooManyBrokenLanesAreTheEndOfIt) {
-  Bench bench(small(), 0, 1, 8);
+  Bench bench(small_link(), 0, 1, 8);
   for (unsigned lane = 0; lane < 5; ++lane) bench.b_to_a->limit_lane(lane, Wire::kBroken);
   bench.a.packets_wanted = bench.b.packets_wanted = 100;
   bench.run(20'000);
@@ -214,7 +201,7 @@ TEST(Link, TooManyBrokenLanesAreTheEndOfIt) {
 }
 
 TEST(Link, CreditsSurviveErrors) {
-  LinkSettings s = small();
+  LinkSettings s = small_link();
   Bench bench(s, 2e-5, 1, 21, 12);  // buffers of 12 flits: a lost credit would show
   bench.a.packets_wanted = bench.b.packets_wanted = 5000;
   ASSERT_TRUE(bench.run_until_done(2'000'000));
@@ -226,7 +213,7 @@ TEST(Link, CreditsSurviveErrors) {
 }
 
 TEST(Link, HealthAndOccupancyReachTheOtherEnd) {
-  Bench bench(small(), 0, 1, 3);
+  Bench bench(small_link(), 0, 1, 3);
   bench.a.end.report(7, 1234);
   bench.run(300);
   EXPECT_EQ(bench.b.end.peer_health(), 7);
@@ -234,7 +221,7 @@ TEST(Link, HealthAndOccupancyReachTheOtherEnd) {
 }
 
 TEST(Link, HeaderFooterHandsUpDamagedPayloadFlagged) {
-  LinkSettings s = small();
+  LinkSettings s = small_link();
   s.retry = topology::Retry::HeaderFooter;
   Bench bench(s, 3e-5, 1, 31);
   bench.a.packets_wanted = bench.b.packets_wanted = 5000;
@@ -247,7 +234,7 @@ TEST(Link, HeaderFooterHandsUpDamagedPayloadFlagged) {
 }
 
 TEST(Link, APacketWithADamagedHeaderIsNeverHandedOver) {
-  LinkSettings s = small();
+  LinkSettings s = small_link();
   s.retry = topology::Retry::HeaderFooter;
   for (unsigned bit = 0; bit < 8 * s.flit_bytes; ++bit) {
     Bench bench(s, 0, 1, 5);
@@ -265,7 +252,7 @@ TEST(Link, NothingLostNothingTwiceNothingChanged) {
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     auto draw = [&](std::uint64_t step, std::uint32_t below) { return random_below(seed, 9, step, below); };
-    LinkSettings s = small();
+    LinkSettings s = small_link();
     s.flight = 1 + draw(0, 30);
     s.flit_bytes = 1 + draw(1, 64);
     s.channels = 1 + draw(2, 8);
