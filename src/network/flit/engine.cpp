@@ -102,11 +102,6 @@ void Engine::size_arrays() {
   std::uint64_t queues = channels << state_.output_bits;
   WEFT_CHECK(queues < kUndecided, "queues have 32-bit numbers");
   state_.queues.assign(queues, {});
-  for (Queue& queue : state_.queues) {
-    queue.out = queue.chain = kEnd;
-    queue.last = Queue::kEmpty;
-    queue.out_channel = Queue::kFirstChannelNext;
-  }
   state_.ports.assign(ports, {});
   state_.channels.assign(channels, {});
   if (state_.output_bits) state_.receiving.assign(channels, 0);
@@ -168,7 +163,7 @@ void Engine::connect_ports() {
   };
   for (PortNumber p = 0; p < state_.ports.size(); ++p) {
     Port& port = state_.ports[p];
-    port.asks = port.wants = port.winner = port.grants = port.next_grant = kEnd;
+    port.asks = port.wants = port.granted = kEnd;
     port.last_input = port.last_output = p;
     port.free_channels = all;
     port.interval = 256;
@@ -216,14 +211,13 @@ void Engine::place_ports() {
     RouterId router = graph_.port_router(p);
     port_info_.push_back({graph_.port_begin(router), router});
     if (grid_route_)
-      grid_ports_.push_back({grid_route_->place(router),
-                             grid_route_->rows(router, p - graph_.port_begin(router)),
-                             graph_.port_begin(router)});
+      grid_ports_.push_back({grid_route_->place(router), graph_.port_begin(router),
+                             grid_route_->rows(router, p - graph_.port_begin(router))});
   }
   if (grid_route_)
     for (EndpointId e = 0; e < graph_.endpoints(); ++e)
-      grid_endpoints_.push_back({grid_route_->place(endpoint_router_[e]), endpoint_port_[e],
-                                 GridRoute::parity(grid_route_->place(endpoint_router_[e]))});
+      grid_endpoints_.push_back({grid_route_->place(endpoint_router_[e]), endpoint_port_[e] & 0x7fff'ffff,
+                                 GridRoute::parity(grid_route_->place(endpoint_router_[e])) & 1});
 }
 
 void Engine::rank_local_ports() {

@@ -47,14 +47,16 @@ struct PortInfo {
 /// The same of a port on a grid, and of an endpoint there.
 struct GridPort {
   GridRoute::Place place;
-  GridRoute::Rows rows;
   PortNumber first;
+  GridRoute::Rows rows;
 };
+static_assert(sizeof(GridPort) == 16);
 struct GridEndpoint {
   GridRoute::Place place;
-  PortNumber port;
-  std::uint32_t parity;
+  PortNumber port : 31;
+  std::uint32_t parity : 1;
 };
+static_assert(sizeof(GridEndpoint) == 8);
 
 /// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses,
 /// one port for each input and column, then its column channels, one for each tile and row. Such a port

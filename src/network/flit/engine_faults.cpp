@@ -75,15 +75,10 @@ std::vector<PacketId> Engine::waiting_packets() const {
 }
 
 void Engine::empty_network() {
-  for (Queue& queue : state_.queues) {
-    queue = {};
-    queue.out = queue.chain = kEnd;
-    queue.last = Queue::kEmpty;
-    queue.out_channel = Queue::kFirstChannelNext;
-  }
+  for (Queue& queue : state_.queues) queue = {};
   std::uint32_t all = settings_.all_channels() == 32 ? ~0u : (1u << settings_.all_channels()) - 1;
   for (Port& port : state_.ports) {
-    port.asks = port.wants = port.winner = port.grants = port.next_grant = kEnd;
+    port.asks = port.wants = port.granted = kEnd;
     port.free_channels = all;
     port.shared_used = 0;
   }

@@ -19,47 +19,58 @@ class GridRoute {
   static bool fits(const topology::Graph& graph);
   explicit GridRoute(const topology::Graph& graph, routing::Dateline dateline);
 
-  /// The place of a router: four coordinates of 16 bits in a word.
-  using Place = std::uint64_t;
+  /// The place of a router: four coordinates of 8 bits in a word.
+  using Place = std::uint32_t;
+  static constexpr unsigned kCoordinateBits = 8, kMaxLength = 1u << kCoordinateBits;
   Place place(topology::RouterId router) const { return places_[router]; }
   /// Whether the coordinates' sum is odd.
-  static std::uint32_t parity(Place place) {
-    return static_cast<std::uint32_t>(place ^ place >> 16 ^ place >> 32 ^ place >> 48) & 1;
-  }
-  /// Where a packet may go next: a port of the router, and one class, or either of two.
-  struct Step {
-    std::uint16_t port;
-    std::uint8_t only;    // the class,
-    std::uint8_t either;  // unless this is 1
+  static std::uint32_t parity(Place place) { return (place ^ place >> 8 ^ place >> 16 ^ place >> 24) & 1; }
+  /// Where a packet goes next: a port of the router, and the class of channels it takes.
+  struct Way {
+    std::uint32_t port, channel_class;
   };
 
-  /// Where the table's rows begin for packets that came in by a port, by the dimension they go on in.
-  using Rows = std::array<std::uint32_t, kMaxDimensions>;
+  /// The table's rows for packets that came in by a port, by the dimension they go on in.
+  using Rows = std::array<std::uint16_t, kMaxDimensions>;
   Rows rows(topology::RouterId router, unsigned in_port) const;
 
   /// The way from `here` to `there`, another place with that parity, for a packet that came in class
-  /// `in_class` by a port with these rows.
-  [[gnu::always_inline]] Step next(Place here, Place there, std::uint32_t there_parity, const Rows& rows,
-                                   std::uint32_t in_class) const {
+  /// `in_class` by a port with these rows. Where it may take either class, `coin` (0 or 1) is the one. No
+  /// branch: it would be a guess.
+  [[gnu::always_inline]] Way next(Place here, Place there, std::uint32_t there_parity, const Rows& rows,
+                                  std::uint32_t in_class, std::uint32_t coin) const {
     // The lowest bit in which two places differ names the dimension.
     auto bit = static_cast<unsigned>(std::countr_zero(here ^ there));
-    auto to = static_cast<std::uint32_t>(there >> (bit & ~15u)) & 0xffff;
-    return table_[rows[bit / 16] + to * 4 + there_parity * 2 + in_class];
+    std::uint32_t to = there >> (bit & ~(kCoordinateBits - 1)) & (kMaxLength - 1);
+    std::uint32_t row = rows[bit / kCoordinateBits];
+    Step step = table_[(row & kRowMask) * row_steps_ + to * 2 + there_parity];
+    std::uint32_t chosen = (step.either & coin) | step.only;
+    std::uint32_t kept = -(row >> kKeepsClassBit);
+    return {step.port, chosen ^ ((chosen ^ in_class) & kept)};
   }
 
   std::uint32_t distance(Place from, Place to) const;
 
  private:
+  struct Step {
+    std::uint16_t port;
+    std::uint8_t only;    // the class,
+    std::uint8_t either;  // unless this is 1
+  };
   struct Dimension {
-    std::uint32_t first = 0, length = 1;  // of its steps
+    std::uint32_t first_row = 0, length = 1;
     std::uint32_t first_port = 0, ports = 0;
     bool ring = false;
   };
+  // The top bit of a row's number: packets that came along the dimension keep the class they came in.
+  static constexpr unsigned kKeepsClassBit = 15, kRowMask = (1u << kKeepsClassBit) - 1;
 
   Dimension dimensions_[kMaxDimensions];
+  bool balanced_;
+  std::uint32_t row_steps_ = 0;
   std::vector<Place> places_;  // by router
-  // [dimension][came along it][from][to][parity of the destination][class it came in]. Half way round a ring
-  // there are two ways; half the pairs take each.
+  // [row: dimension, from][to][parity of the destination]. Half way round a ring there are two ways; half the
+  // pairs take each.
   std::vector<Step> table_;
 };
 

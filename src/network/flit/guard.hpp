@@ -31,7 +31,7 @@ struct TimelineEntry {
 /// How a guarded cable has fared, both directions together.
 struct CableRecord {
   topology::CableId cable;
-  link::LinkCounters counters;
+  link::LinkCounters counters = {};
   std::uint64_t bits_damaged = 0;
   unsigned lanes_up = 0;
   double rate_share = 1;  // of the full rate, with the lanes there are now; 0: dead

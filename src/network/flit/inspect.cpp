@@ -15,7 +15,7 @@ namespace {
 
 /// With virtual output queues a packet bids for the switch before it has a channel.
 bool has_channel(const State& s, const Queue& queue) {
-  return queue.active && !(s.output_bits && queue.offered);
+  return queue.active() && !(s.output_bits && queue.offered);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) 
   } else if (!has) {
     out.reason = fmt::format("asks for a channel of {}", name(queue.out));
     for_each_rival(queue.out, [&](QueueNumber other) {
-      if (queue.channels >> s_.queues[other].out_channel & 1) waits_for.push_back(other);
+      if (queue.channels >> s_.queues[other].out_channel() & 1) waits_for.push_back(other);
     });
     if (waits_for.empty() && !(s_.ports[queue.out].flags & Port::kEndpoint)) {
       out.reason =
@@ -104,12 +104,12 @@ Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) 
     PortNumber before = s_.ports[in].peer >> s_.channel_bits;
     if (!(s_.ports[in].flags & Port::kEndpoint))
       for_each_rival(before, [&](QueueNumber other) {
-        if (s_.queues[other].out_channel == out.channel) waits_for.push_back(other);
+        if (s_.queues[other].out_channel() == out.channel) waits_for.push_back(other);
       });
   } else {
-    out.reason = fmt::format("holds channel {} of {} and waits for room behind it",
-                             static_cast<unsigned>(queue.out_channel), name(queue.out));
-    queues_behind(queue.out, queue.out_channel, waits_for);
+    out.reason = fmt::format("holds channel {} of {} and waits for room behind it", queue.out_channel(),
+                             name(queue.out));
+    queues_behind(queue.out, queue.out_channel(), waits_for);
   }
   return out;
 }
@@ -198,7 +198,7 @@ void Engine::check_conservation() const {
     const Queue& queue = s.queues[q];
     here[q >> s.output_bits] += queue.flits;
     if (cut_through && has_channel(s, queue))
-      promised[(queue.out << s.channel_bits) + queue.out_channel] += queue.left;
+      promised[(queue.out << s.channel_bits) + queue.out_channel()] += queue.left;
   }
   for (PortNumber p = 0; p < s.ports.size(); ++p) {
     const bool endpoint = s.ports[p].flags & Port::kEndpoint;

@@ -22,8 +22,7 @@ struct RelationRoute {};
 
 /// The first set bit at or after `start`, going round; the mask must not be empty.
 inline unsigned pick_after(std::uint32_t mask, unsigned start) {
-  auto later = static_cast<std::uint32_t>(mask & ~std::uint64_t{0} << start);
-  return static_cast<unsigned>(std::countr_zero(later ? later : mask));
+  return (static_cast<unsigned>(std::countr_zero(std::rotr(mask, static_cast<int>(start)))) + start) & 31;
 }
 
 template <class Route, bool CutThrough, bool Voq>
@@ -117,12 +116,13 @@ class Kernel {
   // The switch (kernel_switch.hpp)
   void allocate_switch(Tile& tile);
   static bool may_send(const Base& b, const Queue& queue, const Port& out);
-  bool bid_again(const Bag<QueueNumber>& ready);
+  void bid(const Base& b, QueueNumber q, PortNumber*& outputs);
+  bool bid_without_partner(std::uint32_t first_loser);
   template <bool OneRound>
   void match(Tile& tile, bool first_round);
-  QueueNumber choose_input(const Port& out) const;
-  PortNumber choose_output(const Port& in) const;
-  void send(const Base& b, Tile& tile, PortNumber in, PortNumber out, QueueNumber q);
+  void contest_output(Port& out, QueueNumber q);
+  void contest_input(Port& in, PortNumber out);
+  bool send(const Base& b, Tile& tile, const Port& from, Port& port, QueueNumber q);
   void send_specially(const Base& b, Port& port, const Queue& queue, bool head, bool tail);
   void next_packet(const Base& b, Tile& tile, QueueNumber q, Queue& queue);
 
@@ -171,7 +171,8 @@ class Kernel {
   const PortInfo* const port_info_;
   Base b_;
   std::vector<std::uint32_t> rows_;
-  Counters counters_;  // of this run
+  Counters counters_;                       // of this run
+  Bag<QueueNumber>* bids_again_ = nullptr;  // queues that bid for the switch in the next cycle
   routing::Candidates candidates_;
 };
 
@@ -318,9 +319,9 @@ void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) 
       find_way(b, q, queue, entry);
       *end++ = q;
     } else {
-      e_.packets_[queue.last].behind = entry.bits();
+      e_.packets_[queue.last()].behind = entry.bits();
     }
-    queue.last = entry.id() & 0xff'ffff;
+    queue.set_last(entry.id());
   }
   asks.set_end(end);
 }
@@ -339,8 +340,8 @@ void Kernel<Route, CutThrough, Voq>::take_bodies(Tile& tile, const Inbox& inbox)
     Queue& queue = b.queues[q];
     ++queue.flits;
     *end = q;
-    end += queue.active & ~queue.ready & 1;
-    queue.ready |= queue.active;
+    end += (queue.word & (Queue::kActive | Queue::kReady)) == Queue::kActive;
+    queue.word |= (queue.word & Queue::kActive) * (Queue::kReady / Queue::kActive);
   }
   ready.set_end(end);
 }

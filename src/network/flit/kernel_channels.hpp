@@ -89,8 +89,7 @@ template <class Route, bool CutThrough, bool Voq>
       }
       queue.out = out;
     }
-    queue.active = 1;
-    queue.ready = 1;
+    queue.word |= Queue::kActive | Queue::kReady;
     tile.ready[(b_.now + allocate_cycles_) & 1].push(q);
   }
   asks.clear();
@@ -112,8 +111,8 @@ std::uint32_t Kernel<Route, CutThrough, Voq>::channels_with_room(const Base& b, 
 
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::take_channel(const Base& b, Queue& queue) {
-  unsigned channel = pick_after(channels_with_room(b, queue), queue.out_channel + 1);
-  queue.out_channel = channel & 0x3f;
+  unsigned channel = pick_after(channels_with_room(b, queue), queue.out_channel() + 1);
+  queue.set_out_channel(channel);
   queue.offered = 0;
   Port& port = b.ports[queue.out];
   port.free_channels ^= 1u << channel;
@@ -127,10 +126,12 @@ template <class Route, bool CutThrough, bool Voq>
   const Base b = b_;
   const QueueNumber first = b.ports[out].asks;
   b.ports[out].asks = kEnd;
-  std::uint32_t any = 0;
-  for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain) any |= b.queues[q].offered;
-  QueueNumber granted[32];  // by channel
-  for (std::uint32_t left = any; left; left &= left - 1) {
+  std::uint32_t any = 0, contested = 0;
+  for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain) {
+    contested |= any & b.queues[q].offered;
+    any |= b.queues[q].offered;
+  }
+  for (std::uint32_t left = contested; left; left &= left - 1) {
     unsigned c = static_cast<unsigned>(std::countr_zero(left));
     const unsigned last = b.out_channel(out, c).last_asker;
     QueueNumber best = kEnd;
@@ -140,7 +141,8 @@ template <class Route, bool CutThrough, bool Voq>
       Rank rank = rank_of(q, static_cast<std::uint16_t>(q - last - 1));
       if (rank < best_rank) best = q, best_rank = rank;
     }
-    granted[c] = best;
+    for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain)
+      b.queues[q].offered &= ~(std::uint32_t{q != best} << c);
   }
   const bool sharing = CutThrough && shares_ && !(b.ports[out].flags & Port::kEndpoint);
   QueueNumber accepted[32];  // by channel, where channels share a buffer
@@ -148,15 +150,11 @@ template <class Route, bool CutThrough, bool Voq>
   for (QueueNumber q = first, next; q != kEnd; q = next) {
     Queue& queue = b.queues[q];
     next = queue.chain;
-    std::uint32_t mine = 0;
-    for (std::uint32_t left = any; left; left &= left - 1) {
-      unsigned c = static_cast<unsigned>(std::countr_zero(left));
-      mine |= std::uint32_t{granted[c] == q} << c;
-    }
+    const std::uint32_t mine = queue.offered;
     if (!mine) {
       tile.asks[(b.now + 1) & 3].push(q);
     } else if (sharing) {
-      unsigned c = pick_after(mine, queue.out_channel + 1);
+      unsigned c = pick_after(mine, queue.out_channel() + 1);
       accepted[c] = q;
       taken |= 1u << c;
     } else {
@@ -180,11 +178,10 @@ template <class Route, bool CutThrough, bool Voq>
 WEFT_HOT void Kernel<Route, CutThrough, Voq>::give_channel(const Base& b, Bag<QueueNumber>& ready,
                                                            QueueNumber q, Queue& queue, PortNumber out,
                                                            std::uint32_t offered) {
-  unsigned channel = pick_after(offered, queue.out_channel + 1);
+  unsigned channel = pick_after(offered, queue.out_channel() + 1);
   queue.out = out;
-  queue.out_channel = channel & 0x3f;
-  queue.active = 1;
-  queue.ready = 1;
+  queue.set_out_channel(channel);
+  queue.word |= Queue::kActive | Queue::kReady;
   OutChannel& taken = b.out_channel(out, channel);
   taken.last_asker = static_cast<std::uint16_t>(q);
   Port& port = b.ports[out];

@@ -1,5 +1,5 @@
 // The kernel's switch: outputs choose among those who want them, inputs among the outputs that chose them
-// (iSLIP), and flits move.
+// (iSLIP), and flits move. Who comes first in rank does not depend on the order in which they come.
 #pragma once
 
 #include "network/flit/kernel.hpp"
@@ -21,7 +21,7 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::may_send(const Base& b, const Queu
     if (out.flags & Port::kEndpoint) return true;
   }
   return CutThrough || (Voq && queue.offered) ||
-         has_room(b.out_channel(queue.out, queue.out_channel), out, 1);
+         has_room(b.out_channel(queue.out, queue.out_channel()), out, 1);
 }
 
 template <class Route, bool CutThrough, bool Voq>
@@ -30,56 +30,61 @@ void Kernel<Route, CutThrough, Voq>::allocate_switch(Tile& tile) {
   Bag<QueueNumber>& ready = tile.ready[b.now & 1];
   const std::uint32_t count = ready.size();
   const QueueNumber* list = ready.begin();
+  bids_again_ = &tile.ready[(b.now + 1) & 1];
+  bids_again_->reserve(count);
+  const std::uint32_t first_loser = bids_again_->size();
   w_.outputs.clear();
   w_.outputs.reserve(count);
-  PortNumber* touched = w_.outputs.end();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    QueueNumber q = list[i];
-    Queue& queue = b.queues[q];
-    Port& out = b.ports[queue.out];
-    if (!may_send(b, queue, out)) continue;
-    queue.chain = out.wants;
-    *touched = queue.out;
-    touched += out.wants == kEnd;
-    out.wants = q;
-  }
-  w_.outputs.set_end(touched);
+  PortNumber* outputs = w_.outputs.end();
+  for (std::uint32_t i = 0; i < count; ++i) bid(b, list[i], outputs);
+  w_.outputs.set_end(outputs);
   if (s_.iterations == 1) {
     match<true>(tile, true);
   } else {
     match<false>(tile, true);
-    for (unsigned round = 1; round < s_.iterations && bid_again(ready); ++round) match<false>(tile, false);
+    for (unsigned round = 1; round < s_.iterations; ++round) {
+      if (!bid_without_partner(first_loser)) break;
+      match<false>(tile, false);
+    }
     for (PortNumber port : w_.matched_ports) w_.matched[port] = 0;
     w_.matched_ports.clear();
   }
-  // Those with more to send bid again.
-  Bag<QueueNumber>& next = tile.ready[(b.now + 1) & 1];
-  next.reserve(count);
-  QueueNumber* end = next.end();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    Queue& queue = b.queues[list[i]];
-    bool more = queue.active & (queue.flits > 0);
-    *end = list[i];
-    end += more;
-    queue.ready = more;
-  }
-  next.set_end(end);
   ready.clear();
 }
 
-/// The bids of those still without a partner, for another round.
+/// Of those who want an output the first in rank stands for it; the others bid again in the next cycle.
 template <class Route, bool CutThrough, bool Voq>
-bool Kernel<Route, CutThrough, Voq>::bid_again(const Bag<QueueNumber>& ready) {
-  w_.outputs.clear();
-  for (QueueNumber q : ready) {
-    Queue& queue = b_.queues[q];
-    if (!queue.active || queue.flits == 0 || (w_.matched[b_.port_of(q)] & kMatchedInput)) continue;
-    Port& out = b_.ports[queue.out];
-    if ((w_.matched[queue.out] & kMatchedOutput) || !may_send(b_, queue, out)) continue;
-    queue.chain = out.wants;
-    if (out.wants == kEnd) w_.outputs.push(queue.out);
+WEFT_HOT void Kernel<Route, CutThrough, Voq>::bid(const Base& b, QueueNumber q, PortNumber*& outputs) {
+  const Queue& queue = b.queues[q];
+  Port& out = b.ports[queue.out];
+  if (!may_send(b, queue, out)) [[unlikely]] {
+    bids_again_->push(q);
+  } else if (out.wants == kEnd) [[likely]] {
     out.wants = q;
+    *outputs++ = queue.out;
+  } else {
+    contest_output(out, q);
   }
+}
+
+/// The bids of those still without a partner, for another round. Returns whether there are any.
+template <class Route, bool CutThrough, bool Voq>
+bool Kernel<Route, CutThrough, Voq>::bid_without_partner(std::uint32_t first_loser) {
+  w_.outputs.clear();
+  w_.inputs.clear();
+  for (std::uint32_t i = first_loser; i < bids_again_->size(); ++i) w_.inputs.push((*bids_again_)[i]);
+  bids_again_->set_end(bids_again_->begin() + first_loser);
+  w_.outputs.reserve(w_.inputs.size());
+  PortNumber* outputs = w_.outputs.end();
+  for (QueueNumber q : w_.inputs) {
+    const bool alone =
+        !(w_.matched[b_.port_of(q)] & kMatchedInput) && !(w_.matched[b_.queues[q].out] & kMatchedOutput);
+    if (alone)
+      bid(b_, q, outputs);
+    else
+      bids_again_->push(q);
+  }
+  w_.outputs.set_end(outputs);
   return !w_.outputs.empty();
 }
 
@@ -94,27 +99,28 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
   PortNumber* touched = inputs;
   for (const PortNumber *at = w_.outputs.begin(), *end = w_.outputs.end(); at != end; ++at) {
     Port& port = b.ports[*at];
-    QueueNumber q = port.wants;
-    if (b.queues[q].chain != kEnd) q = choose_input(port);
-    port.wants = kEnd;
-    port.winner = q;
-    PortNumber in = b.port_of(q);
+    PortNumber in = b.port_of(port.wants);
     if (moves_turns) port.last_input = in;  // iSLIP's turns move only when the input accepts
     Port& from = b.ports[in];
-    port.next_grant = from.grants;
-    *touched = in;
-    touched += from.grants == kEnd;
-    from.grants = *at;
+    if (from.granted == kEnd) [[likely]] {
+      from.granted = *at;
+      *touched++ = in;
+    } else {
+      contest_input(from, *at);
+    }
   }
+  Bag<QueueNumber>& again = *bids_again_;
+  QueueNumber* again_end = again.end();
   for (const PortNumber* at = inputs; at != touched; ++at) {
     PortNumber in = *at;
     Port& from = b.ports[in];
-    PortNumber out = from.grants;
-    if (b.ports[out].next_grant != kEnd) out = choose_output(from);
-    from.grants = kEnd;
-    QueueNumber q = b.ports[out].winner;
+    PortNumber out = from.granted;
+    from.granted = kEnd;
+    Port& port = b.ports[out];
+    QueueNumber q = port.wants;
+    port.wants = kEnd;
     if (OneRound || first_round) {
-      b.ports[out].last_input = in;
+      port.last_input = in;
       from.last_output = out;
       from.last_channel = static_cast<std::uint8_t>(b.channel_of(q));
     }
@@ -124,46 +130,45 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
       w_.matched_ports.push(in);
       w_.matched_ports.push(out);
     }
-    send(b, tile, in, out, q);
+    const bool more = send(b, tile, from, port, q);
+    b.queues[q].set_ready(more);
+    *again_end = q;
+    again_end += more;
   }
+  again.set_end(again_end);
 }
 
-/// Of those who want an output: inputs in turn, then the channels of the input in turn.
+/// Two want an output: inputs in turn, then the channels of the input in turn.
 template <class Route, bool CutThrough, bool Voq>
-[[gnu::noinline]] QueueNumber Kernel<Route, CutThrough, Voq>::choose_input(const Port& out) const {
-  QueueNumber best = kEnd;
-  Rank best_rank = kLastRank;
-  for (QueueNumber q = out.wants; q != kEnd; q = b_.queues[q].chain) {
-    PortNumber in = b_.port_of(q);
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::contest_output(Port& out, QueueNumber q) {
+  auto rank = [&](QueueNumber of) {
+    PortNumber in = b_.port_of(of);
     std::uint64_t turn = static_cast<std::uint32_t>(in - out.last_input - 1);
-    std::uint32_t channel_turn = (b_.channel_of(q) - b_.ports[in].last_channel - 1u) & b_.channel_mask;
-    Rank rank = rank_of(q, turn << 8 | channel_turn);
-    if (rank < best_rank) best = q, best_rank = rank;
-  }
-  return best;
+    std::uint32_t channel_turn = (b_.channel_of(of) - b_.ports[in].last_channel - 1u) & b_.channel_mask;
+    return rank_of(of, turn << 8 | channel_turn);
+  };
+  if (rank(q) < rank(out.wants)) std::swap(q, out.wants);
+  bids_again_->push(q);
 }
 
-/// Of the outputs that chose an input: in turn, or the oldest packet first.
+/// Two outputs chose an input: in turn, or the oldest packet first.
 template <class Route, bool CutThrough, bool Voq>
-[[gnu::noinline]] PortNumber Kernel<Route, CutThrough, Voq>::choose_output(const Port& in) const {
-  PortNumber best = kEnd;
-  Rank best_rank = kLastRank;
-  for (PortNumber out = in.grants; out != kEnd; out = b_.ports[out].next_grant) {
-    Rank rank = rank_of(b_.ports[out].winner, static_cast<std::uint32_t>(out - in.last_output - 1));
-    if (rank < best_rank) best = out, best_rank = rank;
-  }
-  return best;
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::contest_input(Port& in, PortNumber out) {
+  auto rank = [&](PortNumber of) {
+    return rank_of(b_.ports[of].wants, static_cast<std::uint32_t>(of - in.last_output - 1));
+  };
+  if (rank(out) < rank(in.granted)) std::swap(out, in.granted);
+  bids_again_->push(b_.ports[out].wants);
+  b_.ports[out].wants = kEnd;
 }
 
-/// Moves one flit from the front of its queue through the switch.
+/// Moves one flit from the front of its queue through the switch. Returns whether another can follow.
 template <class Route, bool CutThrough, bool Voq>
-WEFT_HOT void Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, PortNumber in, PortNumber out,
+WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, const Port& from, Port& port,
                                                    QueueNumber q) {
   Queue& queue = b.queues[q];
   if (Voq && queue.offered) [[unlikely]]
     take_channel(b, queue);
-  Port& port = b.ports[out];
-  const Port& from = b.ports[in];
   b.inbox_at(from.inbox, from.flight).credits.push(from.peer + b.channel_of(q));
   Entry entry(queue.entry);
   const bool head = queue.left == entry.flits();
@@ -173,24 +178,26 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, Po
   ++port.sent;
   if (kOnGrid && !(port.flags & (Port::kNarrow | Port::kEndpoint))) [[likely]] {
     Inbox& inbox = b.inbox_at(port.inbox, port.flight);
-    ChannelNumber to = port.peer + queue.out_channel;
+    ChannelNumber to = port.peer + queue.out_channel();
     if (head)
       inbox.heads.push({to, entry.bits()});
     else
       inbox.bodies.push(to);
     ++counters_.flit_hops;
-    if (!CutThrough) take_room(b.out_channel(out, queue.out_channel), port, 1);
+    if (!CutThrough) take_room(b.out_channel(queue.out, queue.out_channel()), port, 1);
   } else {
     send_specially(b, port, queue, head, tail);
   }
   if (tail) {
-    port.free_channels ^= 1u << queue.out_channel;
-    queue.active = 0;
-    if (entry.id() != queue.last)
+    port.free_channels ^= 1u << queue.out_channel();
+    queue.word &= ~Queue::kActive;
+    if (entry.id() != queue.last())
       next_packet(b, tile, q, queue);
     else
-      queue.last = Queue::kEmpty;
+      queue.word |= Queue::kEmpty;
+    return false;
   }
+  return queue.flits > 0;
 }
 
 /// To an endpoint, over a narrow cable or one that can fail, inside a router, or with hops to count.
@@ -200,10 +207,10 @@ template <class Route, bool CutThrough, bool Voq>
                                                                       bool tail) {
   Entry entry(queue.entry);
   if (port.flags & Port::kGuarded) {
-    b.guard->offer(queue.out, queue.out_channel, entry, entry.flits() - queue.left - 1);
+    b.guard->offer(queue.out, queue.out_channel(), entry, entry.flits() - queue.left - 1);
     if (head && !kOnGrid) ++e_.packets_[entry.id()].hops;
     ++counters_.flit_hops;
-    if (!CutThrough) take_room(b.out_channel(queue.out, queue.out_channel), port, 1);
+    if (!CutThrough) take_room(b.out_channel(queue.out, queue.out_channel()), port, 1);
     return;
   }
   if (port.flags & Port::kNarrow) {
@@ -218,7 +225,7 @@ template <class Route, bool CutThrough, bool Voq>
   }
   const bool inner = port.flags & Port::kInner;
   Inbox& inbox = b.inbox_at(port.inbox, port.flight);
-  ChannelNumber to = port.peer + queue.out_channel;
+  ChannelNumber to = port.peer + queue.out_channel();
   if (head) {
     inbox.heads.push({to, entry.bits()});
     if (!kOnGrid && !inner) ++e_.packets_[entry.id()].hops;
@@ -226,7 +233,7 @@ template <class Route, bool CutThrough, bool Voq>
     inbox.bodies.push(to);
   }
   counters_.flit_hops += !inner;
-  if (!CutThrough) take_room(b.out_channel(queue.out, queue.out_channel), port, 1);
+  if (!CutThrough) take_room(b.out_channel(queue.out, queue.out_channel()), port, 1);
 }
 
 /// The packet behind one that has left looks for its way.

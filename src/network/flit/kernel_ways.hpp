@@ -16,24 +16,25 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumbe
     const GridEndpoint& there = b.grid_endpoints[entry.destination()];
     unsigned shift = entry.message_class() * channels_;
     if (there.place == here.place) [[unlikely]] {
+      __builtin_prefetch(&e_.packets_[entry.id()]);  // it is about to be delivered
       queue.out = there.port;
       queue.channels = channels_of(entry.message_class());
       return;
     }
-    GridRoute::Step step =
-        route_.next(here.place, there.place, there.parity, here.rows, b.channel_class[b.channel_of(q)]);
-    // Turns go over all channels of all outputs, so a new output starts at its first channel.
-    PortNumber out = here.first + step.port;
-    queue.out_channel |= Queue::kFirstChannelNext & -static_cast<unsigned>(queue.out != out);
-    queue.out = out;
     // Where either class is allowed the packet draws one, as a router without regard for load would: a fair
     // coin that depends on place, time and packet, not on the order of visits. Drawn always: a branch here
     // would be a guess.
     std::uint64_t mixed =
-        (b.coin ^ here.place << 13 ^ std::uint64_t{entry.destination()} << 36) * 0x9e3779b97f4a7c15u;
-    auto drawn = static_cast<unsigned>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
-    unsigned cls = (step.either & drawn) | step.only;
-    queue.channels = b.class_channels[cls] << shift;
+        (b.coin ^ std::uint64_t{here.place} << 13 ^ std::uint64_t{entry.destination()} << 36) *
+        0x9e3779b97f4a7c15u;
+    auto drawn = static_cast<std::uint32_t>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
+    GridRoute::Way way = route_.next(here.place, there.place, there.parity, here.rows,
+                                     b.channel_class[b.channel_of(q)], drawn);
+    // Turns go over all channels of all outputs, so a new output starts at its first channel.
+    PortNumber out = here.first + way.port;
+    queue.word |= Queue::kFirstChannelNext << Queue::kChannelShift & -std::uint32_t{queue.out != out};
+    queue.out = out;
+    queue.channels = b.class_channels[way.channel_class] << shift;
   }
 }
 
@@ -71,7 +72,7 @@ void Kernel<Route, CutThrough, Voq>::find_way_by_relation(QueueNumber q, Queue& 
   const PortNumber in = b_.port_of(q);
   const PortInfo& info = port_info_[in];
   routing::Hop hop = hop_of(in, b_.channel_of(q), entry);
-  queue.out_channel = Queue::kFirstChannelNext;
+  queue.set_out_channel(Queue::kFirstChannelNext);
   if (!hop.via_leg && e_.endpoint_router_[entry.destination()] == info.router) {
     queue.out = e_.endpoint_port_[entry.destination()];
     queue.channels = channels_of(entry.message_class());
@@ -145,7 +146,7 @@ void Kernel<Route, CutThrough, Voq>::find_way_in_tiles(QueueNumber q, Queue& que
   const InnerPorts& inner = e_.inner_ports_;
   const PacketRecord& record = e_.packets_[entry.id()];
   const std::uint32_t router = inner.router[in - e_.port_info_.size()];
-  queue.out_channel = Queue::kFirstChannelNext;
+  queue.set_out_channel(Queue::kFirstChannelNext);
   queue.out = inner.next(router, in, record.next_port);
   queue.channels = queue.out == record.next_port ? record.next_channels : 1u << b_.channel_of(q);
 }

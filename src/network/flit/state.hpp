@@ -32,21 +32,33 @@ inline constexpr PortNumber kUndecided = 0xffff'fffe;  // a head that chooses it
 /// One input queue: packets in order, the first of which is being sent on. Those behind it are linked through
 /// their records, so that memory follows the packets there are and not the buffers.
 struct Queue {
-  std::uint64_t entry;            // the first packet
-  PortNumber out;                 // where it goes
-  std::uint32_t channels;         // output channels it may take, one bit each
-  std::uint32_t offered;          // of these, what it was offered in this cycle
-  QueueNumber chain;              // the next queue that asks for the same
-  std::uint16_t left;             // flits of the first packet still to send
-  std::uint16_t flits;            // here now
-  std::uint32_t last : 24;        // packet; kEmpty: there is none
-  std::uint32_t out_channel : 6;  // of the first packet, once it has one; turns go on from the last
-  std::uint32_t active : 1;       // it has one
-  std::uint32_t ready : 1;        // ... and is on the list of those who bid for the switch
+  std::uint64_t entry = 0;     // the first packet
+  PortNumber out = kEnd;       // where it goes
+  std::uint32_t channels = 0;  // output channels it may take, one bit each
+  std::uint32_t offered = 0;   // of these, what it was offered in this cycle
+  QueueNumber chain = kEnd;    // the next queue that asks for the same
+  std::uint16_t left = 0;      // flits of the first packet still to send
+  std::uint16_t flits = 0;     // here now
+  // The last packet, the channel of the first, and two flags, in one word that is read and written whole: a
+  // narrow store before a wide load of the same bytes would hold the processor up.
+  std::uint32_t word = kEmpty | kFirstChannelNext << kChannelShift;
 
-  static constexpr std::uint32_t kEmpty = 0xff'ffff;
-  static constexpr unsigned kFirstChannelNext = 31;  // as out_channel: the turn begins with channel 0
-  bool empty() const { return last == kEmpty; }
+  static constexpr std::uint32_t kEmpty = 0xff'ffff;  // as last packet: there is none
+  static constexpr unsigned kChannelShift = 24, kChannelMask = 0x3f;
+  static constexpr unsigned kFirstChannelNext = 31;  // as channel: the turn begins with channel 0
+  static constexpr unsigned kReadyShift = 31;
+  static constexpr std::uint32_t kActive = 1u << 30, kReady = 1u << kReadyShift;
+  bool empty() const { return last() == kEmpty; }
+  std::uint32_t last() const { return word & kEmpty; }
+  /// Of the first packet, once it has one; turns go on from the last.
+  unsigned out_channel() const { return word >> kChannelShift & kChannelMask; }
+  bool active() const { return word & kActive; }  // the first packet has a channel
+  bool ready() const { return word & kReady; }    // ... and is on the list of those who bid for the switch
+  void set_last(std::uint32_t packet) { word = (word & ~kEmpty) | packet; }
+  void set_out_channel(unsigned channel) {
+    word = (word & ~(kChannelMask << kChannelShift)) | channel << kChannelShift;
+  }
+  void set_ready(bool ready) { word = (word & ~kReady) | std::uint32_t{ready} << kReadyShift; }
 };
 static_assert(sizeof(Queue) == 32);
 
@@ -64,17 +76,15 @@ struct alignas(64) Port {
   std::uint32_t inbox;          // of the other end's tile, in a slot
   std::uint32_t free_channels;  // output channels no packet holds
   QueueNumber asks;             // chain: who asks for a channel
-  QueueNumber wants;            // chain: who wants to send through this output
-  QueueNumber winner;           // of those
-  PortNumber grants;            // input side, chain: outputs that would take a flit from here
-  PortNumber next_grant;        // the next in such a chain
-  PortNumber last_input;        // who had the last turn: input for this output,
-  PortNumber last_output;       // output for this input,
-  std::uint32_t next_send;      // output may send again from here on, in 1/256 cycles (low bits)
-  std::uint16_t interval;       // 1/256 cycles from flit to flit; 256: one each cycle
-  std::uint16_t flight;       // from winning the switch to arrival at the other end: which of State::flights
-  std::uint16_t room;         // flits of each channel's own buffer at the other end
-  std::uint16_t shared;       // and of the buffer they share,
+  QueueNumber wants;            // of those who want to send through this output, the first in rank
+  PortNumber granted;       // input side: of the outputs that would take a flit from here, the first in rank
+  PortNumber last_input;    // who had the last turn: input for this output,
+  PortNumber last_output;   // output for this input,
+  std::uint32_t next_send;  // output may send again from here on, in 1/256 cycles (low bits)
+  std::uint16_t interval;   // 1/256 cycles from flit to flit; 256: one each cycle
+  std::uint16_t flight;     // from winning the switch to arrival at the other end: which of State::flights
+  std::uint16_t room;       // flits of each channel's own buffer at the other end
+  std::uint16_t shared;     // and of the buffer they share,
   std::uint16_t shared_used;  // of which this many are taken
   std::uint8_t last_channel;  // turn among the channels of this input
   std::uint8_t flags;
