@@ -165,7 +165,7 @@ class Engine {
   std::uint64_t give_up_cut_off();
   std::vector<PacketId> waiting_packets() const;
   /// The next packet in a source's queue.
-  PacketId behind(PacketId id) const { return static_cast<PacketId>(packets_[id].behind); }
+  PacketId behind(PacketId id) const { return static_cast<PacketId>(packets_.behind(id)); }
   /// The first of the inboxes of a tile for what arrives in a cycle.
   std::size_t inbox_index(Cycle cycle, std::uint32_t tile) const {
     return (cycle & (state_.slots - 1)) * state_.slot_inboxes + tile * settings_.threads;

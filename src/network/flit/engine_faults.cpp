@@ -110,7 +110,7 @@ std::uint64_t Engine::take_back() {
   for (PacketId id : packets) {
     PacketRecord& record = packets_[id];
     record.via = record.turned_at = kNone;
-    record.behind = kNoPacket;
+    packets_.behind(id) = kNoPacket;
     record.hops = 0;
     record.damaged = false;
     Sender& sender = senders_[record.source];
@@ -123,7 +123,7 @@ std::uint64_t Engine::take_back() {
     if (sender.first == kNoPacket)
       sender.first = id;
     else
-      packets_[sender.last].behind = id;
+      packets_.behind(sender.last) = id;
     sender.last = id;
   }
   return packets.size() - queued;
@@ -153,11 +153,11 @@ std::uint64_t Engine::give_up_cut_off() {
                        record.created, 0, now_, record.tag});
         books.free.push_back(id);
       } else {
-        record.behind = kNoPacket;
+        packets_.behind(id) = kNoPacket;
         if (last == kNoPacket)
           sender.first = id;
         else
-          packets_[last].behind = id;
+          packets_.behind(last) = id;
         last = id;
       }
       id = next;

@@ -35,7 +35,7 @@ GridRoute::GridRoute(const topology::Graph& graph, routing::Dateline dateline)
   for (unsigned i = 0; i < grid.dimensions.size(); ++i) {
     const GridShape::Dimension& d = grid.dimensions[i];
     std::uint32_t ports = d.length == 1 ? 0 : d.minus - d.plus + 1u;
-    dimensions_[i] = {rows, d.length, d.plus, ports, d.wraps};
+    dimensions_[i] = {rows, d.plus, ports, d.wraps ? d.length : kNotAround, d.wraps};
     for (std::uint32_t from = 0; from < d.length; ++from, ++rows)
       for (std::uint32_t to = 0; to < d.length; ++to)
         for (std::uint32_t there_parity : {0u, 1u}) {
@@ -66,10 +66,11 @@ GridRoute::Rows GridRoute::rows(topology::RouterId router, unsigned in_port) con
 
 std::uint32_t GridRoute::distance(Place a, Place b) const {
   std::uint32_t hops = 0;
-  for (unsigned d = 0; a != b; ++d, a >>= kCoordinateBits, b >>= kCoordinateBits) {
-    std::uint32_t from = a & (kMaxLength - 1), to = b & (kMaxLength - 1);
+  for (unsigned d = 0; d < kMaxDimensions; ++d) {
+    std::uint32_t from = a >> (kCoordinateBits * d) & (kMaxLength - 1);
+    std::uint32_t to = b >> (kCoordinateBits * d) & (kMaxLength - 1);
     std::uint32_t apart = from < to ? to - from : from - to;
-    hops += dimensions_[d].ring ? std::min(apart, dimensions_[d].length - apart) : apart;
+    hops += std::min(apart, dimensions_[d].around - apart);
   }
   return hops;
 }

@@ -57,9 +57,11 @@ class GridRoute {
     std::uint8_t only;    // the class,
     std::uint8_t either;  // unless this is 1
   };
+  static constexpr std::uint32_t kNotAround = 2 * kMaxLength;  // longer than any way there is
   struct Dimension {
-    std::uint32_t first_row = 0, length = 1;
+    std::uint32_t first_row = 0;
     std::uint32_t first_port = 0, ports = 0;
+    std::uint32_t around = kNotAround;  // steps once round
     bool ring = false;
   };
   // The top bit of a row's number: packets that came along the dimension keep the class they came in.

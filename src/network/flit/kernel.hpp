@@ -115,7 +115,7 @@ class Kernel {
 
   // The switch (kernel_switch.hpp)
   void allocate_switch(Tile& tile);
-  static bool may_send(const Base& b, const Queue& queue, const Port& out);
+  bool may_send(const Base& b, const Queue& queue, const Port& out);
   void bid(const Base& b, QueueNumber q, PortNumber*& outputs);
   bool bid_without_partner(std::uint32_t first_loser);
   template <bool OneRound>
@@ -302,15 +302,13 @@ WEFT_HOT QueueNumber Kernel<Route, CutThrough, Voq>::queue_for(const Base& b, Ch
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) {
   const Base b = b_;
-  const std::uint32_t count = inbox.heads.size();
-  const HeadFlit* heads = inbox.heads.begin();
   Bag<QueueNumber>& asks = tile.asks[(b.now + route_cycles_) & 3];
-  asks.reserve(count);
+  asks.reserve(inbox.heads.size());
   QueueNumber* end = asks.end();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    __builtin_prefetch(&b.queues[b.first_queue(heads[i + kAhead].to)], 1);
-    Entry entry(heads[i].entry);
-    QueueNumber q = queue_for(b, heads[i].to, entry);
+  for (const HeadFlit& head : inbox.heads) {
+    __builtin_prefetch(&b.queues[b.first_queue((&head)[kAhead].to)], 1);
+    Entry entry(head.entry);
+    QueueNumber q = queue_for(b, head.to, entry);
     Queue& queue = b.queues[q];
     ++queue.flits;
     if (queue.empty()) [[likely]] {
@@ -319,7 +317,7 @@ void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) 
       find_way(b, q, queue, entry);
       *end++ = q;
     } else {
-      e_.packets_[queue.last()].behind = entry.bits();
+      e_.packets_.behind(queue.last()) = entry.bits();
     }
     queue.set_last(entry.id());
   }
@@ -329,14 +327,12 @@ void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) 
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::take_bodies(Tile& tile, const Inbox& inbox) {
   const Base b = b_;
-  const std::uint32_t count = inbox.bodies.size();
-  const ChannelNumber* bodies = inbox.bodies.begin();
   Bag<QueueNumber>& ready = tile.ready[b.now & 1];
-  ready.reserve(count);
+  ready.reserve(inbox.bodies.size());
   QueueNumber* end = ready.end();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    __builtin_prefetch(&b.queues[b.first_queue(bodies[i + kAhead])], 1);
-    QueueNumber q = Voq ? e_.state_.receiving[bodies[i]] : bodies[i];
+  for (const ChannelNumber& to : inbox.bodies) {
+    __builtin_prefetch(&b.queues[b.first_queue((&to)[kAhead])], 1);
+    QueueNumber q = Voq ? e_.state_.receiving[to] : to;
     Queue& queue = b.queues[q];
     ++queue.flits;
     *end = q;

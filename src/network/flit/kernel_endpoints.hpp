@@ -21,7 +21,7 @@ void Kernel<Route, CutThrough, Voq>::create(EndpointId source, Cycle now) {
     record.source = source;
     record.destination = made.destination;
     record.via = record.turned_at = topology::kNone;
-    record.behind = kNoPacket;
+    e_.packets_.behind(id) = kNoPacket;
     record.flits = made.flits;
     record.message_class = made.message_class;
     ++w_.counters.packets_created;
@@ -47,7 +47,7 @@ void Kernel<Route, CutThrough, Voq>::queue_packet(PacketId id, Cycle now) {
   if (sender.first == kNoPacket)
     sender.first = id;
   else
-    e_.packets_[sender.last].behind = id;
+    e_.packets_.behind(sender.last) = id;
   sender.last = id;
 }
 
@@ -123,7 +123,7 @@ bool Kernel<Route, CutThrough, Voq>::start_packet(const Base& b, Sender& sender,
     sender.next_channel = static_cast<std::uint8_t>(turn);
     sender.current = id;
     sender.left = record.flits;
-    sender.first = static_cast<PacketId>(record.behind);
+    sender.first = static_cast<PacketId>(e_.packets_.behind(id));
     if (vias_) choose_via(record);
     return true;
   }

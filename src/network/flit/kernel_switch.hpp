@@ -18,7 +18,10 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::may_send(const Base& b, const Queu
                static_cast<std::int32_t>(out.next_send - static_cast<std::uint32_t>(b.now << 8)) > 0) {
       return false;
     }
-    if (out.flags & Port::kEndpoint) return true;
+    if (out.flags & Port::kEndpoint) {
+      if (queue.left == 1) __builtin_prefetch(&e_.packets_[Entry(queue.entry).id()]);  // for deliver()
+      return true;
+    }
   }
   return CutThrough || (Voq && queue.offered) ||
          has_room(b.out_channel(queue.out, queue.out_channel()), out, 1);
@@ -240,7 +243,7 @@ template <class Route, bool CutThrough, bool Voq>
 template <class Route, bool CutThrough, bool Voq>
 [[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::next_packet(const Base& b, Tile& tile, QueueNumber q,
                                                                    Queue& queue) {
-  Entry entry(e_.packets_[Entry(queue.entry).id()].behind);
+  Entry entry(e_.packets_.behind(Entry(queue.entry).id()));
   queue.entry = entry.bits();
   queue.left = static_cast<std::uint16_t>(entry.flits());
   find_way(b, q, queue, entry);

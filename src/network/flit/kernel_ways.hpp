@@ -16,7 +16,6 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumbe
     const GridEndpoint& there = b.grid_endpoints[entry.destination()];
     unsigned shift = entry.message_class() * channels_;
     if (there.place == here.place) [[unlikely]] {
-      __builtin_prefetch(&e_.packets_[entry.id()]);  // it is about to be delivered
       queue.out = there.port;
       queue.channels = channels_of(entry.message_class());
       return;
@@ -32,6 +31,7 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumbe
                                      b.channel_class[b.channel_of(q)], drawn);
     // Turns go over all channels of all outputs, so a new output starts at its first channel.
     PortNumber out = here.first + way.port;
+    __builtin_prefetch(&b.ports[out], 1);
     queue.word |= Queue::kFirstChannelNext << Queue::kChannelShift & -std::uint32_t{queue.out != out};
     queue.out = out;
     queue.channels = b.class_channels[way.channel_class] << shift;

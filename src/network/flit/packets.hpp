@@ -13,14 +13,13 @@ namespace weft::network::flit {
 using PacketId = std::uint32_t;
 inline constexpr PacketId kNoPacket = 0xffff'ffff;
 
-struct PacketRecord {
+struct alignas(64) PacketRecord {
   Cycle created, injected;
   Tag tag;
   EndpointId source, destination;
-  std::uint32_t via;        // intermediate place of the routing, or kNone: none, or passed
-  std::uint32_t turned_at;  // router where it had reached that place; kNone: nowhere yet
-  std::uint64_t behind;     // the packet behind it: its number at the source, its entry in a router's queue
-  std::uint32_t next_port;  // tiled routers: the output it goes to,
+  std::uint32_t via;            // intermediate place of the routing, or kNone: none, or passed
+  std::uint32_t turned_at;      // router where it had reached that place; kNone: nowhere yet
+  std::uint32_t next_port;      // tiled routers: the output it goes to,
   std::uint32_t next_channels;  // and the channels it may take there
   std::uint16_t flits, hops;
   std::uint8_t message_class;
@@ -40,23 +39,32 @@ class PacketStore {
     return chunks_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)];
   }
 
+  /// The packet behind another: its number at the source, its entry in a router's queue. Not in the record:
+  /// most packets that wait in a row are looked up for this alone, and these numbers stay in a cache.
+  std::uint64_t& behind(PacketId id) { return behind_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)]; }
+  std::uint64_t behind(PacketId id) const { return behind_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)]; }
+
   /// Room for `count` chunks is kept from the start, so that threads never see the list move.
-  PacketStore() : chunks_(kMaxPackets >> kChunkBits) {}
+  PacketStore() : chunks_(kMaxPackets >> kChunkBits), behind_(chunks_.size()) {}
 
   /// A chunk's worth of fresh numbers, appended to `free`. Call with the engine's lock held.
   void grow(std::vector<PacketId>& free) {
     WEFT_CHECK(used_ < chunks_.size(), "more than 16 million packets at once");
     chunks_[used_] = std::make_unique<PacketRecord[]>(1u << kChunkBits);
+    behind_[used_] = std::make_unique<std::uint64_t[]>(1u << kChunkBits);
     PacketId base = static_cast<PacketId>(used_++) << kChunkBits;
     for (PacketId i = 1u << kChunkBits; i-- > 0;) free.push_back(base + i);
   }
 
   /// Packets have numbers below this.
   PacketId end() const { return static_cast<PacketId>(used_ << kChunkBits); }
-  std::uint64_t bytes() const { return (used_ << kChunkBits) * sizeof(PacketRecord); }
+  std::uint64_t bytes() const {
+    return (used_ << kChunkBits) * (sizeof(PacketRecord) + sizeof(std::uint64_t));
+  }
 
  private:
   std::vector<std::unique_ptr<PacketRecord[]>> chunks_;
+  std::vector<std::unique_ptr<std::uint64_t[]>> behind_;
   std::uint64_t used_ = 0;
 };
 
