@@ -93,10 +93,15 @@ ordered_json measure(const Case& one) {
                  static_cast<double>(engine.counters().flit_hops - hops));
   }
   std::sort(ns.begin(), ns.end());
-  std::uint64_t bytes = engine.bytes() / m.graph->routers();
+  const auto& counters = engine.counters();
+  const double routers = m.graph->routers();
+  const auto packets =
+      static_cast<double>(counters.flits_injected - counters.flits_delivered) / one.packet_flits;
   ordered_json out{{"ns_per_flit_hop", ns[kRepeats / 2]},
                    {"ns_per_flit_hop_best", ns.front()},
-                   {"bytes_per_router", bytes},
+                   {"bytes_per_router", static_cast<double>(engine.bytes()) / routers},
+                   {"packets_per_router", packets / routers},
+                   {"bytes_per_packet", network::flit::PacketStore::kPacketBytes},
                    {"routers", m.graph->routers()},
                    {"flit_hops", engine.counters().flit_hops}};
   if (one.most_ns > 0) out["limit_ns_per_flit_hop"] = one.most_ns;

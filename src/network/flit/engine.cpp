@@ -384,8 +384,7 @@ std::uint64_t Engine::bytes() const {
   return state_.queues.size() * sizeof(Queue) + state_.ports.size() * sizeof(Port) +
          state_.channels.size() * sizeof(OutChannel) + senders_.size() * sizeof(Sender) +
          endpoint_router_.size() * 8 + state_.awake.size() + grid_ports_.size() * sizeof(GridPort) +
-         port_info_.size() * sizeof(PortInfo) + grid_endpoints_.size() * sizeof(GridEndpoint) +
-         packets_.bytes() + bags;
+         port_info_.size() * sizeof(PortInfo) + grid_endpoints_.size() * sizeof(GridEndpoint) + bags;
 }
 
 }  // namespace weft::network::flit

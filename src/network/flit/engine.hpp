@@ -123,6 +123,7 @@ class Engine {
   std::uint32_t standing(topology::PortId p) const;
   std::uint64_t packets_in_network() const;
   const Settings& settings() const { return settings_; }
+  /// Of the network's state, without its packets.
   std::uint64_t bytes() const;
   /// Checks that flits and credits add up; throws Defect where they do not.
   void check_conservation() const;

@@ -31,7 +31,10 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumbe
                                      b.channel_class[b.channel_of(q)], drawn);
     // Turns go over all channels of all outputs, so a new output starts at its first channel.
     PortNumber out = here.first + way.port;
+    // What the allocations of the next cycles will look at.
     __builtin_prefetch(&b.ports[out], 1);
+    __builtin_prefetch(&b.ports[b.port_of(q)], 1);
+    __builtin_prefetch(&b.outs[out << b.channel_bits], 1);
     queue.word |= Queue::kFirstChannelNext << Queue::kChannelShift & -std::uint32_t{queue.out != out};
     queue.out = out;
     queue.channels = b.class_channels[way.channel_class] << shift;

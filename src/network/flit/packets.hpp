@@ -32,6 +32,7 @@ static_assert(sizeof(PacketRecord) == 64);
 class PacketStore {
  public:
   static constexpr unsigned kChunkBits = 14;
+  static constexpr std::uint64_t kPacketBytes = sizeof(PacketRecord) + sizeof(std::uint64_t);
   static constexpr PacketId kMaxPackets = (1u << 24) - 1;  // a packet's number has 24 bits, one is for none
 
   PacketRecord& operator[](PacketId id) { return chunks_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)]; }
@@ -58,9 +59,6 @@ class PacketStore {
 
   /// Packets have numbers below this.
   PacketId end() const { return static_cast<PacketId>(used_ << kChunkBits); }
-  std::uint64_t bytes() const {
-    return (used_ << kChunkBits) * (sizeof(PacketRecord) + sizeof(std::uint64_t));
-  }
 
  private:
   std::vector<std::unique_ptr<PacketRecord[]>> chunks_;
