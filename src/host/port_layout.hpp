@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "host/mpi_calls.hpp"
 #include "nic/descriptor.hpp"
 
 namespace weft::host {
@@ -64,6 +65,7 @@ struct alignas(128) Lane {
   std::int32_t result;     // 0 or a negative errno
   std::uint64_t argument[4];
   std::uint64_t answer[4];
+  Doing doing;
 };
 
 struct alignas(64) PortArea {
@@ -88,6 +90,13 @@ struct Costs {
   double scale;
 };
 
+/// What `weft run --slow` and `--noise` do to a rank's processor.
+struct Disturbance {
+  double slow;                    // its work takes so many times as long
+  std::int64_t length, interval;  // of interruptions, on average, picoseconds; length 0: there are none
+  std::uint64_t seed;
+};
+
 struct Layout {
   Limits limits;
   std::uint64_t bytes;
@@ -98,6 +107,7 @@ struct Header : Layout {
   std::uint32_t magic, version;
   std::uint32_t rank, ranks, node;
   Costs costs;
+  Disturbance disturbance;
   std::int64_t epoch;                 // what the calendar says at virtual time 0, seconds
   std::atomic<std::int32_t> owner;    // process that has the lanes
   std::atomic<std::uint32_t> opened;  // ports, ever

@@ -50,6 +50,7 @@ void Simulation::start_all() {
                   options_.library,
                   p.segment->file(),
                   bell_memory_.file(),
+                  call_logs_ ? call_logs_->file(rank) : -1,
                   output_->out(rank),
                   output_->error(rank),
                   rank,
@@ -116,10 +117,18 @@ bool Simulation::watch_processes() {
     auto ending = ending_of(p.pid);
     if (!ending) continue;
     end_rank(rank, *ending);
-    if (!ending->fine())
-      return fail(fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending->text()));
+    if (!ending->fine()) return fail(ending_text(rank, *ending));
   }
   return true;
+}
+
+/// With the call it was in, or had come back from last.
+std::string Simulation::ending_text(std::uint32_t rank, const Ending& ending) const {
+  const Process& p = processes_[rank];
+  std::string text = fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending.text());
+  Doing doing = doing_of(p.segment->lane(0));
+  if (doing.call) text += fmt::format(" {} {}", doing.inside ? "in" : "after", call_facts(doing.call).name);
+  return text;
 }
 
 void Simulation::end_rank(std::uint32_t rank, Ending ending) {
@@ -218,8 +227,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
         for (int i = 0; i < 1000 && !p.ended; ++i) {
           if (auto ending = ending_of(p.pid)) {
             end_rank(rank, *ending);
-            if (!ending->fine())
-              fail(fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending->text()));
+            if (!ending->fine()) fail(ending_text(rank, *ending));
           } else {
             output_->gather();
             usleep(i < 10 ? 100 : 1000);

@@ -87,6 +87,7 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                    static_cast<std::uint32_t>(h.compute),
                    h.compute_fixed.value,
                    h.compute_scale};
+  shared->disturbance = {1, 0, 1, 0};
   shared->epoch = kEpoch;
   lane(0).state.store(static_cast<std::uint32_t>(LaneState::Running));  // the process about to start
 }

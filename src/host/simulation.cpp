@@ -80,7 +80,21 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
     p.segment = std::make_unique<Segment>(machine, rank, options_.ranks, fabric_->node(p.nic));
     p.ports.resize(kPortsPerProcess);
     p.lanes.resize(kLanes);
+    p.segment->header().disturbance = {rank < options_.slow.size() ? options_.slow[rank] : 1,
+                                       options_.noise_length.value, options_.noise_interval.value,
+                                       options_.seed};
   }
+  if (options_.log_calls) call_logs_ = std::make_unique<CallLogs>(options_.ranks);
+}
+
+std::vector<CallRecord> Simulation::calls(unsigned rank) const {
+  return call_logs_ ? call_logs_->read(rank) : std::vector<CallRecord>();
+}
+
+std::uint64_t Simulation::calls_left_out() const {
+  std::uint64_t sum = 0;
+  for (unsigned rank = 0; call_logs_ && rank < options_.ranks; ++rank) sum += call_logs_->left_out(rank);
+  return sum;
 }
 
 Simulation::~Simulation() {

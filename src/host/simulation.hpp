@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "host/call_log.hpp"
 #include "host/output.hpp"
 #include "host/processes.hpp"
 #include "host/segment.hpp"
@@ -31,6 +32,9 @@ struct RunOptions {
   OutputOptions output;
   std::uint64_t seed = 1;
   Cores cores = Cores::Auto;
+  std::vector<double> slow;  // by rank: its work takes so many times as long; empty: none is slower
+  Time noise_length{0}, noise_interval{0};  // of interruptions, on average; no length: there are none
+  bool log_calls = false;                   // to MPI, for calls()
 };
 
 struct RankResult {
@@ -61,6 +65,10 @@ class Simulation : private nic::Host {
   nic::Fabric& fabric() { return *fabric_; }
   /// Rank of a port, for reports; kNoRank: nobody's.
   std::uint32_t rank_of(nic::PortRef port) const;
+
+  /// The calls of a rank to MPI, where they were asked for; and how many more there were.
+  std::vector<CallRecord> calls(unsigned rank) const;
+  std::uint64_t calls_left_out() const;
 
   /// Told of every wait, once it is over.
   std::function<void(std::uint32_t rank, std::uint32_t lane, Time from, Time until, const char* what)>
@@ -145,6 +153,7 @@ class Simulation : private nic::Host {
   bool fail(std::string what);
   void describe_waits();
   std::string wait_text(std::uint32_t rank) const;
+  std::string ending_text(std::uint32_t rank, const Ending& ending) const;
 
   const machine::Machine& machine_;
   network::Network& network_;
@@ -155,6 +164,7 @@ class Simulation : private nic::Host {
   Bell* bell_ = nullptr;
   std::vector<Process> processes_;
   std::vector<std::vector<std::uint64_t>> owner_of_port_;  // by nic and port: rank << 8 | index
+  std::unique_ptr<CallLogs> call_logs_;
   std::unique_ptr<Output> output_;
   std::vector<Plan> plans_;
   std::vector<LaneRef> running_, runnable_, outside_;

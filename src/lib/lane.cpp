@@ -174,7 +174,9 @@ int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint
   l.deadline = deadline;
   l.for_rank = for_rank;
   l.result = 0;
+  std::int64_t from = now(l);
   block(l);
+  waited_since(l, from);
   return l.result;
 }
 

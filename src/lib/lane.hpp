@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "host/port_layout.hpp"
+#include "lib/disturbance.hpp"
 
 namespace weft::lib {
 
@@ -26,8 +27,9 @@ void enter(host::Lane& lane);
 void leave();
 
 inline std::int64_t now(const host::Lane& lane) { return lane.clock.load(std::memory_order_relaxed); }
+/// The processor works for so long, and longer where it is slowed down or interrupted.
 inline void move_on(host::Lane& lane, std::int64_t picoseconds) {
-  lane.clock.store(now(lane) + picoseconds, std::memory_order_relaxed);
+  lane.clock.store(now(lane) + disturbed(lane, picoseconds), std::memory_order_relaxed);
 }
 void jump_to(host::Lane& lane, std::int64_t time);
 
