@@ -17,6 +17,8 @@ namespace {
 
 constexpr Time kNever{kNoDeadline};
 
+}  // namespace
+
 const char* call_name(Call call) {
   switch (call) {
     case Call::Wait:
@@ -46,6 +48,13 @@ const char* call_name(Call call) {
   }
   return "wait";
 }
+
+bool waits_for_others(Call call) {
+  return call == Call::Wait || call == Call::Spin || call == Call::LookUp || call == Call::Close ||
+         call == Call::Leave;
+}
+
+namespace {
 
 void raise_file_limit() {
   rlimit limit{};
@@ -255,7 +264,7 @@ void Simulation::grant() {
       result.waited = result.waited + (lane.granted - lane.request.clock);
       result.end = lane.granted;
     }
-    if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, call_name(lane.request.call));
+    if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, lane.request.call);
     p.segment->grant(r.lane, lane.granted, fabric_->now(), lane.result, lane.answer);
     running_.push_back(r);
   }

@@ -23,6 +23,10 @@ namespace weft::host {
 /// A time as people read it.
 std::string time_text(Time time);
 
+const char* call_name(Call call);
+/// Else its time is the rank's own: a sleep, or what the system takes for a port or for memory.
+bool waits_for_others(Call call);
+
 enum class Cores { Auto, One, All };
 
 struct RunOptions {
@@ -71,8 +75,7 @@ class Simulation : private nic::Host {
   std::uint64_t calls_left_out() const;
 
   /// Told of every wait, once it is over.
-  std::function<void(std::uint32_t rank, std::uint32_t lane, Time from, Time until, const char* what)>
-      on_wait;
+  std::function<void(std::uint32_t rank, std::uint32_t lane, Time from, Time until, Call call)> on_wait;
 
   /// Asked now and then: true ends the run.
   std::function<bool()> interrupted = [] { return false; };
