@@ -67,6 +67,7 @@ class Simulation : private nic::Host {
   RunResult run();
 
   nic::Fabric& fabric() { return *fabric_; }
+  network::EndpointId node_of(std::uint32_t rank) const { return fabric_->node(processes_[rank].nic); }
   /// Rank of a port, for reports; kNoRank: nobody's.
   std::uint32_t rank_of(nic::PortRef port) const;
 
