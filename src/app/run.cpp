@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace;
+  std::string engine, cores = "auto", compute, out, trace, mpi = "auto";
   bool json = false;
   unsigned threads = 1;
   bool quiet = false;
@@ -65,6 +65,25 @@ void check(const Options& o, const machine::Machine& m) {
   problems.throw_if_any();
 }
 
+/// Whether ranks get what MPI needs; refuses libraries that would run around the simulated network.
+bool wants_mpi(const Options& o) {
+  std::string program = host::find_program(o.run.command.front());
+  if (o.mpi != "auto") return o.mpi == "yes";
+  switch (host::mpi_library_of(program)) {
+    case host::MpiLibrary::None:
+      return false;
+    case host::MpiLibrary::MpichUcx:
+      throw UserError(fmt::format(
+          "{} is linked with an MPICH built for UCX, as Debian's is: it cannot use the simulated network. "
+          "Compile "
+          "it with mpicc.openmpi, or run it with an MPICH built with --with-device=ch4:ofi first on "
+          "LD_LIBRARY_PATH",
+          program));
+    default:
+      return true;
+  }
+}
+
 void make_folder(const std::string& path) {
   std::error_code failed;
   fs::create_directories(path, failed);
@@ -94,8 +113,7 @@ void watch(host::Simulation& simulation, measure::RunStats& stats, report::Trace
     if (trace) trace->operation(record, from, to);
   };
   if (!trace) return;
-  for (std::uint32_t rank = 0; rank < o.run.ranks; ++rank)
-    trace->rank(rank, simulation.fabric().node(rank / o.run.per_node));
+  for (std::uint32_t rank = 0; rank < o.run.ranks; ++rank) trace->rank(rank, simulation.node_of(rank));
   simulation.on_wait = [trace](std::uint32_t rank, std::uint32_t lane, Time from, Time until,
                                const char* what) { trace->wait(rank, lane, from, until, what); };
 }
@@ -125,7 +143,7 @@ int run(Options& o) {
   auto network = engine.make(machine, {o.run.seed, o.threads});
   o.run.library = library_path();
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
-  host::find_program(o.run.command.front());
+  o.run.mpi = wants_mpi(o);
 
   struct sigaction action {};
   action.sa_handler = [](int) { interrupts = 1; };
@@ -195,6 +213,11 @@ std::function<int()> declare_run(CLI::App& app) {
          "compute; auto: one unless computing is measured. Results are the same")
       ->option_text("one|all|auto [auto]")
       ->check(CLI::IsMember({"one", "all", "auto"}));
+  app.add_option(
+         "--mpi", o->mpi,
+         "Whether the program is one of MPI; auto: if it is linked with an MPI library, or is a script")
+      ->option_text("yes|no|auto [auto]")
+      ->check(CLI::IsMember({"yes", "no", "auto"}));
   app.add_flag("--label", o->run.output.label, "Each line of output begins with its rank");
   app.add_option("--output", o->run.output.folder, "Folder for the output: rank-N.out and rank-N.err")
       ->option_text("DIR");
