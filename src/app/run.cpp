@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace, record, noise;
+  std::string engine, cores = "auto", compute, out, trace, record, noise, mpi = "auto";
   std::vector<std::string> slow;
   bool json = false;
   unsigned threads = 1;
@@ -62,6 +62,25 @@ void check(const Options& o, const machine::Machine& m) {
                             {"nic.event_slots", d.nic.event_slots}})
     if (value == 0) problems.add(d.origin(key), key, "is 0: no program can open a port on such an interface");
   problems.throw_if_any();
+}
+
+/// Whether ranks get what MPI needs; refuses libraries that would run around the simulated network.
+bool wants_mpi(const Options& o) {
+  std::string program = host::find_program(o.run.command.front());
+  if (o.mpi != "auto") return o.mpi == "yes";
+  switch (host::mpi_library_of(program)) {
+    case host::MpiLibrary::None:
+      return false;
+    case host::MpiLibrary::MpichUcx:
+      throw UserError(fmt::format(
+          "{} is linked with an MPICH built for UCX, as Debian's is: it cannot use the simulated network. "
+          "Compile "
+          "it with mpicc.openmpi, or run it with an MPICH built with --with-device=ch4:ofi first on "
+          "LD_LIBRARY_PATH",
+          program));
+    default:
+      return true;
+  }
 }
 
 void make_folder(const std::string& path) {
@@ -111,7 +130,7 @@ int run(Options& o) {
   auto network = engine.make(machine, {o.run.seed, o.threads});
   o.run.library = library_path();
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
-  host::find_program(o.run.command.front());
+  o.run.mpi = wants_mpi(o);
 
   struct sigaction action {};
   action.sa_handler = [](int) { interrupts = 1; };
@@ -178,6 +197,11 @@ std::function<int()> declare_run(CLI::App& app) {
          "compute; auto: one unless computing is measured. Results are the same")
       ->option_text("one|all|auto [auto]")
       ->check(CLI::IsMember({"one", "all", "auto"}));
+  app.add_option(
+         "--mpi", o->mpi,
+         "Whether the program is one of MPI; auto: if it is linked with an MPI library, or is a script")
+      ->option_text("yes|no|auto [auto]")
+      ->check(CLI::IsMember({"yes", "no", "auto"}));
   app.add_option("--slow", o->slow,
                  "A rank, or several, whose own work takes longer: rank=3:1.5; may be repeated")
       ->option_text("rank=R:FACTOR")

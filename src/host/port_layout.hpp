@@ -13,12 +13,13 @@
 #include <cstdint>
 
 #include "host/mpi_calls.hpp"
+#include "host/mpi_layout.hpp"
 #include "nic/descriptor.hpp"
 
 namespace weft::host {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
@@ -50,7 +51,9 @@ enum class Call : std::uint32_t {
   Join,              // arguments: protection domain
   RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
   UnregisterGlobal,  // arguments: lower part of the global address
-  Last = UnregisterGlobal,
+  Room,              // for room in the queue of `port` alone
+  Meet,              // for all ranks to call it, the latest of them
+  Last = Meet,
 };
 
 struct alignas(128) Lane {
@@ -112,6 +115,9 @@ struct Header : Layout {
   std::atomic<std::int32_t> owner;    // process that has the lanes
   std::atomic<std::uint32_t> opened;  // ports, ever
   std::atomic<std::uint32_t> joins;   // lanes that threads have taken, ever
+  MpiModel mpi;
+  std::atomic<MpiPhase> phase;
+  MpiSums sums;
 };
 
 /// What all processes of a run share: how many lanes run. Only a hint, since any of them may spoil it.

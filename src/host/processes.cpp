@@ -63,6 +63,7 @@ namespace {
   }
   setenv("WEFT_RANK", std::to_string(launch.rank).c_str(), 1);
   setenv("WEFT_SIZE", std::to_string(launch.ranks).c_str(), 1);
+  for (const auto& [name, value] : launch.environment) setenv(name.c_str(), value.c_str(), 1);
   const char* others = getenv("LD_PRELOAD");
   std::string preload = others && *others ? launch.library + ":" + others : launch.library;
   setenv("LD_PRELOAD", preload.c_str(), 1);

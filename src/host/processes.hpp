@@ -18,6 +18,7 @@ struct Launch {
   int calls = -1;  // log of calls to MPI; -1: none is kept
   int out = -1, error = -1;
   unsigned rank = 0, ranks = 0;
+  std::vector<std::pair<std::string, std::string>> environment;  // besides what is there
   std::atomic<std::int32_t>* owner = nullptr;  // in the segment: the new process writes its number there
 };
 

@@ -55,6 +55,7 @@ void Simulation::start_all() {
                   output_->error(rank),
                   rank,
                   options_.ranks,
+                  mpi_ ? mpi_->environment(rank) : Environment{},
                   &p.segment->header().owner};
     p.pid = p.owner = start(program, launch);
     output_->started(rank);
@@ -209,7 +210,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
       lane.request = p.segment->request(index, lane.granted);
       lane.result = 0;
       lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
-                    lane.request.call != Call::Sleep;
+                    lane.request.call != Call::Sleep && lane.request.call != Call::Room;
       result_.end = std::max(result_.end, lane.request.clock);
       break;
     case LaneState::External:

@@ -45,13 +45,17 @@ const char* call_name(Call call) {
       return "register global memory";
     case Call::UnregisterGlobal:
       return "unregister global memory";
+    case Call::Room:
+      return "wait for room";
+    case Call::Meet:
+      return "meet";
   }
   return "wait";
 }
 
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::LookUp || call == Call::Close ||
-         call == Call::Leave;
+         call == Call::Leave || call == Call::Room || call == Call::Meet;
 }
 
 namespace {
@@ -72,20 +76,28 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
       options_(std::move(options)),
       look_ahead_(machine.description.host.write_latency),
       call_cost_(machine.description.host.system_call) {
-  std::vector<network::EndpointId> nodes;
-  unsigned count = (options_.ranks + options_.per_node - 1) / options_.per_node;
-  for (unsigned i = 0; i < count; ++i) nodes.push_back(i);
+  if (options_.place.empty())
+    for (unsigned rank = 0; rank < options_.ranks; ++rank) options_.place.push_back(rank / options_.per_node);
+  std::vector<network::EndpointId> nodes = options_.place;
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   fabric_ =
       std::make_unique<nic::Fabric>(machine, network, static_cast<nic::Host&>(*this), nodes, options_.seed);
-  owner_of_port_.resize(count);
+  owner_of_port_.resize(nodes.size());
   raise_file_limit();
   bell_memory_ = SharedMemory("weft-bell", 4096);
   bell_ = new (bell_memory_.at()) Bell;
   output_ = std::make_unique<Output>(options_.ranks, options_.output);
+  if (options_.mpi) {
+    std::string folder = options_.library.substr(0, options_.library.rfind('/'));
+    mpi_ = std::make_unique<MpiLauncher>(std::vector<unsigned>(options_.place.begin(), options_.place.end()),
+                                         folder);
+  }
   processes_.resize(options_.ranks);
   for (unsigned rank = 0; rank < options_.ranks; ++rank) {
     Process& p = processes_[rank];
-    p.nic = rank / options_.per_node;
+    auto at = std::lower_bound(nodes.begin(), nodes.end(), options_.place[rank]);
+    p.nic = static_cast<nic::NicId>(at - nodes.begin());
     p.segment = std::make_unique<Segment>(machine, rank, options_.ranks, fabric_->node(p.nic));
     p.ports.resize(kPortsPerProcess);
     p.lanes.resize(kLanes);
@@ -174,6 +186,11 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
   const Request& r = lane.request;
   if (r.deadline != kNever) plan(rank, index, r.deadline);
   if (r.call == Call::Sleep) return;
+  if (r.call == Call::Room) {
+    bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
+    if (!known || !p.segment->queue_full(r.port)) plan(rank, index, r.clock);
+    return;
+  }
   for (unsigned i = 0; i < kPortsPerProcess; ++i) {
     if (!p.ports[i].open || (r.port != kAnyPort && r.port != i)) continue;
     Time there{0};
@@ -192,7 +209,8 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
       continue;
     }
     if (lane.state != State::Waiting || lane.acting) continue;
-    if (lane.request.call != Call::Wait && lane.request.call != Call::Spin) continue;
+    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin;
+    if (!any && !(slot && lane.request.call == Call::Room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
     plan(rank, i, std::max(lane.request.clock, at));

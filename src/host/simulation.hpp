@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/call_log.hpp"
+#include "host/mpi_launch.hpp"
 #include "host/output.hpp"
 #include "host/processes.hpp"
 #include "host/segment.hpp"
@@ -31,8 +32,10 @@ enum class Cores { Auto, One, All };
 
 struct RunOptions {
   unsigned ranks = 1, per_node = 1;
+  std::vector<network::EndpointId> place;  // the node of each rank; empty: per_node on each, from the first
   std::vector<std::string> command;
   std::string library;
+  bool mpi = false;  // the program may be one of MPI
   OutputOptions output;
   std::uint64_t seed = 1;
   Cores cores = Cores::Auto;
@@ -56,6 +59,8 @@ struct RunResult {
   Time end{0};
   std::vector<RankResult> ranks;
   std::uint64_t rounds = 0, grants = 0;
+  MpiSums mpi{};  // of all ranks
+  bool has_mpi = false;
 };
 
 class Simulation : private nic::Host {
@@ -67,7 +72,7 @@ class Simulation : private nic::Host {
   RunResult run();
 
   nic::Fabric& fabric() { return *fabric_; }
-  network::EndpointId node_of(std::uint32_t rank) const { return fabric_->node(processes_[rank].nic); }
+  network::EndpointId node_of(std::uint32_t rank) const { return options_.place[rank]; }
   /// Rank of a port, for reports; kNoRank: nobody's.
   std::uint32_t rank_of(nic::PortRef port) const;
 
@@ -94,6 +99,7 @@ class Simulation : private nic::Host {
     std::uint64_t answer[4] = {};
     bool acting = false;                       // its call has not been carried out yet
     bool leaving = false, looking_up = false;  // waits for its work, or for another rank's port
+    bool meeting = false;                      // waits for all ranks
   };
   struct PortBook {
     bool open = false;
@@ -146,6 +152,7 @@ class Simulation : private nic::Host {
   void act(std::uint32_t rank, std::uint32_t lane);
   std::int32_t open_port(std::uint32_t rank, LaneBook& lane);
   void close_ports(Process& process);
+  void meet(LaneBook& lane);
   void look_up(std::uint32_t rank, LaneBook& lane);
   void answer_lookups(std::uint32_t rank);
   void check_leaving();
@@ -170,12 +177,15 @@ class Simulation : private nic::Host {
   std::vector<std::vector<std::uint64_t>> owner_of_port_;  // by nic and port: rank << 8 | index
   std::unique_ptr<CallLogs> call_logs_;
   std::unique_ptr<Output> output_;
+  std::unique_ptr<MpiLauncher> mpi_;
   std::vector<Plan> plans_;
   std::vector<LaneRef> running_, runnable_, outside_;
   std::vector<nic::Descriptor> posted_;
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
   Time horizon_{kNoDeadline}, last_activity_{0};
   unsigned leaving_ = 0;
+  unsigned meeting_ = 0;
+  Time meeting_time_{0};
   unsigned alive_ = 0;
   bool failed_ = false;
   RunResult result_;

@@ -43,7 +43,10 @@ bool is_calendar(clockid_t clock) { return clock == CLOCK_REALTIME || clock == C
 
 std::int64_t base_seconds(clockid_t clock) { return is_calendar(clock) ? lib::segment()->epoch : 1; }
 
-host::Lane* virtual_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
+host::Lane* clock_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
+
+/// Null where waiting is real.
+host::Lane* virtual_lane() { return lib::outside() ? nullptr : clock_lane(); }
 
 void sleep_until(host::Lane& lane, std::int64_t time) {
   lib::enter(lane);
@@ -83,7 +86,7 @@ int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
 extern "C" {
 
 int clock_gettime(clockid_t clock, struct timespec* t) {
-  host::Lane* lane = is_virtual(clock) ? virtual_lane() : nullptr;
+  host::Lane* lane = is_virtual(clock) ? clock_lane() : nullptr;
   if (!lane) {
     REAL(clock_gettime);
     if (next_clock_gettime) return next_clock_gettime(clock, t);
@@ -96,7 +99,7 @@ int clock_gettime(clockid_t clock, struct timespec* t) {
 }
 
 int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = clock_lane();
   if (!lane) {
     REAL(gettimeofday);
     return next_gettimeofday(t, zone);
@@ -108,7 +111,7 @@ int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
 }
 
 time_t time(time_t* out) {
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = clock_lane();
   timespec t{};
   if (lane) {
     t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane) / kSecond;
