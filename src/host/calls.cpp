@@ -146,7 +146,7 @@ void Simulation::meet(LaneBook& lane) {
   lane.meeting = true;
   meeting_time_ = std::max(meeting_time_, lane.request.clock);
   if (++meeting_ < processes_.size()) return;
-  Time at = std::max(meeting_time_, fabric_->now());
+  Time at = std::max(meeting_time_, fabric_->now() - look_ahead_);
   meeting_ = 0;
   for (std::uint32_t other = 0; other < processes_.size(); ++other)
     for (std::uint32_t i = 0; i < kLanes; ++i) {

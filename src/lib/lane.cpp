@@ -196,6 +196,7 @@ int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint
 int meet(Lane& l) {
   if (outside_depth) {
     outside_depth = 0;
+    clock_reads = 0;
     bell->running.fetch_add(1);
   }
   return ask(l, Call::Meet, host::kNoPort, host::kNoDeadline, host::kNoRank);
@@ -254,6 +255,7 @@ void weft_outside_end(void) {
   using namespace weft;
   host::Lane* l = lib::lane_if_any();
   if (!l || !lib::outside_depth || --lib::outside_depth) return;
+  lib::clock_reads = 0;
   lib::bell->running.fetch_add(1);
   lib::ask(*l, host::Call::Sleep, host::kNoPort, lib::now(*l), host::kNoRank);
   lib::leave();

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "lib/lane.hpp"
+#include "lib/launcher_libraries.hpp"
 
 namespace host = weft::host;
 namespace lib = weft::lib;
@@ -64,6 +65,7 @@ bool begin(host::Lane*& lane) {
 int end(host::Lane* lane, int result) {
   --depth;
   if (!lane) return result;
+  lib::find_launcher_libraries();
   lib::segment()->phase.store(host::MpiPhase::Running);
   lib::meet(*lane);
   lib::leave();

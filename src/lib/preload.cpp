@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/lane.hpp"
+#include "lib/launcher_libraries.hpp"
 #include "lib/weft.h"
 
 namespace lib = weft::lib;
@@ -137,7 +138,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct
 }
 
 int nanosleep(const struct timespec* t, struct timespec* left) {
-  if (!virtual_lane()) {
+  if (!virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
     REAL(nanosleep);
     return next_nanosleep(t, left);
   }
@@ -149,6 +150,10 @@ int nanosleep(const struct timespec* t, struct timespec* left) {
 int usleep(useconds_t microseconds) {
   timespec t{static_cast<time_t>(microseconds / 1'000'000),
              static_cast<long>(microseconds % 1'000'000) * 1000};
+  if (lib::of_launcher_library(__builtin_return_address(0))) {
+    REAL(usleep);
+    return next_usleep(microseconds);
+  }
   return nanosleep(&t, nullptr);
 }
 
@@ -205,7 +210,7 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   static decltype(&pthread_cond_wait) next = nullptr;
   if (!next) next = reinterpret_cast<decltype(next)>(dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
   if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "pthread_cond_wait"));
-  if (!virtual_lane()) return next(condition, mutex);
+  if (!virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) return next(condition, mutex);
   weft_outside_begin();
   int result = next(condition, mutex);
   // Coming back into virtual time may take a while; others may want the mutex for that.
