@@ -15,10 +15,10 @@ CallLog* log_at(const SharedMemory& memory) { return static_cast<CallLog*>(memor
 
 }  // namespace
 
-std::string doing_text(const Doing& doing, std::uint32_t ranks) {
-  if (doing.call == 0) return "";
-  const CallFacts& facts = call_facts(doing.call);
-  if (!doing.inside) return fmt::format("has returned from {}", facts.name);
+std::string doing_text(const Doing& doing) {
+  if (doing.call() == 0) return "";
+  const CallFacts& facts = call_facts(doing.call());
+  if (!doing.inside()) return fmt::format("has returned from {}", facts.name);
   std::string about;
   auto add = [&](const std::string& text) { about += (about.empty() ? "" : ", ") + text; };
   if (facts.kind == CallKind::Collective) {
@@ -29,14 +29,17 @@ std::string doing_text(const Doing& doing, std::uint32_t ranks) {
     add(fmt::format("rank {}", doing.peer));
   }
   if (facts.tag >= 0) add(doing.tag < 0 ? std::string("any tag") : fmt::format("tag {}", doing.tag));
-  if (doing.members && doing.members != ranks) add(fmt::format("in a communicator of {}", doing.members));
-  return about.empty() ? fmt::format("is in {}", facts.name)
-                       : fmt::format("is in {} ({})", facts.name, about);
+  std::string since = time_text(Time{doing.since()});
+  return fmt::format("is in {}{}{} since {}", facts.name, about.empty() ? "" : " (" + about,
+                     about.empty() ? "" : ")", since);
 }
 
 Doing doing_of(const Lane& lane) {
-  const volatile Doing& d = lane.doing;  // each word is read once
-  return {d.call, d.inside, d.peer, d.tag, d.members};
+  Doing copy;
+  const volatile char* from = reinterpret_cast<const volatile char*>(&lane.doing);
+  std::copy(from, from + sizeof copy, reinterpret_cast<char*>(&copy));
+  if (copy.call() >= static_cast<std::uint16_t>(MpiCall::Count)) copy.packed = 0;
+  return copy;
 }
 
 CallLogs::CallLogs(unsigned ranks)

@@ -9,8 +9,11 @@
 
 namespace weft::host {
 
+/// A time as people read it.
+std::string time_text(Time time);
+
 /// "is in MPI_Recv (from rank 2, tag 7)", "has returned from MPI_Barrier"; empty where it never called MPI.
-std::string doing_text(const Doing& doing, std::uint32_t ranks);
+std::string doing_text(const Doing& doing);
 
 /// What a process says it does, copied and checked.
 Doing doing_of(const Lane& lane);

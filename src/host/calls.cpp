@@ -310,8 +310,8 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
         what += fmt::format(", since {}", time_text(r.clock));
       }
     }
-    if (Doing doing = doing_of(p.segment->lane(i)); doing.inside)
-      what = fmt::format("{}: {}", doing_text(doing, options_.ranks), what);
+    if (Doing doing = doing_of(p.segment->lane(i)); doing.inside())
+      what = fmt::format("{}: {}", doing_text(doing), what.substr(0, what.find(", since")));
     text += (text.empty() ? "" : "; ") + (i ? fmt::format("thread {} {}", i, what) : what);
   }
   return text;

@@ -133,18 +133,26 @@ inline constexpr std::int32_t kAnyPeer = -1, kNullPeer = -2, kNoPeer = -1000;
 
 /// What a thread does in MPI, or did last; it lies in the thread's lane.
 struct Doing {
-  std::uint16_t call;    // MpiCall; 0: it has not called anything yet
-  std::uint16_t inside;  // 1 until the call returns
+  std::uint64_t
+      packed;  // nanoseconds at which it began, whether it is still inside, the call: 48, 1 and 15 bits
   std::int32_t peer, tag;
-  std::uint32_t members;  // of its communicator; 0: not known
+
+  static Doing begun(std::uint16_t call, std::int64_t picoseconds, std::int32_t peer, std::int32_t tag) {
+    return {static_cast<std::uint64_t>(picoseconds / 1000) << 16 | 0x8000u | call, peer, tag};
+  }
+  void returned() { packed &= ~std::uint64_t{0x8000}; }
+
+  std::uint16_t call() const { return packed & 0x7fff; }  // MpiCall; 0: it has not called anything yet
+  bool inside() const { return packed & 0x8000; }         // the call has not returned
+  std::int64_t since() const { return static_cast<std::int64_t>(packed >> 16) * 1000; }
 };
 
 struct CallRecord {
   std::int64_t begin, end;     // virtual time
   std::uint64_t bytes;         // that this process gives or asks for
   std::uint64_t communicator;  // the same number in all its members, another one than others have
-  std::uint32_t members;
-  std::int32_t peer, tag;
+  std::uint32_t members;       // of the communicator
+  std::int32_t peer, tag;      // the peer by its rank in the world
   std::uint16_t call, lane;
 };
 

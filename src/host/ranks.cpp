@@ -118,17 +118,24 @@ bool Simulation::watch_processes() {
     auto ending = ending_of(p.pid);
     if (!ending) continue;
     end_rank(rank, *ending);
-    if (!ending->fine()) return fail(ending_text(rank, *ending));
+    if (!ended_well(rank, *ending)) return fail(ending_text(rank, *ending));
   }
   return true;
+}
+
+bool Simulation::ended_well(std::uint32_t rank, const Ending& ending) const {
+  MpiPhase phase = processes_[rank].segment->header().phase.load();
+  return ending.fine() && (phase == MpiPhase::None || phase == MpiPhase::Ended);
 }
 
 /// With the call it was in, or had come back from last.
 std::string Simulation::ending_text(std::uint32_t rank, const Ending& ending) const {
   const Process& p = processes_[rank];
   std::string text = fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending.text());
+  if (ending.fine()) text += " without MPI_Finalize,";
   Doing doing = doing_of(p.segment->lane(0));
-  if (doing.call) text += fmt::format(" {} {}", doing.inside ? "in" : "after", call_facts(doing.call).name);
+  if (doing.call())
+    text += fmt::format(" {} {}", doing.inside() ? "in" : "after", call_facts(doing.call()).name);
   return text;
 }
 
@@ -228,7 +235,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
         for (int i = 0; i < 1000 && !p.ended; ++i) {
           if (auto ending = ending_of(p.pid)) {
             end_rank(rank, *ending);
-            if (!ending->fine()) fail(ending_text(rank, *ending));
+            if (!ended_well(rank, *ending)) fail(ending_text(rank, *ending));
           } else {
             output_->gather();
             usleep(i < 10 ? 100 : 1000);

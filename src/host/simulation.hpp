@@ -21,9 +21,6 @@
 
 namespace weft::host {
 
-/// A time as people read it.
-std::string time_text(Time time);
-
 const char* call_name(Call call);
 /// Else its time is the rank's own: a sleep, or what the system takes for a port or for memory.
 bool waits_for_others(Call call);
@@ -164,6 +161,7 @@ class Simulation : private nic::Host {
   bool fail(std::string what);
   void describe_waits();
   std::string wait_text(std::uint32_t rank) const;
+  bool ended_well(std::uint32_t rank, const Ending& ending) const;
   std::string ending_text(std::uint32_t rank, const Ending& ending) const;
 
   const machine::Machine& machine_;

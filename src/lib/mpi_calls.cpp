@@ -67,6 +67,7 @@ void describe(const CallFacts& facts, const Word (&words)[N], host::CallRecord& 
   lib::Communicator c = lib::communicator(words[static_cast<std::size_t>(facts.communicator)]);
   record.communicator = c.number;
   record.members = c.members;
+  if (record.peer >= 0) record.peer = lib::rank_in_world(c, record.peer);
 }
 
 /// Around one call. Threads without a lane are not in virtual time, and nobody asks what they do.
@@ -80,12 +81,12 @@ class Watch {
     record_.call = static_cast<std::uint16_t>(call);
     describe(host::call_facts(record_.call), words, record_);
     record_.begin = lib::now(*lane_);
-    lane_->doing = {record_.call, 1, record_.peer, record_.tag, record_.members};
+    lane_->doing = host::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
     if (call == MpiCall::Comm_free) lib::forget_communicator(words[0]);
   }
   ~Watch() {
     if (!lane_) return;
-    lane_->doing.inside = 0;
+    lane_->doing.returned();
     inside = false;
     if (log_if_any()) {
       record_.end = lib::now(*lane_);

@@ -46,16 +46,30 @@ std::uint32_t times_met(std::uint32_t first, std::uint32_t members) {
   return 0;
 }
 
-/// Its first member's rank in the world.
-std::uint32_t first_member(Word handle) {
-  Word own = 0, world = 0;
-  int zero = 0, first = 0;
-  if (call("PMPI_Comm_group", handle, &own) != 0 || call("PMPI_Comm_group", mpi_world(), &world) != 0)
-    return 0;
-  call("PMPI_Group_translate_ranks", own, Word{1}, &zero, world, &first);
-  call("PMPI_Group_free", &own);
-  call("PMPI_Group_free", &world);
-  return static_cast<std::uint32_t>(first);
+void free_group(Entry& entry) {
+  if (entry.communicator.group) call("PMPI_Group_free", &entry.communicator.group);
+  entry = {};
+}
+
+/// Of the other side, where it has two.
+Word peers_of(Word handle) {
+  Word group = 0;
+  int two_sides = 0;
+  call("PMPI_Comm_test_inter", handle, &two_sides);
+  return call(two_sides ? "PMPI_Comm_remote_group" : "PMPI_Comm_group", handle, &group) == 0 ? group : 0;
+}
+
+int translated(Word group, int rank) {
+  static Word world = [] {
+    Word group_of_all = 0;
+    call("PMPI_Comm_group", mpi_world(), &group_of_all);
+    return group_of_all;
+  }();
+  static auto translate =
+      reinterpret_cast<Word (*)(Word, Word, int*, Word, int*)>(mpi_function("PMPI_Group_translate_ranks"));
+  int out = rank;
+  translate(group, 1, &rank, world, &out);
+  return out;
 }
 
 }  // namespace
@@ -70,8 +84,15 @@ Communicator communicator(Word word) {
   if (call("PMPI_Comm_size", handle, &members) != 0 || members <= 0) return {};
   Communicator c;
   c.members = static_cast<std::uint32_t>(members);
-  std::uint32_t first = first_member(handle);
+  Word peers = peers_of(handle);
+  auto first = static_cast<std::uint32_t>(translated(peers, 0));
   c.number = std::uint64_t{times_met(first, c.members)} << 48 | std::uint64_t{first} << 24 | c.members;
+  if (handle != mpi_world()) {
+    c.group = peers;
+  } else {
+    call("PMPI_Group_free", &peers);
+  }
+  free_group(remembered[oldest]);
   remembered[oldest] = {handle, c};
   oldest = (oldest + 1) % kRemembered;
   return c;
@@ -83,8 +104,10 @@ void forget_communicator(Word address) {
                                                 : *reinterpret_cast<std::int32_t*>(address));
   Locked locked;
   for (Entry& entry : remembered)
-    if (entry.handle == handle) entry.handle = 0;
+    if (entry.handle == handle) free_group(entry);
 }
+
+int rank_in_world(const Communicator& c, int rank) { return c.group ? translated(c.group, rank) : rank; }
 
 std::uint64_t type_bytes(Word datatype) {
   if (mpi_null(datatype)) return 0;
