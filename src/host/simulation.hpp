@@ -132,6 +132,8 @@ class Simulation : private nic::Host {
   bool all_stopped();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
+  bool ended_well(std::uint32_t rank);
+  bool left_behind();
   // The simulator's turn.
   void collect();
   void collect_lane(std::uint32_t rank, std::uint32_t lane);
