@@ -241,7 +241,7 @@ bool Simulation::stuck() {
     syscall(SYS_futex, &bell_->running, FUTEX_WAIT, 0, &most, nullptr, 0);
     output_->pass_on();
     unsigned alive = alive_;
-    if (!watch_processes()) return true;
+    if (!watch_processes() || left_behind()) return true;
     if (interrupted()) {
       fail("interrupted");
       return true;
@@ -287,7 +287,7 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             what = "waits for a message or an event" + whom;
             break;
           case Call::Spin:
-            what = "polls for a message or an event";
+            what = "polls for a message or an event" + whom;
             break;
           case Call::Sleep:
             what = fmt::format("sleeps until {}", time_text(r.deadline));

@@ -118,25 +118,54 @@ bool Simulation::watch_processes() {
     auto ending = ending_of(p.pid);
     if (!ending) continue;
     end_rank(rank, *ending);
-    if (!ended_well(rank, *ending)) return fail(ending_text(rank, *ending));
+    if (!ended_well(rank)) return false;
   }
   return true;
 }
 
-bool Simulation::ended_well(std::uint32_t rank, const Ending& ending) const {
-  MpiPhase phase = processes_[rank].segment->header().phase.load();
-  return ending.fine() && (phase == MpiPhase::None || phase == MpiPhase::Ended);
+/// Fails the run where a rank's end is a mistake.
+bool Simulation::ended_well(std::uint32_t rank) {
+  Process& p = processes_[rank];
+  const Ending& ending = result_.ranks[rank].ending;
+  std::string who = fmt::format("rank {} on node {}", rank, fabric_->node(p.nic));
+  if (mpi_) {
+    MpiLauncher::Abort abort = mpi_->aborted();
+    if (abort.rank >= 0) {
+      Process& caller = processes_[static_cast<std::size_t>(abort.rank)];
+      return fail(fmt::format("rank {} on node {} called MPI_Abort with code {}", abort.rank,
+                              fabric_->node(caller.nic), abort.code));
+    }
+  }
+  if (!ending.fine()) return fail(fmt::format("{} {}{}", who, ending.text(), last_call(rank)));
+  if (!mpi_) return true;
+  MpiPhase phase = p.segment->header().phase.load();
+  if (phase == MpiPhase::None || phase == MpiPhase::Ended) return !left_behind();
+  return fail(fmt::format("{} ended without MPI_Finalize{}", who, last_call(rank)));
 }
 
-/// With the call it was in, or had come back from last.
-std::string Simulation::ending_text(std::uint32_t rank, const Ending& ending) const {
-  const Process& p = processes_[rank];
-  std::string text = fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending.text());
-  if (ending.fine()) text += " without MPI_Finalize,";
-  Doing doing = doing_of(p.segment->lane(0));
-  if (doing.call())
-    text += fmt::format(" {} {}", doing.inside() ? "in" : "after", call_facts(doing.call()).name);
-  return text;
+/// " in MPI_Recv", or after the call it had come back from; nothing where it has called none.
+std::string Simulation::last_call(std::uint32_t rank) const {
+  Doing doing = doing_of(processes_[rank].segment->lane(0));
+  if (!doing.call()) return "";
+  return fmt::format(" {} {}", doing.inside() ? "in" : "after", call_facts(doing.call()).name);
+}
+
+/// Ranks that start MPI wait for all others; one that ended before will never come. True where that is so.
+bool Simulation::left_behind() {
+  if (!mpi_) return false;
+  auto in = [&](std::uint32_t rank, MpiPhase phase) {
+    return processes_[rank].segment->header().phase.load() == phase;
+  };
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
+    if (!processes_[rank].ended || !in(rank, MpiPhase::None)) continue;
+    for (std::uint32_t other = 0; other < processes_.size(); ++other)
+      if (in(other, MpiPhase::Starting)) {
+        fail(fmt::format("rank {} on node {} ended without MPI_Init, and rank {} waits for it there", rank,
+                         fabric_->node(processes_[rank].nic), other));
+        return true;
+      }
+  }
+  return false;
 }
 
 void Simulation::end_rank(std::uint32_t rank, Ending ending) {
@@ -235,7 +264,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
         for (int i = 0; i < 1000 && !p.ended; ++i) {
           if (auto ending = ending_of(p.pid)) {
             end_rank(rank, *ending);
-            if (!ended_well(rank, *ending)) fail(ending_text(rank, *ending));
+            ended_well(rank);
           } else {
             output_->gather();
             usleep(i < 10 ? 100 : 1000);

@@ -83,16 +83,16 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   fabric_ =
       std::make_unique<nic::Fabric>(machine, network, static_cast<nic::Host&>(*this), nodes, options_.seed);
+  if (options_.mpi) {  // before files are opened for every rank: the library cannot use high numbers
+    std::string folder = options_.library.substr(0, options_.library.rfind('/'));
+    mpi_ = std::make_unique<MpiLauncher>(std::vector<unsigned>(options_.place.begin(), options_.place.end()),
+                                         folder);
+  }
   owner_of_port_.resize(nodes.size());
   raise_file_limit();
   bell_memory_ = SharedMemory("weft-bell", 4096);
   bell_ = new (bell_memory_.at()) Bell;
   output_ = std::make_unique<Output>(options_.ranks, options_.output);
-  if (options_.mpi) {
-    std::string folder = options_.library.substr(0, options_.library.rfind('/'));
-    mpi_ = std::make_unique<MpiLauncher>(std::vector<unsigned>(options_.place.begin(), options_.place.end()),
-                                         folder);
-  }
   processes_.resize(options_.ranks);
   for (unsigned rank = 0; rank < options_.ranks; ++rank) {
     Process& p = processes_[rank];

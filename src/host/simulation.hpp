@@ -140,6 +140,8 @@ class Simulation : private nic::Host {
   bool all_stopped();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
+  bool ended_well(std::uint32_t rank);
+  bool left_behind();
   // The simulator's turn.
   void collect();
   void collect_lane(std::uint32_t rank, std::uint32_t lane);
@@ -161,8 +163,7 @@ class Simulation : private nic::Host {
   bool fail(std::string what);
   void describe_waits();
   std::string wait_text(std::uint32_t rank) const;
-  bool ended_well(std::uint32_t rank, const Ending& ending) const;
-  std::string ending_text(std::uint32_t rank, const Ending& ending) const;
+  std::string last_call(std::uint32_t rank) const;
 
   const machine::Machine& machine_;
   network::Network& network_;

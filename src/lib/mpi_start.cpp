@@ -48,6 +48,17 @@ void refuse_others() {
   exit(2);
 }
 
+/// PMIx closes its connection while libevent still watches it; whether libevent sees that, and complains on standard
+/// error, is a matter of luck.
+void silence_libevent() {
+  using Log = void (*)(int, const char*);
+  for (const char* name : {"libevent_core-2.1.so.7", "libevent-2.1.so.7"}) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    auto set = library ? reinterpret_cast<void (*)(Log)>(dlsym(library, "event_set_log_callback")) : nullptr;
+    if (set) set([](int, const char*) {});
+  }
+}
+
 bool begin(host::Lane*& lane) {
   if (depth++ || !lib::take_over()) return false;
   lane = lib::lane();
@@ -87,6 +98,7 @@ int finish(Call call) {
   ++depth;
   lib::enter(*lane);
   if (drain_sends) drain_sends();
+  silence_libevent();
   header->phase.store(host::MpiPhase::Ending);
   weft_outside_begin();
   int result = call();

@@ -69,6 +69,17 @@ class Outside {
   Outside& operator=(const Outside&) = delete;
 };
 
+/// While MPI starts or ends, ranks look for each other in short sleeps. Many of them would keep the processors busy
+/// with that, and those they wait for from getting there.
+useconds_t unhurried(useconds_t microseconds) {
+  host::Header* header = lib::segment();
+  if (!header || !lib::outside()) return microseconds;
+  host::MpiPhase phase = header->phase.load();
+  if (phase != host::MpiPhase::Starting && phase != host::MpiPhase::Ending) return microseconds;
+  useconds_t patient = 20 * header->ranks;
+  return microseconds < patient ? patient : microseconds;
+}
+
 /// Looks at once, then after the time-out has passed in virtual time; without a time-out, waits outside.
 template <class Look>
 int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
@@ -150,9 +161,9 @@ int nanosleep(const struct timespec* t, struct timespec* left) {
 int usleep(useconds_t microseconds) {
   timespec t{static_cast<time_t>(microseconds / 1'000'000),
              static_cast<long>(microseconds % 1'000'000) * 1000};
-  if (lib::of_launcher_library(__builtin_return_address(0))) {
+  if (lib::of_launcher_library(__builtin_return_address(0)) || (lib::outside() && clock_lane())) {
     REAL(usleep);
-    return next_usleep(microseconds);
+    return next_usleep(unhurried(microseconds));
   }
   return nanosleep(&t, nullptr);
 }
