@@ -8,9 +8,11 @@
 #include <fstream>
 
 #include "app/run_disturbance.hpp"
+#include "app/run_place.hpp"
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
 #include "report/run_report.hpp"
+#include "workload/placement.hpp"
 
 namespace weft::app {
 
@@ -21,7 +23,7 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace, record, noise, mpi = "auto";
+  std::string engine, cores = "auto", compute, out, trace, record, noise, mpi = "auto", place = "linear";
   std::vector<std::string> slow;
   bool json = false;
   unsigned threads = 1;
@@ -112,6 +114,7 @@ std::string command_line(const Options& o) {
   for (const std::string& setting : o.machine.settings) out += " --set " + quoted(setting);
   out += fmt::format(" -n {}", o.run.ranks);
   if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
+  if (o.place != "linear") out += " --place " + quoted(o.place);
   if (!o.engine.empty()) out += " --engine " + o.engine;
   for (const std::string& slow : o.slow) out += " --slow " + quoted(slow);
   if (!o.noise.empty()) out += " --noise " + quoted(o.noise);
@@ -126,6 +129,7 @@ int run(Options& o) {
   machine::Machine machine = machine::build(o.machine.describe());
   check(o, machine);
   read_disturbance(o.slow, o.noise, o.run);
+  o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
   const network::EngineKind& engine = engine_named(o.engine);
   auto network = engine.make(machine, {o.run.seed, o.threads});
   o.run.library = library_path();
@@ -183,6 +187,11 @@ std::function<int()> declare_run(CLI::App& app) {
   app.add_option("--per-node", o->run.per_node, "Processes on each node")
       ->option_text("K [1]")
       ->check(CLI::Range(1, 1024));
+  std::vector<std::string> places;
+  for (const auto& kind : workload::placement_kinds())
+    places.push_back(fmt::format("{}: {}", kind.name, kind.about));
+  app.add_option("--place", o->place, "Nodes of the ranks: 0,4,8-11; or " + join(places, "; "))
+      ->option_text("NODES [linear]");
   std::vector<std::string> engines;
   for (const auto& [name, kind] : config::Registry<network::EngineKind>::all())
     engines.push_back(fmt::format("{}: {}", name, kind.about));
