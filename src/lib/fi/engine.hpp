@@ -85,6 +85,9 @@ struct Request {
   Incoming* incoming = nullptr;  // of a receive
   std::uint32_t other = 0;       // the receiver's request, of a send that puts
   Buffer result;                 // of an atomic
+  std::size_t value_size = 0;
+  bool remote_data = false;  // of a put: tells the target when it is there
+  std::uint32_t data = 0;
 };
 
 /// A small message that could not leave yet.
@@ -127,13 +130,14 @@ struct Engine {
   ssize_t claim(host::Lane& lane, Receive wanted);
   ssize_t cancel(void* context);
 
+  /// Everything of a one-sided operation but its data.
   struct Remote {
     std::uint64_t destination, address, key;
-    std::uint64_t completion;
-    bool quiet, inject;
+    std::uint64_t completion;  // flags of the entry; 0: none
+    std::uint64_t data;        // for the target, where has_data
+    bool has_data, quiet, inject, fence, fetches;
     void* context;
-    std::uint64_t local_key;  // of a buffer the application registered; 0: none
-    std::uint64_t local_offset;
+    std::uint64_t local_key, local_offset;  // of a buffer the application registered; 0: none
   };
   ssize_t put(host::Lane& lane, const Buffer& from, const Remote& to);
   ssize_t get(host::Lane& lane, const Buffer& into, const Remote& from);
@@ -142,8 +146,8 @@ struct Engine {
     fi_datatype type;
     fi_op operation;
     std::size_t count;
-    Buffer operand, compare, result;
-    bool fetch, swap;
+    const void *operand, *compare;
+    void* result;
   };
   ssize_t atomic(host::Lane& lane, const AtomicCall& call, const Remote& at);
 
@@ -203,6 +207,9 @@ struct Engine {
   void take_unexpected(host::Lane& lane, Incoming* in, const Receive& wanted);
 
   // One-sided operations (rma.cpp, atomics.cpp).
+  Request& new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote, std::size_t length);
+  void remote_data(host::Lane& lane, const nic::Message& m);
+  char* memory_at(std::uint64_t key, std::uint64_t offset, std::size_t bytes);
   void atomic_request(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void atomic_reply(host::Lane& lane, const nic::Message& m);
 

@@ -128,6 +128,9 @@ void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
     case Kind::AtomicReply:
       atomic_reply(lane, m);
       break;
+    case Kind::RemoteData:
+      remote_data(lane, m);
+      break;
     case Kind::Credit:
       return;
   }
@@ -181,9 +184,19 @@ void Engine::piece_done(Lane& lane, Request& request) {
         ++sums.protocol[static_cast<unsigned>(Protocol::Control)].count;
       }
       return done(lane, request);
-    default:
-      if (request.kind == Request::Kind::Get && request.bounce)
+    case Request::Kind::Get:
+      if (request.bounce) {
         request.buffer.write(0, request.bounce.get(), request.length);
+        copied(lane, request.length, request.protocol);
+      }
+      return done(lane, request);
+    case Request::Kind::Put:
+      if (request.remote_data && !request.error) {
+        RemoteDataHead head{request.data, 0, request.length};
+        small(lane, request.peer, Kind::RemoteData, 0, &head, sizeof head);
+      }
+      return done(lane, request);
+    case Request::Kind::Atomic:
       return done(lane, request);
   }
 }

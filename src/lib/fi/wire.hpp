@@ -15,6 +15,7 @@ enum class Kind : std::uint32_t {
   Credit,       // nothing: credits alone
   Atomic,       // AtomicHead, operands
   AtomicReply,  // AtomicReplyHead, results
+  RemoteData,   // RemoteDataHead: a put has arrived that has something to say
 };
 
 inline constexpr unsigned kTagged = 1, kHasData = 2, kStarved = 4;
@@ -39,6 +40,23 @@ struct ClearHead {
 
 struct FinishedHead {
   std::uint32_t id, failed;
+};
+
+/// 24 bytes, so that a value of 8 fits into the smallest message.
+struct AtomicHead {
+  std::uint32_t id, first;  // of the values of the call
+  std::uint64_t key;
+  std::uint32_t offset;
+  std::uint8_t type, operation, has, count;  // has: operands 1, compares 2, wants results 4
+};
+
+struct AtomicReplyHead {
+  std::uint32_t id, first, failed;
+};
+
+struct RemoteDataHead {
+  std::uint32_t data, reserved;
+  std::uint64_t length;
 };
 
 /// The smallest nic.message_limit all of these fit into.
