@@ -23,15 +23,17 @@ ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& at) {
   std::size_t size = value_size(call.type);
   std::size_t parts = (call.operand ? 1 : 0) + (call.compare ? 1 : 0);
   std::size_t each = std::max<std::size_t>(size, size * parts);
-  if (sizeof(AtomicHead) + each > small_limit_)
+  bool add = call.operation == FI_SUM || call.operation == FI_ATOMIC_READ;
+  bool by_interface =
+      call.count == 1 && whole_words(call.type) && at.address % 8 == 0 && (add || call.operation == FI_CSWAP);
+  if (!by_interface && sizeof(AtomicHead) + each > small_limit_)
     return refuse(FI_EOPNOTSUPP, FI_LOG_EP_DATA, "values of %zu bytes do not fit into a small message\n", size);
   lib::found_something();
   Request& request = new_remote(Request::Kind::Atomic, peer, at, size * call.count);
   charge(lane, model.send_cost, Protocol::Atomic);
   request.value_size = size;
   if (call.result) request.result = Buffer(call.result, size * call.count);
-  bool add = call.operation == FI_SUM || call.operation == FI_ATOMIC_READ;
-  if (call.count == 1 && whole_words(call.type) && at.address % 8 == 0 && (add || call.operation == FI_CSWAP)) {
+  if (by_interface) {
     nic::Descriptor d;
     d.operation = add ? nic::Operation::FetchAdd : nic::Operation::CompareSwap;
     d.flags = nic::kNotifyDone;
