@@ -175,6 +175,10 @@ Facts job_facts(const Map& map, const std::string& folder) {
 
 }  // namespace
 
+Environment libfabric_environment(const std::string& folder) {
+  return {{"FI_PROVIDER_PATH", folder}, {"FI_PROVIDER", "weft"}};
+}
+
 struct MpiLauncher::Server {
   Map map;
   std::vector<Environment> environments;
@@ -228,6 +232,7 @@ MpiLauncher::~MpiLauncher() { PMIx_server_finalize(); }
 
 Environment MpiLauncher::environment(unsigned rank) const {
   Environment out = server_->environments[rank];
+  for (auto& variable : libfabric_environment(library_folder_)) out.push_back(std::move(variable));
   out.insert(out.end(),
              {
                  {"FI_PROVIDER_PATH", library_folder_},

@@ -14,6 +14,9 @@ namespace weft::host {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+/// What lets programs that use libfabric find the provider in this folder.
+Environment libfabric_environment(const std::string& folder);
+
 /// What a program is linked with, as far as that can be told from outside.
 enum class MpiLibrary { None, OpenMpi, Mpich, MpichUcx, Unknown };
 

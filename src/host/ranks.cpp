@@ -55,7 +55,7 @@ void Simulation::start_all() {
                   output_->error(rank),
                   rank,
                   options_.ranks,
-                  mpi_ ? mpi_->environment(rank) : Environment{},
+                  mpi_ ? mpi_->environment(rank) : libfabric_environment(library_folder()),
                   &p.segment->header().owner};
     p.pid = p.owner = start(program, launch);
     output_->started(rank);

@@ -131,6 +131,7 @@ class Simulation : private nic::Host {
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
 
+  std::string library_folder() const { return options_.library.substr(0, options_.library.rfind('/')); }
   void start_all();
   void take_turns();
   void finish();

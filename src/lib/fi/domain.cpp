@@ -109,6 +109,7 @@ int close_memory(fid* f) {
   auto* mr = reinterpret_cast<Mr*>(f);
   Endpoint* endpoint = mr->domain->endpoint;
   host::Lane* l = lane();
+  if (mr->memory.key) mr->domain->memories.erase(mr->memory.key);
   if (mr->memory.key && endpoint && endpoint->engine && l && !lib::outside())
     weft_unregister(endpoint->engine->port, mr->memory.key);
   delete mr;
@@ -163,6 +164,7 @@ int register_memory(fid* f, const void* base, std::size_t length, std::uint64_t 
       return refuse(-result, FI_LOG_MR, "the interface refuses to register memory: %s\n", strerror(-result));
     }
     if (domain->memory_keys) mr->fid.key = mr->memory.key;
+    domain->memories[mr->memory.key] = mr;
     ++endpoint->engine->sums.registrations;
   }
   *out = &mr->fid;
@@ -177,7 +179,7 @@ int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** out, void* conte
   domain->fid.ops = &domain_calls;
   domain->fid.mr = &memory_operations;
   domain->fabric = reinterpret_cast<Fabric*>(fabric);
-  domain->memory_keys = info->domain_attr && (info->domain_attr->mr_mode & (FI_MR_PROV_KEY | FI_MR_BASIC));
+  domain->memory_keys = info->domain_attr && (info->domain_attr->mr_mode & FI_MR_PROV_KEY);
   *out = &domain->fid;
   return 0;
 }

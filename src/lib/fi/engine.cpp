@@ -128,22 +128,23 @@ void Engine::post(Lane& lane, nic::Descriptor& d) {
 void Engine::small(Lane& lane, std::uint32_t to, Kind kind, unsigned flags, const void* head,
                    std::size_t head_bytes, const void* data, std::size_t bytes, std::uint32_t request) {
   Peer& peer = *peers_[to];
-  Waiting w;
+  Waiting w{};
   w.kind = kind;
   w.flags = flags;
   w.length = static_cast<std::uint32_t>(head_bytes + bytes);
   w.request = request;
   if (head_bytes) memcpy(w.data, head, head_bytes);
   if (bytes) memcpy(w.data + head_bytes, data, bytes);
-  bool needs_credit = model.credits && kind != Kind::Credit;
-  if (needs_credit && (!peer.credits || !peer.waiting.empty())) {
-    if (!peer.starved) ++sums.stalls;
-    peer.starved = true;
-    peer.waiting.push_back(w);
+  // What starts something keeps its order; answers overtake what waits, or two could wait for each other.
+  bool ordered = needs_credit(kind), pays = ordered && model.credits;
+  if (ordered && ((pays && !peer.credits) || !peer.waiting.empty())) {
+    if (pays && !peer.starved) ++sums.stalls;
+    peer.starved |= pays;
+    peer.waiting.push_back(std::move(w));
     ++waiting_;
     return;
   }
-  if (needs_credit) --peer.credits;
+  if (pays) --peer.credits;
   transmit(lane, peer, w);
 }
 
@@ -167,14 +168,26 @@ void Engine::transmit(Lane& lane, Peer& peer, const Waiting& w) {
   post(lane, d);
 }
 
-void Engine::more_credits(Lane& lane, Peer& peer, unsigned credits) {
-  peer.credits += credits;
-  while (peer.credits && !peer.waiting.empty()) {
-    --peer.credits;
-    --waiting_;
-    Waiting w = peer.waiting.front();
+void Engine::more_credits(Lane& lane, std::uint32_t peer, unsigned credits) {
+  peers_[peer]->credits += credits;
+  flush(lane, peer);
+}
+
+/// Sends what may go now, in order.
+void Engine::flush(Lane& lane, std::uint32_t index) {
+  Peer& peer = *peers_[index];
+  while (!peer.waiting.empty()) {
+    Waiting& w = peer.waiting.front();
+    if (w.kind == Kind::Block) {
+      if (!fill_blocks(lane, peer, w)) return;
+    } else {
+      bool pays = model.credits && needs_credit(w.kind);
+      if (pays && !peer.credits) return;
+      if (pays) --peer.credits;
+      transmit(lane, peer, w);
+    }
     peer.waiting.pop_front();
-    transmit(lane, peer, w);
+    --waiting_;
   }
 }
 
@@ -190,7 +203,8 @@ void Engine::consumed_one(Lane& lane, Peer& peer, bool starved) {
     ++sums.credits_grown;
   }
   if (peer.consumed * 2 < peer.granted) return;
-  Waiting w{Kind::Credit, 0, 0, 0, {}};
+  Waiting w{};
+  w.kind = Kind::Credit;
   ++sums.protocol[static_cast<unsigned>(Protocol::Control)].count;
   transmit(lane, peer, w);
 }

@@ -85,14 +85,26 @@ struct Request {
   Incoming* incoming = nullptr;  // of a receive
   std::uint32_t other = 0;       // the receiver's request, of a send that puts
   Buffer result;                 // of an atomic
+  std::size_t value_size = 0;
+  bool remote_data = false;  // of a put: tells the target when it is there
+  std::uint32_t data = 0;
 };
 
-/// A small message that could not leave yet.
+/// A small message, or a message for blocks, that could not leave yet.
 struct Waiting {
   Kind kind;
   unsigned flags;
   std::uint32_t length, request;  // request: 0, or who hears that it has arrived
   std::uint8_t data[nic::kInlineBytes];
+  std::vector<char> message;  // for blocks: its head and all of it
+  std::size_t left = 0;       // of that, what has left already
+};
+
+/// Memory cut into blocks that the interface knows.
+struct Blocks {
+  std::unique_ptr<char[]> memory;
+  weft_memory registered{};
+  std::vector<std::uint16_t> free;
 };
 
 struct Peer {
@@ -106,6 +118,14 @@ struct Peer {
   std::uint32_t granted = 0, consumed = 0;  // as a receiver: given to this peer, and to be given back
   bool starved = false;                     // it has waited for credit since it last said so
   std::deque<Waiting> waiting;
+  // Blocks of the peer's that this process may fill.
+  std::uint64_t block_key = 0;
+  std::deque<std::uint16_t> blocks;
+  bool asked = false, refused = false;
+  // Blocks of this process's that the peer may fill: how many it has, and which it is to get back.
+  std::uint32_t lent = 0;
+  std::vector<std::uint16_t> emptied;
+  std::unique_ptr<Blocks> ring;  // its own, where channels are exclusive
 };
 
 struct Engine {
@@ -127,13 +147,14 @@ struct Engine {
   ssize_t claim(host::Lane& lane, Receive wanted);
   ssize_t cancel(void* context);
 
+  /// Everything of a one-sided operation but its data.
   struct Remote {
     std::uint64_t destination, address, key;
-    std::uint64_t completion;
-    bool quiet, inject;
+    std::uint64_t completion;  // flags of the entry; 0: none
+    std::uint64_t data;        // for the target, where has_data
+    bool has_data, quiet, inject, fence, fetches;
     void* context;
-    std::uint64_t local_key;  // of a buffer the application registered; 0: none
-    std::uint64_t local_offset;
+    std::uint64_t local_key, local_offset;  // of a buffer the application registered; 0: none
   };
   ssize_t put(host::Lane& lane, const Buffer& from, const Remote& to);
   ssize_t get(host::Lane& lane, const Buffer& into, const Remote& from);
@@ -142,8 +163,8 @@ struct Engine {
     fi_datatype type;
     fi_op operation;
     std::size_t count;
-    Buffer operand, compare, result;
-    bool fetch, swap;
+    const void *operand, *compare;
+    void* result;
   };
   ssize_t atomic(host::Lane& lane, const AtomicCall& call, const Remote& at);
 
@@ -172,7 +193,7 @@ struct Engine {
              std::uint32_t request = 0);
   void transmit(host::Lane& lane, Peer& peer, const Waiting& w);
   void consumed_one(host::Lane& lane, Peer& peer, bool starved);
-  void more_credits(host::Lane& lane, Peer& peer, unsigned credits);
+  void more_credits(host::Lane& lane, std::uint32_t peer, unsigned credits);
   void entry(host::Lane& lane, Cq* cq, Completion c);
   Request& new_request(Request::Kind kind, std::uint32_t peer);
   Request* request_of(std::uint64_t id);
@@ -181,6 +202,19 @@ struct Engine {
   void move(host::Lane& lane, Request& request, nic::Operation operation, weft_memory remote,
             std::uint64_t remote_offset, std::uint64_t local_key, std::uint64_t local_offset,
             std::uint64_t operand, unsigned flags);
+
+  // Channels of blocks (blocks.cpp).
+  void make_blocks(Blocks& blocks, unsigned count, unsigned rights);
+  void send_in_blocks(host::Lane& lane, std::uint32_t peer, const EagerHead& head, unsigned flags,
+                      const Buffer& buffer, std::uint32_t request);
+  bool fill_blocks(host::Lane& lane, Peer& peer, Waiting& w);
+  void send_fragments(host::Lane& lane, std::uint32_t peer, const EagerHead& head, unsigned flags,
+                      const Buffer& buffer, std::uint32_t request);
+  void flush(host::Lane& lane, std::uint32_t peer);
+  void lend(host::Lane& lane, std::uint32_t peer);
+  void granted(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
+  void block_arrived(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
+  void give_back(host::Lane& lane, std::uint32_t peer, bool starved);
 
   // Sending (send.cpp).
   void send_eager(host::Lane& lane, std::uint32_t peer, const Outgoing& out, std::uint32_t request);
@@ -193,6 +227,7 @@ struct Engine {
   void take(host::Lane& lane, const nic::Event& e);
   void piece_done(host::Lane& lane, Request& request);
   void begin(host::Lane& lane, Incoming* in, const void* data, std::size_t bytes);
+  void more(host::Lane& lane, Peer& peer, Incoming* in, const void* data, std::size_t bytes);
   Receive* match(host::Lane& lane, const Incoming& in);
   void attach(Incoming& in, Receive* receive);
   void store(host::Lane& lane, Incoming& in, const void* data, std::size_t bytes);
@@ -203,6 +238,9 @@ struct Engine {
   void take_unexpected(host::Lane& lane, Incoming* in, const Receive& wanted);
 
   // One-sided operations (rma.cpp, atomics.cpp).
+  Request& new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote, std::size_t length);
+  void remote_data(host::Lane& lane, const nic::Message& m);
+  char* memory_at(std::uint64_t key, std::uint64_t offset, std::size_t bytes);
   void atomic_request(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void atomic_reply(host::Lane& lane, const nic::Message& m);
 
@@ -216,7 +254,8 @@ struct Engine {
   std::unordered_map<void*, Incoming*> claimed_;  // by the context of the look that found it
   std::unordered_map<std::uint32_t, std::unique_ptr<Request>> requests_;
   std::uint32_t last_request_ = 0;
-  unsigned waiting_ = 0;  // small messages, at all peers
+  unsigned waiting_ = 0;      // small messages and messages for blocks, at all peers
+  Blocks pool_, send_blocks_;  // lent to others, and used here to send from
 };
 
 }  // namespace weft::fi

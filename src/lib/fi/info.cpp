@@ -30,16 +30,14 @@ constexpr std::size_t kMostInject = 4096;
 bool gives_keys(std::uint32_t version, const fi_info* hints) {
   if (!hints || !hints->domain_attr) return true;
   int mode = hints->domain_attr->mr_mode;
-  if (FI_VERSION_LT(version, FI_VERSION(1, 5))) return mode == FI_MR_UNSPEC || mode == FI_MR_BASIC;
-  return mode == FI_MR_BASIC || mode == FI_MR_UNSPEC || (mode & FI_MR_PROV_KEY);
+  return FI_VERSION_GE(version, FI_VERSION(1, 5)) && (mode & FI_MR_PROV_KEY);
 }
 
 /// Null, or what cannot be done.
 const char* objection(std::uint32_t version, const fi_info* hints) {
   if (!hints) return nullptr;
   if (hints->caps & ~kAll) return "a capability it does not have";
-  if ((hints->caps & kRemoteMemory) && hints->domain_attr && hints->domain_attr->mr_mode != 0 &&
-      !gives_keys(version, hints))
+  if ((hints->caps & kRemoteMemory) && !gives_keys(version, hints))
     return "remote memory without FI_MR_PROV_KEY: keys are given out by the interface";
   if (const fi_ep_attr* ep = hints->ep_attr) {
     if (ep->type != FI_EP_UNSPEC && ep->type != FI_EP_RDM) return "an endpoint type other than FI_EP_RDM";
@@ -91,7 +89,8 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& 
   tx.comp_order = FI_ORDER_NONE;
   tx.inject_size = std::min<std::uint64_t>(std::max<std::uint64_t>(header.mpi.eager_limit, 64), kMostInject);
   tx.size = 1024;
-  tx.iov_limit = tx.rma_iov_limit = 8;
+  tx.iov_limit = 8;
+  tx.rma_iov_limit = 1;
 
   fi_rx_attr& rx = *info->rx_attr;
   rx.caps = info->caps;
@@ -124,7 +123,6 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& 
                        ? hints->domain_attr->av_type
                        : FI_AV_TABLE;
   domain.mr_mode = (info->caps & kRemoteMemory) && keys ? FI_MR_PROV_KEY | FI_MR_ALLOCATED : 0;
-  if (hints && hints->domain_attr && hints->domain_attr->mr_mode == FI_MR_BASIC) domain.mr_mode = FI_MR_BASIC;
   domain.mr_key_size = 8;
   domain.cq_data_size = 4;
   domain.cq_cnt = domain.cntr_cnt = 64;
@@ -137,7 +135,6 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& 
 
   fi_fabric_attr& fabric = *info->fabric_attr;
   fabric.name = strdup("weft");
-  fabric.prov_name = strdup("weft");
   fabric.prov_version = provider.version;
   fabric.api_version = version;
   return info;

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/lane.hpp"
@@ -62,6 +63,7 @@ struct Domain {
   bool memory_keys;  // the application asked for keys of the provider's choosing
   Endpoint* endpoint = nullptr;
   Lock lock;
+  std::unordered_map<std::uint64_t, struct Mr*> memories;  // by key
 };
 
 struct Mr {

@@ -58,7 +58,7 @@ void Engine::take(Lane& lane, const nic::Message& m) {
 
 void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
   Peer& peer = *peers_[index];
-  if (unsigned credits = credits_of(m.tag)) more_credits(lane, peer, credits);
+  if (unsigned credits = credits_of(m.tag)) more_credits(lane, index, credits);
   Kind kind = kind_of(m.tag);
   unsigned flags = flags_of(m.tag);
   switch (kind) {
@@ -79,13 +79,7 @@ void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
       break;
     }
     case Kind::More:
-      if (Incoming* in = peer.assembling) {
-        store(lane, *in, m.data, m.length);
-        if (in->arrived >= in->length) {
-          peer.assembling = nullptr;
-          if (in->receive) complete(lane, in, 0);
-        }
-      }
+      if (Incoming* in = peer.assembling) more(lane, peer, in, m.data, m.length);
       break;
     case Kind::Request: {
       RendezvousHead head;
@@ -128,10 +122,23 @@ void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
     case Kind::AtomicReply:
       atomic_reply(lane, m);
       break;
+    case Kind::RemoteData:
+      remote_data(lane, m);
+      break;
+    case Kind::Ask:
+      lend(lane, index);
+      break;
+    case Kind::Grant:
+      granted(lane, index, m);
+      break;
+    case Kind::Block:
+    case Kind::BlockMore:
+      block_arrived(lane, index, m);
+      break;
     case Kind::Credit:
-      return;
+      break;
   }
-  consumed_one(lane, peer, flags & kStarved);
+  if (needs_credit(kind)) consumed_one(lane, peer, flags & kStarved);
 }
 
 void Engine::take(Lane& lane, const nic::Event& e) {
@@ -151,8 +158,22 @@ void Engine::take(Lane& lane, const nic::Event& e) {
       if (--request->pieces == 0) piece_done(lane, *request);
       return;
     }
+    case nic::EventKind::Local:  // a block that was sent from is free again
+      send_blocks_.free.push_back(static_cast<std::uint16_t>(e.context >> 32));
+      for (std::uint32_t peer = 0; waiting_ && peer < peers_.size(); ++peer) flush(lane, peer);
+      return;
     case nic::EventKind::Arrived:
     case nic::EventKind::Responded: {
+      if (e.data & kBlockArrived) {
+        nic::Message m;  // it takes its place among the messages of the pair
+        m.node = e.node;
+        m.port = e.port;
+        m.tag = static_cast<std::uint32_t>(e.data);
+        auto block = static_cast<std::uint32_t>((e.data & ~kBlockArrived) >> 32);
+        memcpy(m.data, &block, sizeof block);
+        m.length = sizeof block;
+        return take(lane, m);
+      }
       Request* request = request_of(e.data);
       if (!request) return;
       request->moved += e.length;
@@ -181,9 +202,19 @@ void Engine::piece_done(Lane& lane, Request& request) {
         ++sums.protocol[static_cast<unsigned>(Protocol::Control)].count;
       }
       return done(lane, request);
-    default:
-      if (request.kind == Request::Kind::Get && request.bounce)
+    case Request::Kind::Get:
+      if (request.bounce) {
         request.buffer.write(0, request.bounce.get(), request.length);
+        copied(lane, request.length, request.protocol);
+      }
+      return done(lane, request);
+    case Request::Kind::Put:
+      if (request.remote_data && !request.error) {
+        RemoteDataHead head{request.data, 0, request.length};
+        small(lane, request.peer, Kind::RemoteData, 0, &head, sizeof head);
+      }
+      return done(lane, request);
+    case Request::Kind::Atomic:
       return done(lane, request);
   }
 }

@@ -78,6 +78,14 @@ void Engine::begin(Lane& lane, Incoming* in, const void* data, std::size_t bytes
   }
 }
 
+/// More data of a message that has begun.
+void Engine::more(Lane& lane, Peer& peer, Incoming* in, const void* data, std::size_t bytes) {
+  store(lane, *in, data, bytes);
+  if (in->arrived < in->length) return;
+  peer.assembling = nullptr;
+  if (in->receive) complete(lane, in, 0);
+}
+
 /// Data of a message sent at once: to its receive, or aside until there is one. An interface that matches
 /// writes to the right place itself.
 void Engine::store(Lane& lane, Incoming& in, const void* data, std::size_t bytes) {

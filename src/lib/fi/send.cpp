@@ -45,25 +45,41 @@ ssize_t Engine::send(Lane& lane, const Outgoing& out) {
 
 void Engine::send_eager(Lane& lane, std::uint32_t peer, const Outgoing& out, std::uint32_t request) {
   std::size_t length = out.buffer.length;
-  std::size_t first = std::min(length, small_limit_ - sizeof(EagerHead));
-  Protocol protocol = first == length ? Protocol::Small : Protocol::Fragments;
+  bool fits = length <= small_limit_ - sizeof(EagerHead);
+  bool blocks = !fits && model.eager != 0 && !peers_[peer]->refused;
+  Protocol protocol = fits      ? Protocol::Small
+                      : !blocks ? Protocol::Fragments
+                      : model.eager == 1 ? Protocol::Shared
+                                         : Protocol::Exclusive;
   auto& sum = sums.protocol[static_cast<unsigned>(protocol)];
   ++sum.count;
   sum.bytes += length;
   charge(lane, model.send_cost, protocol);
   EagerHead head{static_cast<std::uint32_t>(length), static_cast<std::uint32_t>(out.data), out.tag};
   unsigned flags = (out.tagged ? kTagged : 0) | (out.has_data ? kHasData : 0);
+  std::int64_t before = lib::now(lane), counted = sum.cost;
+  if (blocks) {
+    send_in_blocks(lane, peer, head, flags, out.buffer, request);
+  } else {
+    send_fragments(lane, peer, head, flags, out.buffer, request);
+  }
+  sum.cost = counted + lib::now(lane) - before;
+}
+
+/// One small message, or several that follow each other.
+void Engine::send_fragments(Lane& lane, std::uint32_t peer, const EagerHead& head, unsigned flags,
+                            const Buffer& buffer, std::uint32_t request) {
+  std::size_t length = buffer.length;
+  std::size_t first = std::min(length, small_limit_ - sizeof head);
   char part[nic::kInlineBytes];
-  out.buffer.read(0, part, first);
-  std::int64_t before = lib::now(lane);
+  buffer.read(0, part, first);
   small(lane, peer, Kind::Eager, flags, &head, sizeof head, part, first, first == length ? request : 0);
   for (std::size_t at = first; at < length;) {
     std::size_t bytes = std::min(length - at, small_limit_);
-    out.buffer.read(at, part, bytes);
+    buffer.read(at, part, bytes);
     at += bytes;
     small(lane, peer, Kind::More, 0, part, bytes, nullptr, 0, at == length ? request : 0);
   }
-  sum.cost += lib::now(lane) - before;
 }
 
 int Engine::send_request(Lane& lane, std::uint32_t peer, const Outgoing& out, Request& request) {

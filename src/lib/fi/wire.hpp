@@ -15,6 +15,11 @@ enum class Kind : std::uint32_t {
   Credit,       // nothing: credits alone
   Atomic,       // AtomicHead, operands
   AtomicReply,  // AtomicReplyHead, results
+  RemoteData,   // RemoteDataHead: a put has arrived that has something to say
+  Ask,          // nothing: blocks are wanted
+  Grant,        // GrantHead, numbers of blocks: the sender's until it has filled them. None: there are none
+  Block,        // not a message: a block was put, EagerHead and data in it
+  BlockMore,    // the same: more data of that message
 };
 
 inline constexpr unsigned kTagged = 1, kHasData = 2, kStarved = 4;
@@ -39,6 +44,38 @@ struct ClearHead {
 
 struct FinishedHead {
   std::uint32_t id, failed;
+};
+
+/// 24 bytes, so that a value of 8 fits into the smallest message.
+struct AtomicHead {
+  std::uint32_t id, first;  // of the values of the call
+  std::uint64_t key;
+  std::uint32_t offset;
+  std::uint8_t type, operation, has, count;  // has: operands 1, compares 2, wants results 4
+};
+
+struct GrantHead {
+  std::uint64_t key;
+};
+
+/// What the event of a block that arrived says: `tag_word` in the lower half, then the block's number.
+inline constexpr std::uint64_t kBlockArrived = 1ull << 63;
+inline std::uint64_t block_word(std::uint32_t tag, std::uint32_t block) {
+  return kBlockArrived | std::uint64_t{block} << 32 | tag;
+}
+
+/// Needs credit, where small messages have it: what others can send without being asked.
+inline bool needs_credit(Kind kind) {
+  return kind == Kind::Eager || kind == Kind::More || kind == Kind::Request || kind == Kind::Atomic;
+}
+
+struct AtomicReplyHead {
+  std::uint32_t id, first, failed;
+};
+
+struct RemoteDataHead {
+  std::uint32_t data, reserved;
+  std::uint64_t length;
 };
 
 /// The smallest nic.message_limit all of these fit into.
