@@ -45,7 +45,7 @@ static void bandwidth(char* data) {
   enum { WINDOW = 8 };
   int last = size - 1;
   if (rank == 0) printf("%d messages at a time from rank 0 to rank %d\n", WINDOW, last);
-  for (int bytes = 1024; bytes <= 1 << 20; bytes *= 32) {
+  for (int bytes = 1024; bytes <= 1 << 18; bytes *= 16) {
     MPI_Request requests[WINDOW];
     char answer = 0;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -121,7 +121,7 @@ int main(int argc, char** argv) {
     MPI_Finalize();
     return 2;
   }
-  char* data = calloc(1, 1 << 20);
+  char* data = calloc(1, 1 << 18);
   latency();
   bandwidth(data);
   all_reduce((double*)data, (double*)data + 4096);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "report/figures.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_axis.hpp"
 #include "report/run_sections.hpp"
@@ -18,11 +19,13 @@ using measure::LinkLoad;
 namespace {
 
 constexpr std::size_t kMostCalls = 16, kMostCollectives = 12, kLinksUnder = 2;
+constexpr double kWorthNaming = 0.001;  // of what a link can carry
 
 std::string call_name(std::uint16_t call) { return host::call_facts(call).name; }
 
 std::string mean(Time total, std::uint64_t count) {
-  return host::time_text(Time{total.value / static_cast<std::int64_t>(std::max<std::uint64_t>(1, count))});
+  return rounded<Time>(static_cast<double>(total.value) /
+                       static_cast<double>(std::max<std::uint64_t>(1, count)));
 }
 
 /// The busiest links between routers while it ran.
@@ -30,8 +33,8 @@ std::string links_under(const Collective& c, const measure::RunDetails& details,
   std::string out;
   std::size_t shown = 0;
   for (const LinkLoad& load : loads.between(details.transfers.all(), c.first_came, c.ended)) {
-    if (!loads.between_routers(load.link)) continue;
-    out += fmt::format("{}<span class=\"link\">{}</span> {}", shown ? "<br/>" : "",
+    if (!loads.between_routers(load.link) || load.share < kWorthNaming) continue;
+    out += fmt::format("{}<span class=\"link\">{} {}</span>", shown ? "<br/>" : "",
                        escape_xml(loads.links().name(load.link)), percent(load.share));
     if (++shown == kLinksUnder) break;
   }
@@ -56,7 +59,7 @@ std::string calls_section(const measure::RunDetails& details, unsigned ranks) {
   for (const CallSums& s : details.mpi.calls) {
     if (rows.size() == kMostCalls) break;
     rows.push_back({call_name(s.call), with_commas(s.count), s.bytes ? bytes_text(s.bytes) : "",
-                    mean(s.total, s.count), host::time_text(s.longest), mean(s.total, ranks),
+                    mean(s.total, s.count), rounded(s.longest), mean(s.total, ranks),
                     html_bar(all > 0 ? static_cast<double>(s.total.value) / all : 0, "#0072b2")});
   }
   std::string lead =
@@ -82,8 +85,8 @@ std::string collectives_section(const measure::RunDetails& details, measure::Lin
     const Collective& c = s.slowest;
     rows.push_back(
         {call_name(c.call), c.bytes ? bytes_text(c.bytes) : "", with_commas(c.members), with_commas(s.count),
-         mean(s.total, s.count), host::time_text(c.took()), host::time_text(c.last_came),
-         fmt::format("rank {}, {} after the first", c.last_rank, host::time_text(c.last_came - c.first_came)),
+         mean(s.total, s.count), rounded(c.took()), rounded(c.last_came),
+         fmt::format("rank {}, {} after the first", c.last_rank, rounded(c.last_came - c.first_came)),
          links_under(c, details, loads)});
   }
   return html_section(

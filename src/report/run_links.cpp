@@ -73,7 +73,7 @@ std::string links_section(const measure::ProgramResult& result, const measure::R
   if (graph.routers() <= kMostDrawnRouters)
     figure = whole_machine(used, used.front().share, machine);
   else
-    figure = used_links_drawing(used, machine);
+    figure = used_links_drawing(used, result.run.ranks, machine);
   std::string lead = fmt::format(
       "Data laid on the links of its ways: {} between routers were used. The darkest is the busiest, {} in "
       "use on average "

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.hpp"
 #include "report/plot_axis.hpp"
 #include "report/plot_heat.hpp"
 #include "report/run_sections.hpp"
@@ -29,8 +30,11 @@ struct Edge {
 
 class Drawing {
  public:
-  Drawing(const std::vector<LinkLoad>& used, const topology::Graph& graph, const topology::TreeShape& shape)
+  Drawing(const std::vector<LinkLoad>& used, const topology::Graph& graph, const topology::TreeShape& shape,
+          const std::vector<host::RankResult>& ranks)
       : graph_(graph), shape_(shape) {
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+      ranks_[graph.endpoint_router(ranks[rank].node)].push_back(rank);
     for (const LinkLoad& load : used) {
       RouterId a = graph.port_router(load.link), b = graph.port_router(graph.peer(load.link));
       if (shape.nodes[a].level > shape.nodes[b].level) std::swap(a, b);
@@ -47,23 +51,34 @@ class Drawing {
 
   std::string svg() {
     place();
-    double height = kRow * levels_ + 30;
+    double height = kRow * (levels_ - 1) + 56;
     std::string out = fmt::format(
         "<svg class=\"chart\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"links in use\">\n",
         kWidth + kLeft, height);
     for (const auto& [ends, edge] : edges_) out += line(ends.first, ends.second, edge);
     for (RouterId r : routers_)
       out += fmt::format(
-          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\" "
+          "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\" "
           "stroke=\"#ffffff\"><title>{}</title></circle>\n",
-          at_[r].x, at_[r].y, kInk, escape_xml(graph_.router_name(r)));
+          at_[r].x, at_[r].y, radius_[r], kInk, escape_xml(graph_.router_name(r)));
+    for (const auto& [router, ranks] : ranks_)
+      if (at_.contains(router))
+        out += svg_text(at_[router] + Point{0, 20}, rank_list(ranks), 11, kFaintInk, Anchor::Middle);
     for (unsigned level = 1; level <= levels_; ++level)
-      out += svg_text({0, y(level) + 4}, level == 1 ? "with nodes" : fmt::format("level {}", level), 12,
+      out += svg_text({0, y(level) + 4}, level == 1 ? "ranks below" : fmt::format("level {}", level), 12,
                       kFaintInk);
     return out + "</svg>\n";
   }
 
  private:
+  /// As long as there is room for it.
+  static std::string rank_list(const std::vector<std::size_t>& ranks) {
+    constexpr std::size_t kMost = 4;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < ranks.size() && i < kMost; ++i) names.push_back(std::to_string(ranks[i]));
+    return join(names, " ") + (ranks.size() > kMost ? " ..." : "");
+  }
+
   double y(unsigned level) const { return kRow * (levels_ - level) + 20; }
 
   /// Each row in the order of what lies below it, evenly spaced.
@@ -81,6 +96,8 @@ class Drawing {
                                     : found->second.first / found->second.second;
       };
       std::stable_sort(row.begin(), row.end(), [&](RouterId a, RouterId b) { return wish(a) < wish(b); });
+      double room = (kWidth - 20) / static_cast<double>(row.size());
+      for (RouterId r : row) radius_[r] = std::clamp(room * 0.3, 1.8, 5.0);
       for (std::size_t i = 0; i < row.size(); ++i)
         at_[row[i]] = {
             kLeft + (kWidth - 20) * (static_cast<double>(i) + 0.5) / static_cast<double>(row.size()),
@@ -110,17 +127,20 @@ class Drawing {
   const topology::TreeShape& shape_;
   std::map<std::pair<RouterId, RouterId>, Edge> edges_;  // lower end first
   std::set<RouterId> routers_;
+  std::map<RouterId, std::vector<std::size_t>> ranks_;  // by the router of their node
   std::map<RouterId, Point> at_;
+  std::map<RouterId, double> radius_;
   double most_ = 0;
   unsigned levels_ = 1;
 };
 
 }  // namespace
 
-std::string used_links_drawing(const std::vector<LinkLoad>& used, const machine::Machine& machine) {
+std::string used_links_drawing(const std::vector<LinkLoad>& used, const std::vector<host::RankResult>& ranks,
+                               const machine::Machine& machine) {
   const auto* shape = machine.graph->shape_as<topology::TreeShape>();
   if (!shape) return "";
-  Drawing drawing(used, *machine.graph, *shape);
+  Drawing drawing(used, *machine.graph, *shape, ranks);
   return drawing.routers() > kMostRouters ? "" : drawing.svg();
 }
 

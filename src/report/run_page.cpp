@@ -35,7 +35,8 @@ class Page {
 
   std::string html() const {
     measure::LinkLoads loads(machine_);
-    return html_page(title(), head() + failure() + timeline_section(result_, details_) +
+    return html_page(title(), head() + failure() + summary_section(result_, details_) +
+                                  timeline_section(result_, details_) +
                                   calls_section(details_, stats_.ranks()) +
                                   collectives_section(details_, loads) +
                                   links_section(result_, details_, loads, machine_) + matrix() + sizes() +

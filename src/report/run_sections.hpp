@@ -9,6 +9,9 @@
 
 namespace weft::report {
 
+/// A few sentences: what ranks did with their time, what they called most, which collective was slowest.
+std::string summary_section(const measure::ProgramResult& result, const measure::RunDetails& details);
+
 /// A line for each rank: computing, in MPI and waiting, over virtual time.
 std::string timeline_section(const measure::ProgramResult& result, const measure::RunDetails& details);
 
@@ -23,7 +26,8 @@ std::string links_section(const measure::ProgramResult& result, const measure::R
                           measure::LinkLoads& loads, const machine::Machine& machine);
 
 /// The links of a tree that carried anything, for machines too large to be drawn whole. SVG.
-std::string used_links_drawing(const std::vector<measure::LinkLoad>& used, const machine::Machine& machine);
+std::string used_links_drawing(const std::vector<measure::LinkLoad>& used,
+                               const std::vector<host::RankResult>& ranks, const machine::Machine& machine);
 
 /// "512 B", "32 KiB".
 std::string bytes_text(std::uint64_t bytes);

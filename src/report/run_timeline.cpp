@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "report/figures.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_axis.hpp"
 #include "report/plot_chart.hpp"
@@ -158,6 +159,34 @@ std::string timeline_section(const measure::ProgramResult& result, const measure
   std::string lead = "A line for each rank; how high a colour stands is its share of that moment.";
   if (timeline.step() > 1) lead += fmt::format(" Every {}th rank is shown.", timeline.step());
   return html_section("timeline", "What the ranks did", lead, timeline.legend() + timeline.svg());
+}
+
+std::string summary_section(const measure::ProgramResult& result, const measure::RunDetails& details) {
+  const measure::MpiProfile& mpi = details.mpi;
+  Shares sum;
+  for (unsigned rank = 0; rank < details.times.ranks() && rank < result.run.ranks.size(); ++rank) {
+    Shares s =
+        shares(details.times.total(RankTimes::Waiting, rank), details.times.total(RankTimes::InMpi, rank),
+               result.run.ranks[rank].end, !mpi.calls.empty());
+    sum.computing += s.computing, sum.in_mpi += s.in_mpi, sum.waiting += s.waiting, sum.alive += s.alive;
+  }
+  if (sum.alive == 0) return "";
+  std::string text =
+      fmt::format("On average the ranks waited {} of the time", percent(sum.waiting / sum.alive));
+  text += mpi.calls.empty()
+              ? fmt::format(" and ran {}.", percent(sum.computing / sum.alive))
+              : fmt::format(", worked in MPI {} and computed {}.", percent(sum.in_mpi / sum.alive),
+                            percent(sum.computing / sum.alive));
+  if (!mpi.calls.empty())
+    text +=
+        fmt::format(" Most of the time in MPI went to {}.", host::call_facts(mpi.calls.front().call).name);
+  if (!mpi.collectives.empty()) {
+    const measure::Collective& c = mpi.collectives.front().slowest;
+    std::string size = c.bytes ? fmt::format(" of {}", bytes_text(c.bytes)) : "";
+    text += fmt::format(" The slowest collective was {}{} over {}: {}.", host::call_facts(c.call).name, size,
+                        count_of(c.members, "rank"), rounded(c.took()));
+  }
+  return fmt::format("<p class=\"summary\">{}</p>\n", escape_xml(text));
 }
 
 }  // namespace weft::report
