@@ -98,6 +98,7 @@ struct Waiting {
   std::uint8_t data[nic::kInlineBytes];
   std::vector<char> message;  // for blocks: its head and all of it
   std::size_t left = 0;       // of that, what has left already
+  std::uint32_t owner = 0;    // 0, or the send that is done once this has left
 };
 
 /// Memory cut into blocks that the interface knows.
@@ -217,6 +218,7 @@ struct Engine {
   void give_back(host::Lane& lane, std::uint32_t peer, bool starved);
 
   // Sending (send.cpp).
+  Request& new_send(std::uint32_t peer, const Outgoing& out);
   void send_eager(host::Lane& lane, std::uint32_t peer, const Outgoing& out, std::uint32_t request);
   int send_request(host::Lane& lane, std::uint32_t peer, const Outgoing& out, Request& request);
   void clear_to_send(host::Lane& lane, const nic::Message& m);
