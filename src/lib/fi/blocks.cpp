@@ -143,14 +143,21 @@ void Engine::granted(Lane& lane, std::uint32_t index, const nic::Message& m) {
   std::deque<Waiting> waiting = std::exchange(peer.waiting, {});
   waiting_ -= static_cast<unsigned>(waiting.size());
   for (Waiting& w : waiting) {
-    if (w.kind != Kind::Block) {
+    if (w.kind == Kind::Block) {
+      EagerHead eager;
+      memcpy(&eager, w.message.data(), sizeof eager);
+      const void* data = w.message.data() + sizeof eager;
+      send_fragments(lane, index, eager, w.flags, Buffer(data, eager.length), w.request);
+    } else {
       small(lane, index, w.kind, w.flags, w.data, w.length, nullptr, 0, w.request);
-      continue;
     }
-    EagerHead eager;
-    memcpy(&eager, w.message.data(), sizeof eager);
-    send_fragments(lane, index, eager, w.flags,
-                   Buffer(static_cast<const void*>(w.message.data() + sizeof eager), eager.length), w.request);
+    Request* owner = w.owner ? request_of(w.owner) : nullptr;
+    if (!owner) continue;
+    if (peer.waiting.empty()) {
+      done(lane, *owner);
+    } else {
+      peer.waiting.back().owner = w.owner;
+    }
   }
 }
 
