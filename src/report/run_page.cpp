@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "report/html_page.hpp"
+#include "report/mpi_protocols.hpp"
 #include "report/plot_chart.hpp"
 #include "report/plot_heat.hpp"
 #include "report/run_report.hpp"
@@ -40,7 +41,7 @@ class Page {
       : result_(result), stats_(stats), machine_(machine) {}
 
   std::string html() const {
-    return html_page(title(), head() + failure() + breakdown() + sizes() + matrix() + ranks() + interfaces() +
+    return html_page(title(), head() + failure() + protocols_section(result_.run.mpi) + breakdown() + sizes() + matrix() + ranks() + interfaces() +
                                   configuration());
   }
 

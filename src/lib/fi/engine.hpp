@@ -256,7 +256,7 @@ struct Engine {
   std::unordered_map<void*, Incoming*> claimed_;  // by the context of the look that found it
   std::unordered_map<std::uint32_t, std::unique_ptr<Request>> requests_;
   std::uint32_t last_request_ = 0;
-  unsigned waiting_ = 0;      // small messages and messages for blocks, at all peers
+  unsigned waiting_ = 0;       // small messages and messages for blocks, at all peers
   Blocks pool_, send_blocks_;  // lent to others, and used here to send from
 };
 

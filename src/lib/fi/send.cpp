@@ -25,7 +25,8 @@ ssize_t Engine::send(Lane& lane, const Outgoing& out) {
       return 0;
     }
     if (out.completion)
-      entry(lane, endpoint.send_cq, {out.context, out.completion, 0, nullptr, 0, 0, FI_ADDR_NOTAVAIL, 0, 0, 0});
+      entry(lane, endpoint.send_cq,
+            {out.context, out.completion, 0, nullptr, 0, 0, FI_ADDR_NOTAVAIL, 0, 0, 0});
     if (endpoint.send_counter) ++endpoint.send_counter->value;
     return 0;
   }
@@ -54,8 +55,8 @@ void Engine::send_eager(Lane& lane, std::uint32_t peer, const Outgoing& out, std
   std::size_t length = out.buffer.length;
   bool fits = length <= small_limit_ - sizeof(EagerHead);
   bool blocks = !fits && model.eager != 0 && !peers_[peer]->refused;
-  Protocol protocol = fits      ? Protocol::Small
-                      : !blocks ? Protocol::Fragments
+  Protocol protocol = fits               ? Protocol::Small
+                      : !blocks          ? Protocol::Fragments
                       : model.eager == 1 ? Protocol::Shared
                                          : Protocol::Exclusive;
   auto& sum = sums.protocol[static_cast<unsigned>(protocol)];
