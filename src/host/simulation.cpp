@@ -169,7 +169,24 @@ void Simulation::finish() {
       }
     }
     output_->finish(rank);
+    add_sums(p.segment->header());
   }
+}
+
+void Simulation::add_sums(const Header& header) {
+  const MpiSums& from = header.sums;
+  MpiSums& to = result_.mpi;
+  for (unsigned i = 0; i < kProtocols; ++i) {
+    to.protocol[i].count += from.protocol[i].count;
+    to.protocol[i].bytes += from.protocol[i].bytes;
+    to.protocol[i].cost += from.protocol[i].cost;
+    result_.has_mpi |= from.protocol[i].count != 0;
+  }
+  to.most_unexpected = std::max(to.most_unexpected, from.most_unexpected);
+  for (std::uint64_t MpiSums::*sum :
+       {&MpiSums::expected, &MpiSums::unexpected, &MpiSums::compared, &MpiSums::copied, &MpiSums::reordered,
+        &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::registrations})
+    to.*sum += from.*sum;
 }
 
 void Simulation::plan(std::uint32_t rank, std::uint32_t lane, Time at) {

@@ -135,6 +135,7 @@ class Simulation : private nic::Host {
   void start_all();
   void take_turns();
   void finish();
+  void add_sums(const Header& header);
   void choose_cores();
   // The ranks' turn.
   void wait_for_ranks();

@@ -48,8 +48,8 @@ void refuse_others() {
   exit(2);
 }
 
-/// PMIx closes its connection while libevent still watches it; whether libevent sees that, and complains on standard
-/// error, is a matter of luck.
+/// PMIx closes its connection while libevent still watches it; whether libevent sees that, and complains on
+/// standard error, is a matter of luck.
 void silence_libevent() {
   using Log = void (*)(int, const char*);
   for (const char* name : {"libevent_core-2.1.so.7", "libevent-2.1.so.7"}) {

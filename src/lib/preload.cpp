@@ -69,8 +69,8 @@ class Outside {
   Outside& operator=(const Outside&) = delete;
 };
 
-/// While MPI starts or ends, ranks look for each other in short sleeps. Many of them would keep the processors busy
-/// with that, and those they wait for from getting there.
+/// While MPI starts or ends, ranks look for each other in short sleeps. Many of them would keep the
+/// processors busy with that, and those they wait for from getting there.
 useconds_t unhurried(useconds_t microseconds) {
   host::Header* header = lib::segment();
   if (!header || !lib::outside()) return microseconds;

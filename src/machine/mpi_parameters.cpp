@@ -31,11 +31,12 @@ const config::Section& mpi_section() {
                "The processor's time for each entry of a queue it compares with, where it does that", time)
         .field(&M::copy_rate, "copy_rate", "How fast the processor copies",
                Range<DataRate>{{1'000'000}, {std::int64_t{1} << 50}})
-        .field(&M::credits, "credits",
-               "Small messages, or blocks of a shared pool, a process may have under way to another at first; "
-               "0: one block, and no limit to small messages: a full ring makes them wait. Receivers give more "
-               "to those that use them up",
-               Range<unsigned>{0, 128})
+        .field(
+            &M::credits, "credits",
+            "Small messages, or blocks of a shared pool, a process may have under way to another at first; "
+            "0: one block, and no limit to small messages: a full ring makes them wait. Receivers give more "
+            "to those that use them up",
+            Range<unsigned>{0, 128})
         .field(&M::credits_most, "credits_most", "Small messages or blocks it may be given at most",
                Range<unsigned>{1, 128})
         .field(&M::block, "block", "Size of a block of the shared pool and of the rings",

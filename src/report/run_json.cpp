@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "report/mpi_protocols.hpp"
 #include "report/run_report.hpp"
 
 namespace weft::report {
@@ -99,6 +100,7 @@ ordered_json run_json(const measure::ProgramResult& result, const measure::RunSt
   for (std::size_t i = 1; i < measure::kOperations; ++i)
     if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)
       out["operations"][measure::operation_name(i)] = operation_json(sums);
+  if (result.run.has_mpi) out["mpi"] = protocols_json(result.run.mpi);
   out["sizes"] = ordered_json::array();
   for (std::size_t i = 0; i < stats.sizes().size(); ++i)
     if (stats.sizes()[i])

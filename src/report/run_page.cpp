@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "report/html_page.hpp"
+#include "report/mpi_protocols.hpp"
 #include "report/plot_chart.hpp"
 #include "report/plot_heat.hpp"
 #include "report/run_report.hpp"
@@ -35,12 +36,12 @@ class Page {
 
   std::string html() const {
     measure::LinkLoads loads(machine_);
-    return html_page(title(), head() + failure() + summary_section(result_, details_) +
-                                  timeline_section(result_, details_) +
-                                  calls_section(details_, stats_.ranks()) +
-                                  collectives_section(details_, loads) +
-                                  links_section(result_, details_, loads, machine_) + matrix() + sizes() +
-                                  breakdown() + ranks() + interfaces() + configuration());
+    return html_page(
+        title(),
+        head() + failure() + summary_section(result_, details_) + timeline_section(result_, details_) +
+            calls_section(details_, stats_.ranks()) + collectives_section(details_, loads) +
+            links_section(result_, details_, loads, machine_) + matrix() + sizes() +
+            protocols_section(result_.run.mpi) + breakdown() + ranks() + interfaces() + configuration());
   }
 
  private:

@@ -128,7 +128,8 @@ void apply_as(fi_op op, void* at, const void* operand, const void* compare, void
 }
 
 /// One value in memory; `old_value` has room for it.
-inline void apply(fi_datatype type, fi_op op, void* at, const void* operand, const void* compare, void* old_value) {
+inline void apply(fi_datatype type, fi_op op, void* at, const void* operand, const void* compare,
+                  void* old_value) {
   switch (type) {
     case FI_INT8:
       return apply_as<std::int8_t>(op, at, operand, compare, old_value);

@@ -27,7 +27,8 @@ ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& at) {
   bool by_interface =
       call.count == 1 && whole_words(call.type) && at.address % 8 == 0 && (add || call.operation == FI_CSWAP);
   if (!by_interface && sizeof(AtomicHead) + each > small_limit_)
-    return refuse(FI_EOPNOTSUPP, FI_LOG_EP_DATA, "values of %zu bytes do not fit into a small message\n", size);
+    return refuse(FI_EOPNOTSUPP, FI_LOG_EP_DATA, "values of %zu bytes do not fit into a small message\n",
+                  size);
   lib::found_something();
   Request& request = new_remote(Request::Kind::Atomic, peer, at, size * call.count);
   charge(lane, model.send_cost, Protocol::Atomic);
@@ -55,14 +56,15 @@ ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& at) {
   std::uint32_t id = request.id;
   for (std::size_t first = 0; first < call.count; first += most) {
     std::size_t count = std::min(most, call.count - first);
-    AtomicHead head{id,
-                    static_cast<std::uint32_t>(first),
-                    at.key,
-                    static_cast<std::uint32_t>(at.address + first * size),
-                    static_cast<std::uint8_t>(call.type),
-                    static_cast<std::uint8_t>(call.operation),
-                    static_cast<std::uint8_t>((call.operand ? 1 : 0) | (call.compare ? 2 : 0) | (call.result ? 4 : 0)),
-                    static_cast<std::uint8_t>(count)};
+    AtomicHead head{
+        id,
+        static_cast<std::uint32_t>(first),
+        at.key,
+        static_cast<std::uint32_t>(at.address + first * size),
+        static_cast<std::uint8_t>(call.type),
+        static_cast<std::uint8_t>(call.operation),
+        static_cast<std::uint8_t>((call.operand ? 1 : 0) | (call.compare ? 2 : 0) | (call.result ? 4 : 0)),
+        static_cast<std::uint8_t>(count)};
     char data[nic::kInlineBytes];
     std::size_t bytes = 0;
     for (const void* values : {call.operand, call.compare}) {
@@ -95,7 +97,8 @@ void Engine::atomic_request(Lane& lane, std::uint32_t peer, const nic::Message& 
   bool operands = head.has & 1, compares = head.has & 2, results = head.has & 4;
   AtomicReplyHead reply{head.id, head.first, 0};
   char old[nic::kInlineBytes];
-  bool sound = size && m.length == sizeof head + bytes * (operands + compares) && sizeof reply + bytes <= sizeof old;
+  bool sound =
+      size && m.length == sizeof head + bytes * (operands + compares) && sizeof reply + bytes <= sizeof old;
   char* at = sound ? memory_at(head.key, head.offset, bytes) : nullptr;
   if (!at) reply.failed = 1;
   const std::uint8_t* values = m.data + sizeof head;
@@ -117,7 +120,8 @@ void Engine::atomic_reply(Lane& lane, const nic::Message& m) {
   if (head.failed) request->error = FI_EACCES;
   std::size_t bytes = m.length - sizeof head;
   // A whole number of values, however many fit into the messages this side sent.
-  if (bytes && request->result.length >= bytes && head.first * request->value_size + bytes <= request->result.length)
+  if (bytes && request->result.length >= bytes &&
+      head.first * request->value_size + bytes <= request->result.length)
     request->result.write(head.first * request->value_size, m.data + sizeof head, bytes);
   if (--request->pieces == 0) piece_done(lane, *request);
 }

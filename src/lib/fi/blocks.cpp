@@ -1,7 +1,7 @@
-// Channels of blocks, after TH Express-2 (section 5.2): a message is copied into blocks, and each block is put into
-// one of the receiver's while the next is copied. Blocks are lent: a sender fills one, the receiver empties it and
-// gives it back. In the shared channel a receiver's blocks are one pool; who uses up what he has gets more. In the exclusive
-// channel every pair has a ring.
+// Channels of blocks, after TH Express-2 (section 5.2): a message is copied into blocks, and each block is
+// put into one of the receiver's while the next is copied. Blocks are lent: a sender fills one, the receiver
+// empties it and gives it back. In the shared channel a receiver's blocks are one pool; who uses up what he
+// has gets more. In the exclusive channel every pair has a ring.
 #include <string.h>
 
 #include <algorithm>
@@ -97,7 +97,8 @@ void Engine::lend(Lane& lane, std::uint32_t index) {
     }
   } else {
     make_blocks(pool_, model.blocks, WEFT_REMOTE_WRITE);
-    for (std::uint32_t first = std::max(1u, model.credits); peer.lent < first && !pool_.free.empty(); ++peer.lent) {
+    for (std::uint32_t first = std::max(1u, model.credits); peer.lent < first && !pool_.free.empty();
+         ++peer.lent) {
       peer.emptied.push_back(pool_.free.back());
       pool_.free.pop_back();
     }
@@ -121,7 +122,8 @@ void Engine::give_back(Lane& lane, std::uint32_t index, bool starved) {
   do {
     std::size_t count = std::min(most, peer.emptied.size());
     ++sums.protocol[static_cast<unsigned>(Protocol::Control)].count;
-    small(lane, index, Kind::Grant, 0, &head, sizeof head, peer.emptied.data(), count * sizeof(std::uint16_t));
+    small(lane, index, Kind::Grant, 0, &head, sizeof head, peer.emptied.data(),
+          count * sizeof(std::uint16_t));
     peer.emptied.erase(peer.emptied.begin(), peer.emptied.begin() + static_cast<std::ptrdiff_t>(count));
   } while (!peer.emptied.empty());
 }
@@ -143,14 +145,21 @@ void Engine::granted(Lane& lane, std::uint32_t index, const nic::Message& m) {
   std::deque<Waiting> waiting = std::exchange(peer.waiting, {});
   waiting_ -= static_cast<unsigned>(waiting.size());
   for (Waiting& w : waiting) {
-    if (w.kind != Kind::Block) {
+    if (w.kind == Kind::Block) {
+      EagerHead eager;
+      memcpy(&eager, w.message.data(), sizeof eager);
+      const void* data = w.message.data() + sizeof eager;
+      send_fragments(lane, index, eager, w.flags, Buffer(data, eager.length), w.request);
+    } else {
       small(lane, index, w.kind, w.flags, w.data, w.length, nullptr, 0, w.request);
-      continue;
     }
-    EagerHead eager;
-    memcpy(&eager, w.message.data(), sizeof eager);
-    send_fragments(lane, index, eager, w.flags,
-                   Buffer(static_cast<const void*>(w.message.data() + sizeof eager), eager.length), w.request);
+    Request* owner = w.owner ? request_of(w.owner) : nullptr;
+    if (!owner) continue;
+    if (peer.waiting.empty()) {
+      done(lane, *owner);
+    } else {
+      peer.waiting.back().owner = w.owner;
+    }
   }
 }
 

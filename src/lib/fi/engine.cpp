@@ -186,8 +186,10 @@ void Engine::flush(Lane& lane, std::uint32_t index) {
       if (pays) --peer.credits;
       transmit(lane, peer, w);
     }
+    std::uint32_t owner = w.owner;
     peer.waiting.pop_front();
     --waiting_;
+    if (Request* request = owner ? request_of(owner) : nullptr) done(lane, *request);
   }
 }
 

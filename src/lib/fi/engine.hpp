@@ -98,6 +98,7 @@ struct Waiting {
   std::uint8_t data[nic::kInlineBytes];
   std::vector<char> message;  // for blocks: its head and all of it
   std::size_t left = 0;       // of that, what has left already
+  std::uint32_t owner = 0;    // 0, or the send that is done once this has left
 };
 
 /// Memory cut into blocks that the interface knows.
@@ -217,6 +218,7 @@ struct Engine {
   void give_back(host::Lane& lane, std::uint32_t peer, bool starved);
 
   // Sending (send.cpp).
+  Request& new_send(std::uint32_t peer, const Outgoing& out);
   void send_eager(host::Lane& lane, std::uint32_t peer, const Outgoing& out, std::uint32_t request);
   int send_request(host::Lane& lane, std::uint32_t peer, const Outgoing& out, Request& request);
   void clear_to_send(host::Lane& lane, const nic::Message& m);
@@ -254,7 +256,7 @@ struct Engine {
   std::unordered_map<void*, Incoming*> claimed_;  // by the context of the look that found it
   std::unordered_map<std::uint32_t, std::unique_ptr<Request>> requests_;
   std::uint32_t last_request_ = 0;
-  unsigned waiting_ = 0;      // small messages and messages for blocks, at all peers
+  unsigned waiting_ = 0;       // small messages and messages for blocks, at all peers
   Blocks pool_, send_blocks_;  // lent to others, and used here to send from
 };
 

@@ -47,15 +47,17 @@ ssize_t enter(fid_ep* ep, Do work) {
 
 void* first(void** descriptors) { return descriptors ? descriptors[0] : nullptr; }
 
-ssize_t get(fid_ep* ep, const Buffer& into, void* desc, fi_addr_t from, std::uint64_t address, std::uint64_t key,
-            void* context, std::uint64_t flags) {
+ssize_t get(fid_ep* ep, const Buffer& into, void* desc, fi_addr_t from, std::uint64_t address,
+            std::uint64_t key, void* context, std::uint64_t flags) {
   return enter(ep, [&](Endpoint& e, host::Lane& l) {
-    return e.engine->get(l, into, remote(e, from, address, key, FI_RMA | FI_READ, context, flags, false, desc, into));
+    return e.engine->get(l, into,
+                         remote(e, from, address, key, FI_RMA | FI_READ, context, flags, false, desc, into));
   });
 }
 
-ssize_t put(fid_ep* ep, const Buffer& from, void* desc, fi_addr_t to, std::uint64_t address, std::uint64_t key,
-            void* context, std::uint64_t flags, bool quiet, bool has_data, std::uint64_t data) {
+ssize_t put(fid_ep* ep, const Buffer& from, void* desc, fi_addr_t to, std::uint64_t address,
+            std::uint64_t key, void* context, std::uint64_t flags, bool quiet, bool has_data,
+            std::uint64_t data) {
   return enter(ep, [&](Endpoint& e, host::Lane& l) {
     Engine::Remote where = remote(e, to, address, key, FI_RMA | FI_WRITE, context, flags, quiet, desc, from);
     where.has_data |= has_data;
@@ -68,8 +70,8 @@ ssize_t read(fid_ep* ep, void* buf, std::size_t len, void* desc, fi_addr_t from,
              std::uint64_t key, void* context) {
   return get(ep, Buffer(buf, len), desc, from, address, key, context, kNoFlags);
 }
-ssize_t readv(fid_ep* ep, const iovec* v, void** desc, std::size_t count, fi_addr_t from, std::uint64_t address,
-              std::uint64_t key, void* context) {
+ssize_t readv(fid_ep* ep, const iovec* v, void** desc, std::size_t count, fi_addr_t from,
+              std::uint64_t address, std::uint64_t key, void* context) {
   if (count > kMostParts) return -FI_EINVAL;
   return get(ep, Buffer(v, count), first(desc), from, address, key, context, kNoFlags);
 }
@@ -82,8 +84,8 @@ ssize_t write(fid_ep* ep, const void* buf, std::size_t len, void* desc, fi_addr_
               std::uint64_t key, void* context) {
   return put(ep, Buffer(buf, len), desc, to, address, key, context, kNoFlags, false, false, 0);
 }
-ssize_t writev(fid_ep* ep, const iovec* v, void** desc, std::size_t count, fi_addr_t to, std::uint64_t address,
-               std::uint64_t key, void* context) {
+ssize_t writev(fid_ep* ep, const iovec* v, void** desc, std::size_t count, fi_addr_t to,
+               std::uint64_t address, std::uint64_t key, void* context) {
   if (count > kMostParts) return -FI_EINVAL;
   return put(ep, Buffer(v, count), first(desc), to, address, key, context, kNoFlags, false, false, 0);
 }
@@ -92,7 +94,8 @@ ssize_t writemsg(fid_ep* ep, const fi_msg_rma* m, std::uint64_t flags) {
   return put(ep, Buffer(m->msg_iov, m->iov_count), first(m->desc), m->addr, m->rma_iov->addr, m->rma_iov->key,
              m->context, flags, false, false, m->data);
 }
-ssize_t inject(fid_ep* ep, const void* buf, std::size_t len, fi_addr_t to, std::uint64_t address, std::uint64_t key) {
+ssize_t inject(fid_ep* ep, const void* buf, std::size_t len, fi_addr_t to, std::uint64_t address,
+               std::uint64_t key) {
   return put(ep, Buffer(buf, len), nullptr, to, address, key, nullptr, kNoFlags, true, false, 0);
 }
 ssize_t writedata(fid_ep* ep, const void* buf, std::size_t len, void* desc, std::uint64_t data, fi_addr_t to,
@@ -111,8 +114,8 @@ struct Place {
   std::uint64_t address, key;
 };
 
-ssize_t atomic(fid_ep* ep, const void* operand, const void* compare, void* result, std::size_t count, Place at,
-               fi_datatype type, fi_op operation, void* context, std::uint64_t flags, bool quiet) {
+ssize_t atomic(fid_ep* ep, const void* operand, const void* compare, void* result, std::size_t count,
+               Place at, fi_datatype type, fi_op operation, void* context, std::uint64_t flags, bool quiet) {
   std::size_t size = value_size(type);
   bool swap = compare != nullptr, fetch = result != nullptr;
   if (!size || !count || !known_operation(type, operation, fetch, swap)) return -FI_EOPNOTSUPP;
@@ -135,12 +138,13 @@ ssize_t a_write(fid_ep* ep, const void* buf, std::size_t count, void*, fi_addr_t
 ssize_t a_writev(fid_ep* ep, const fi_ioc* v, void**, std::size_t parts, fi_addr_t to, std::uint64_t address,
                  std::uint64_t key, fi_datatype type, fi_op op, void* context) {
   if (!single(parts)) return -FI_EINVAL;
-  return atomic(ep, v->addr, nullptr, nullptr, v->count, {to, address, key}, type, op, context, kNoFlags, false);
+  return atomic(ep, v->addr, nullptr, nullptr, v->count, {to, address, key}, type, op, context, kNoFlags,
+                false);
 }
 ssize_t a_writemsg(fid_ep* ep, const fi_msg_atomic* m, std::uint64_t flags) {
   if (!single(m->iov_count) || !single(m->rma_iov_count)) return -FI_EINVAL;
-  return atomic(ep, m->msg_iov->addr, nullptr, nullptr, m->msg_iov->count, {m->addr, m->rma_iov->addr, m->rma_iov->key},
-                m->datatype, m->op, m->context, flags, false);
+  return atomic(ep, m->msg_iov->addr, nullptr, nullptr, m->msg_iov->count,
+                {m->addr, m->rma_iov->addr, m->rma_iov->key}, m->datatype, m->op, m->context, flags, false);
 }
 ssize_t a_inject(fid_ep* ep, const void* buf, std::size_t count, fi_addr_t to, std::uint64_t address,
                  std::uint64_t key, fi_datatype type, fi_op op) {
@@ -150,33 +154,36 @@ ssize_t a_fetch(fid_ep* ep, const void* buf, std::size_t count, void*, void* res
                 std::uint64_t address, std::uint64_t key, fi_datatype type, fi_op op, void* context) {
   return atomic(ep, buf, nullptr, result, count, {to, address, key}, type, op, context, kNoFlags, false);
 }
-ssize_t a_fetchv(fid_ep* ep, const fi_ioc* v, void**, std::size_t parts, fi_ioc* result, void**, std::size_t results,
-                 fi_addr_t to, std::uint64_t address, std::uint64_t key, fi_datatype type, fi_op op, void* context) {
+ssize_t a_fetchv(fid_ep* ep, const fi_ioc* v, void**, std::size_t parts, fi_ioc* result, void**,
+                 std::size_t results, fi_addr_t to, std::uint64_t address, std::uint64_t key,
+                 fi_datatype type, fi_op op, void* context) {
   if (!single(parts) || !single(results)) return -FI_EINVAL;
-  return atomic(ep, v->addr, nullptr, result->addr, v->count, {to, address, key}, type, op, context, kNoFlags, false);
+  return atomic(ep, v->addr, nullptr, result->addr, v->count, {to, address, key}, type, op, context, kNoFlags,
+                false);
 }
 ssize_t a_fetchmsg(fid_ep* ep, const fi_msg_atomic* m, fi_ioc* result, void**, std::size_t results,
                    std::uint64_t flags) {
   if (!single(results) || !single(m->rma_iov_count) || m->iov_count > 1) return -FI_EINVAL;
   const void* operand = m->iov_count ? m->msg_iov->addr : nullptr;  // a read has none
-  return atomic(ep, operand, nullptr, result->addr, result->count, {m->addr, m->rma_iov->addr, m->rma_iov->key},
-                m->datatype, m->op, m->context, flags, false);
+  return atomic(ep, operand, nullptr, result->addr, result->count,
+                {m->addr, m->rma_iov->addr, m->rma_iov->key}, m->datatype, m->op, m->context, flags, false);
 }
-ssize_t a_compare(fid_ep* ep, const void* buf, std::size_t count, void*, const void* compare, void*, void* result,
-                  void*, fi_addr_t to, std::uint64_t address, std::uint64_t key, fi_datatype type, fi_op op,
-                  void* context) {
+ssize_t a_compare(fid_ep* ep, const void* buf, std::size_t count, void*, const void* compare, void*,
+                  void* result, void*, fi_addr_t to, std::uint64_t address, std::uint64_t key,
+                  fi_datatype type, fi_op op, void* context) {
   return atomic(ep, buf, compare, result, count, {to, address, key}, type, op, context, kNoFlags, false);
 }
 ssize_t a_comparev(fid_ep* ep, const fi_ioc* v, void**, std::size_t parts, const fi_ioc* compare, void**,
                    std::size_t compares, fi_ioc* result, void**, std::size_t results, fi_addr_t to,
                    std::uint64_t address, std::uint64_t key, fi_datatype type, fi_op op, void* context) {
   if (!single(parts) || !single(compares) || !single(results)) return -FI_EINVAL;
-  return atomic(ep, v->addr, compare->addr, result->addr, v->count, {to, address, key}, type, op, context, kNoFlags,
-                false);
+  return atomic(ep, v->addr, compare->addr, result->addr, v->count, {to, address, key}, type, op, context,
+                kNoFlags, false);
 }
 ssize_t a_comparemsg(fid_ep* ep, const fi_msg_atomic* m, const fi_ioc* compare, void**, std::size_t compares,
                      fi_ioc* result, void**, std::size_t results, std::uint64_t flags) {
-  if (!single(m->iov_count) || !single(compares) || !single(results) || !single(m->rma_iov_count)) return -FI_EINVAL;
+  if (!single(m->iov_count) || !single(compares) || !single(results) || !single(m->rma_iov_count))
+    return -FI_EINVAL;
   return atomic(ep, m->msg_iov->addr, compare->addr, result->addr, m->msg_iov->count,
                 {m->addr, m->rma_iov->addr, m->rma_iov->key}, m->datatype, m->op, m->context, flags, false);
 }
@@ -186,23 +193,41 @@ int valid(fi_datatype type, fi_op op, bool fetch, bool swap, std::size_t* count)
   if (count) *count = 4096 / value_size(type);
   return 0;
 }
-int valid_write(fid_ep*, fi_datatype type, fi_op op, std::size_t* count) { return valid(type, op, false, false, count); }
-int valid_fetch(fid_ep*, fi_datatype type, fi_op op, std::size_t* count) { return valid(type, op, true, false, count); }
-int valid_compare(fid_ep*, fi_datatype type, fi_op op, std::size_t* count) { return valid(type, op, true, true, count); }
+int valid_write(fid_ep*, fi_datatype type, fi_op op, std::size_t* count) {
+  return valid(type, op, false, false, count);
+}
+int valid_fetch(fid_ep*, fi_datatype type, fi_op op, std::size_t* count) {
+  return valid(type, op, true, false, count);
+}
+int valid_compare(fid_ep*, fi_datatype type, fi_op op, std::size_t* count) {
+  return valid(type, op, true, true, count);
+}
 
 }  // namespace
 
 int query_atomic(fid_domain*, fi_datatype type, fi_op op, fi_atomic_attr* attributes, std::uint64_t flags) {
   std::size_t count = 0;
-  int result = valid(type, op, flags & (FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC), flags & FI_COMPARE_ATOMIC, &count);
+  int result =
+      valid(type, op, flags & (FI_FETCH_ATOMIC | FI_COMPARE_ATOMIC), flags & FI_COMPARE_ATOMIC, &count);
   if (attributes) *attributes = {count, value_size(type)};
   return result;
 }
 
 fi_ops_rma rma_operations = {sizeof(fi_ops_rma), read,   readv,     readmsg,   write, writev,
                              writemsg,           inject, writedata, injectdata};
-fi_ops_atomic atomic_operations = {sizeof(fi_ops_atomic), a_write,    a_writev,  a_writemsg,   a_inject,
-                                   a_fetch,               a_fetchv,   a_fetchmsg, a_compare,   a_comparev,
-                                   a_comparemsg,          valid_write, valid_fetch, valid_compare};
+fi_ops_atomic atomic_operations = {sizeof(fi_ops_atomic),
+                                   a_write,
+                                   a_writev,
+                                   a_writemsg,
+                                   a_inject,
+                                   a_fetch,
+                                   a_fetchv,
+                                   a_fetchmsg,
+                                   a_compare,
+                                   a_comparev,
+                                   a_comparemsg,
+                                   valid_write,
+                                   valid_fetch,
+                                   valid_compare};
 
 }  // namespace weft::fi

@@ -11,7 +11,8 @@ using host::Lane;
 using host::Protocol;
 
 /// A request for a one-sided operation; its end is told as the caller asked.
-Request& Engine::new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote, std::size_t length) {
+Request& Engine::new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote,
+                            std::size_t length) {
   Request& request = new_request(kind, peer);
   request.context = remote.context;
   request.completion = remote.completion;
@@ -100,7 +101,8 @@ ssize_t Engine::get(Lane& lane, const Buffer& into, const Remote& from) {
   return 0;
 }
 
-/// Data that a put brought for the target's completion queue. It follows the put, so it comes when all of it is there.
+/// Data that a put brought for the target's completion queue. It follows the put, so it comes when all of it
+/// is there.
 void Engine::remote_data(Lane& lane, const nic::Message& m) {
   RemoteDataHead head;
   if (m.length < sizeof head) return;
@@ -108,8 +110,8 @@ void Engine::remote_data(Lane& lane, const nic::Message& m) {
   charge(lane, model.receive_cost, Protocol::Put);
   if (!endpoint.receive_cq) return;
   entry(lane, endpoint.receive_cq,
-        {nullptr, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, head.length, nullptr, head.data, 0, FI_ADDR_NOTAVAIL,
-         0, 0, 0});
+        {nullptr, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, head.length, nullptr, head.data, 0,
+         FI_ADDR_NOTAVAIL, 0, 0, 0});
 }
 
 }  // namespace weft::fi

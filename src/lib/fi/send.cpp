@@ -17,22 +17,20 @@ ssize_t Engine::send(Lane& lane, const Outgoing& out) {
   if (length > UINT32_MAX) return -FI_EMSGSIZE;
   lib::found_something();
   bool eager = length <= model.eager_limit || length == 0;
-  bool at_once = eager && !out.delivery;  // nothing to remember
-  if (at_once) {
+  if (eager && !out.delivery) {
     send_eager(lane, peer, out, 0);
+    if (!out.inject && !peers_[peer]->waiting.empty()) {  // not all of it has left: it is done when that has
+      Request& request = new_send(peer, out);
+      peers_[peer]->waiting.back().owner = request.id;
+      return 0;
+    }
     if (out.completion)
       entry(lane, endpoint.send_cq,
             {out.context, out.completion, 0, nullptr, 0, 0, FI_ADDR_NOTAVAIL, 0, 0, 0});
     if (endpoint.send_counter) ++endpoint.send_counter->value;
     return 0;
   }
-  Request& request = new_request(Request::Kind::Send, peer);
-  request.context = out.context;
-  request.completion = out.completion;
-  request.cq = endpoint.send_cq;
-  if (out.quiet) request.cq = nullptr;
-  request.counter = endpoint.send_counter;
-  request.length = length;
+  Request& request = new_send(peer, out);
   if (eager) {
     request.pieces = 1;
     send_eager(lane, peer, out, request.id);
@@ -43,12 +41,22 @@ ssize_t Engine::send(Lane& lane, const Outgoing& out) {
   return result;
 }
 
+Request& Engine::new_send(std::uint32_t peer, const Outgoing& out) {
+  Request& request = new_request(Request::Kind::Send, peer);
+  request.context = out.context;
+  request.completion = out.completion;
+  request.cq = out.quiet ? nullptr : endpoint.send_cq;
+  request.counter = endpoint.send_counter;
+  request.length = out.buffer.length;
+  return request;
+}
+
 void Engine::send_eager(Lane& lane, std::uint32_t peer, const Outgoing& out, std::uint32_t request) {
   std::size_t length = out.buffer.length;
   bool fits = length <= small_limit_ - sizeof(EagerHead);
   bool blocks = !fits && model.eager != 0 && !peers_[peer]->refused;
-  Protocol protocol = fits      ? Protocol::Small
-                      : !blocks ? Protocol::Fragments
+  Protocol protocol = fits               ? Protocol::Small
+                      : !blocks          ? Protocol::Fragments
                       : model.eager == 1 ? Protocol::Shared
                                          : Protocol::Exclusive;
   auto& sum = sums.protocol[static_cast<unsigned>(protocol)];
