@@ -6,13 +6,13 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
+#include "app/run_disturbance.hpp"
+#include "app/run_place.hpp"
+#include "app/run_watch.hpp"
 #include "app/verb.hpp"
-#include "host/simulation.hpp"
-#include "measure/run_stats.hpp"
 #include "report/run_report.hpp"
-#include "report/trace.hpp"
+#include "workload/placement.hpp"
 
 namespace weft::app {
 
@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace;
+  std::string engine, cores = "auto", compute, out, trace, record, noise, mpi = "auto", place = "linear";
+  std::vector<std::string> slow;
   bool json = false;
   unsigned threads = 1;
   bool quiet = false;
@@ -65,39 +66,42 @@ void check(const Options& o, const machine::Machine& m) {
   problems.throw_if_any();
 }
 
+/// Whether ranks get what MPI needs; refuses libraries that would run around the simulated network.
+bool wants_mpi(const Options& o) {
+  std::string program = host::find_program(o.run.command.front());
+  if (o.mpi != "auto") return o.mpi == "yes";
+  switch (host::mpi_library_of(program)) {
+    case host::MpiLibrary::None:
+      return false;
+    case host::MpiLibrary::MpichUcx:
+      throw UserError(fmt::format(
+          "{} is linked with an MPICH built for UCX, as Debian's is: it cannot use the simulated network. "
+          "Compile "
+          "it with mpicc.openmpi, or run it with an MPICH built with --with-device=ch4:ofi first on "
+          "LD_LIBRARY_PATH",
+          program));
+    default:
+      return true;
+  }
+}
+
 void make_folder(const std::string& path) {
   std::error_code failed;
   fs::create_directories(path, failed);
   if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", path, failed.message()));
 }
 
-void write_results(const std::string& folder, const measure::ProgramResult& result,
-                   const measure::RunStats& stats, const machine::Machine& machine) {
+void write_results(const std::string& folder, const measure::ProgramResult& result, const RunWatch& watch,
+                   const machine::Machine& machine) {
   auto write = [&](const std::string& name, const std::string& text) {
     std::ofstream file(folder + "/" + name, std::ios::binary);
     file << text << std::flush;
     if (!file) throw UserError(fmt::format("{}/{}: cannot be written", folder, name));
   };
-  write("result.json", report::run_json(result, stats, machine).dump(1) + "\n");
-  write("matrix.csv", report::matrix_csv(stats));
-  write("breakdown.csv", report::breakdown_csv(stats));
-  write("report.html", report::run_page(result, stats, machine));
-}
-
-/// Figures cost time for every operation, so they are taken where somebody wants them.
-void watch(host::Simulation& simulation, measure::RunStats& stats, report::Trace* trace, const Options& o) {
-  if (o.out.empty() && !o.json && !trace) return;
-  simulation.fabric().on_record = [&simulation, &stats, trace](const nic::Record& record) {
-    std::uint32_t from = simulation.rank_of({record.from, record.from_port});
-    std::uint32_t to = simulation.rank_of({record.to, record.to_port});
-    stats.add(record, from, to);
-    if (trace) trace->operation(record, from, to);
-  };
-  if (!trace) return;
-  for (std::uint32_t rank = 0; rank < o.run.ranks; ++rank)
-    trace->rank(rank, simulation.fabric().node(rank / o.run.per_node));
-  simulation.on_wait = [trace](std::uint32_t rank, std::uint32_t lane, Time from, Time until,
-                               const char* what) { trace->wait(rank, lane, from, until, what); };
+  write("result.json", report::run_json(result, watch.stats(), watch.details(), machine).dump(1) + "\n");
+  write("matrix.csv", report::matrix_csv(watch.stats()));
+  write("breakdown.csv", report::breakdown_csv(watch.stats()));
+  write("report.html", report::run_page(result, watch.stats(), watch.details(), machine));
 }
 
 /// The command as it could be typed again.
@@ -110,7 +114,10 @@ std::string command_line(const Options& o) {
   for (const std::string& setting : o.machine.settings) out += " --set " + quoted(setting);
   out += fmt::format(" -n {}", o.run.ranks);
   if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
+  if (o.place != "linear") out += " --place " + quoted(o.place);
   if (!o.engine.empty()) out += " --engine " + o.engine;
+  for (const std::string& slow : o.slow) out += " --slow " + quoted(slow);
+  if (!o.noise.empty()) out += " --noise " + quoted(o.noise);
   if (o.run.seed != 1) out += fmt::format(" --seed {}", o.run.seed);
   out += " --";
   for (const std::string& word : o.run.command) out += " " + quoted(word);
@@ -121,11 +128,13 @@ int run(Options& o) {
   if (!o.compute.empty()) o.machine.settings.push_back("host.compute=" + o.compute);
   machine::Machine machine = machine::build(o.machine.describe());
   check(o, machine);
+  read_disturbance(o.slow, o.noise, o.run);
+  o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
   const network::EngineKind& engine = engine_named(o.engine);
   auto network = engine.make(machine, {o.run.seed, o.threads});
   o.run.library = library_path();
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
-  host::find_program(o.run.command.front());
+  o.run.mpi = wants_mpi(o);
 
   struct sigaction action {};
   action.sa_handler = [](int) { interrupts = 1; };
@@ -135,14 +144,13 @@ int run(Options& o) {
 
   if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
   if (!o.out.empty()) make_folder(o.out);
-  std::optional<report::Trace> trace;
-  if (!o.trace.empty()) trace.emplace(o.trace);
-  measure::RunStats stats(o.run.ranks);
+  RunWatch watch(o.run.ranks, !o.out.empty() || o.json, o.trace, o.record);
+  o.run.log_calls = watch.wants_calls();
   measure::ProgramResult result;
   {
     host::Simulation simulation(machine, *network, o.run);
     simulation.interrupted = [] { return interrupts != 0; };
-    watch(simulation, stats, trace ? &*trace : nullptr, o);
+    watch.attach(simulation);
     auto start = std::chrono::steady_clock::now();
     result.run = simulation.run();
     result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -150,17 +158,15 @@ int run(Options& o) {
       result.nics.push_back(simulation.fabric().counters(i));
       result.nodes.push_back(simulation.fabric().node(i));
     }
+    watch.finish(simulation, result.run);
   }
   result.command = command_line(o);
   result.version = WEFT_VERSION;
   result.machine = machine.description.identity.name;
   result.engine = engine.name;
   result.seed = o.run.seed;
-  if (!o.out.empty()) write_results(o.out, result, stats, machine);
-  if (o.json) fmt::print("{}\n", report::run_json(result, stats, machine).dump(1));
-  if (trace && trace->left_out())
-    fmt::print(stderr, "weft: the trace holds the first operations only; {} are left out\n",
-               trace->left_out());
+  if (!o.out.empty()) write_results(o.out, result, watch, machine);
+  if (o.json) fmt::print("{}\n", report::run_json(result, watch.stats(), watch.details(), machine).dump(1));
   if (!result.run.fine) {
     fmt::print(stderr, "weft: {}\n", result.run.failure);
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
@@ -181,6 +187,11 @@ std::function<int()> declare_run(CLI::App& app) {
   app.add_option("--per-node", o->run.per_node, "Processes on each node")
       ->option_text("K [1]")
       ->check(CLI::Range(1, 1024));
+  std::vector<std::string> places;
+  for (const auto& kind : workload::placement_kinds())
+    places.push_back(fmt::format("{}: {}", kind.name, kind.about));
+  app.add_option("--place", o->place, "Nodes of the ranks: 0,4,8-11; or " + join(places, "; "))
+      ->option_text("NODES [linear]");
   std::vector<std::string> engines;
   for (const auto& [name, kind] : config::Registry<network::EngineKind>::all())
     engines.push_back(fmt::format("{}: {}", name, kind.about));
@@ -195,6 +206,21 @@ std::function<int()> declare_run(CLI::App& app) {
          "compute; auto: one unless computing is measured. Results are the same")
       ->option_text("one|all|auto [auto]")
       ->check(CLI::IsMember({"one", "all", "auto"}));
+  app.add_option(
+         "--mpi", o->mpi,
+         "Whether the program is one of MPI; auto: if it is linked with an MPI library, or is a script")
+      ->option_text("yes|no|auto [auto]")
+      ->check(CLI::IsMember({"yes", "no", "auto"}));
+  app.add_option("--slow", o->slow,
+                 "A rank, or several, whose own work takes longer: rank=3:1.5; may be repeated")
+      ->option_text("rank=R:FACTOR")
+      ->allow_extra_args(false)
+      ->trigger_on_parse(false);
+  app.add_option(
+         "--noise", o->noise,
+         "Interruptions of every rank's processor: how long and how far apart on average, such as 10us@1ms; "
+         "both are drawn for each rank from the seed")
+      ->option_text("LENGTH@INTERVAL");
   app.add_flag("--label", o->run.output.label, "Each line of output begins with its rank");
   app.add_option("--output", o->run.output.folder, "Folder for the output: rank-N.out and rank-N.err")
       ->option_text("DIR");
@@ -206,6 +232,9 @@ std::function<int()> declare_run(CLI::App& app) {
       ->option_text("DIR");
   app.add_option("--trace", o->trace,
                  "File for a trace of all operations and waits; opens in ui.perfetto.dev")
+      ->option_text("FILE");
+  app.add_option("--record", o->record,
+                 "File for a .weftrace of the run's traffic, which `weft replay` runs again")
       ->option_text("FILE");
   app.add_flag("--json", o->json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o->quiet, "No summary at the end");

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <utility>
 
 #include "base/text.hpp"
 #include "host/simulation.hpp"
@@ -60,7 +61,10 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
   switch (r.call) {
     case Call::Open:
       lane.result = open_port(rank, lane);
+      if (r.argument[1] == 1) cost = Time{0};
       break;
+    case Call::Meet:
+      return meet(lane);
     case Call::Close:
       if (!port_known) break;
       [[fallthrough]];
@@ -135,6 +139,22 @@ void Simulation::close_ports(Process& p) {
     if (port.open) fabric_->close({p.nic, port.number});
     port.open = false;
   }
+}
+
+/// Answered when all ranks have come: all go on at once.
+void Simulation::meet(LaneBook& lane) {
+  lane.meeting = true;
+  meeting_time_ = std::max(meeting_time_, lane.request.clock);
+  if (++meeting_ < processes_.size()) return;
+  Time at = std::max(meeting_time_, fabric_->now() - look_ahead_);
+  meeting_ = 0;
+  for (std::uint32_t other = 0; other < processes_.size(); ++other)
+    for (std::uint32_t i = 0; i < kLanes; ++i) {
+      LaneBook& book = processes_[other].lanes[i];
+      if (!std::exchange(book.meeting, false)) continue;
+      book.acting = false;
+      plan(other, i, at);
+    }
 }
 
 /// Answered when the other rank has opened that port, or can no longer do so.
@@ -221,7 +241,7 @@ bool Simulation::stuck() {
     syscall(SYS_futex, &bell_->running, FUTEX_WAIT, 0, &most, nullptr, 0);
     output_->pass_on();
     unsigned alive = alive_;
-    if (!watch_processes()) return true;
+    if (!watch_processes() || left_behind()) return true;
     if (interrupted()) {
       fail("interrupted");
       return true;
@@ -267,7 +287,7 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             what = "waits for a message or an event" + whom;
             break;
           case Call::Spin:
-            what = "polls for a message or an event";
+            what = "polls for a message or an event" + whom;
             break;
           case Call::Sleep:
             what = fmt::format("sleeps until {}", time_text(r.deadline));
@@ -278,12 +298,20 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
           case Call::Leave:
             what = "waits for its last operations to be done";
             break;
+          case Call::Room:
+            what = "waits for room in its queue";
+            break;
+          case Call::Meet:
+            what = "waits for the other ranks";
+            break;
           default:
             what = "asks for a port or memory";
         }
         what += fmt::format(", since {}", time_text(r.clock));
       }
     }
+    if (Doing doing = doing_of(p.segment->lane(i)); doing.inside())
+      what = fmt::format("{}: {}", doing_text(doing), what.substr(0, what.find(", since")));
     text += (text.empty() ? "" : "; ") + (i ? fmt::format("thread {} {}", i, what) : what);
   }
   return text;

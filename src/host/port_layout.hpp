@@ -12,12 +12,14 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "host/mpi_calls.hpp"
+#include "host/mpi_layout.hpp"
 #include "nic/descriptor.hpp"
 
 namespace weft::host {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 2;
+inline constexpr std::uint32_t kLayoutVersion = 3;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
@@ -49,7 +51,9 @@ enum class Call : std::uint32_t {
   Join,              // arguments: protection domain
   RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
   UnregisterGlobal,  // arguments: lower part of the global address
-  Last = UnregisterGlobal,
+  Room,              // for room in the queue of `port` alone
+  Meet,              // for all ranks to call it, the latest of them
+  Last = Meet,
 };
 
 struct alignas(128) Lane {
@@ -64,6 +68,7 @@ struct alignas(128) Lane {
   std::int32_t result;     // 0 or a negative errno
   std::uint64_t argument[4];
   std::uint64_t answer[4];
+  Doing doing;
 };
 
 struct alignas(64) PortArea {
@@ -88,6 +93,13 @@ struct Costs {
   double scale;
 };
 
+/// What `weft run --slow` and `--noise` do to a rank's processor.
+struct Disturbance {
+  double slow;                    // its work takes so many times as long
+  std::int64_t length, interval;  // of interruptions, on average, picoseconds; length 0: there are none
+  std::uint64_t seed;
+};
+
 struct Layout {
   Limits limits;
   std::uint64_t bytes;
@@ -98,10 +110,14 @@ struct Header : Layout {
   std::uint32_t magic, version;
   std::uint32_t rank, ranks, node;
   Costs costs;
+  Disturbance disturbance;
   std::int64_t epoch;                 // what the calendar says at virtual time 0, seconds
   std::atomic<std::int32_t> owner;    // process that has the lanes
   std::atomic<std::uint32_t> opened;  // ports, ever
   std::atomic<std::uint32_t> joins;   // lanes that threads have taken, ever
+  MpiModel mpi;
+  std::atomic<MpiPhase> phase;
+  MpiSums sums;
 };
 
 /// What all processes of a run share: how many lanes run. Only a hint, since any of them may spoil it.

@@ -57,8 +57,13 @@ namespace {
   fcntl(launch.bell, F_SETFD, 0);
   setenv(kSegmentVariable, std::to_string(launch.segment).c_str(), 1);
   setenv(kBellVariable, std::to_string(launch.bell).c_str(), 1);
+  if (launch.calls >= 0) {
+    fcntl(launch.calls, F_SETFD, 0);
+    setenv(kCallsVariable, std::to_string(launch.calls).c_str(), 1);
+  }
   setenv("WEFT_RANK", std::to_string(launch.rank).c_str(), 1);
   setenv("WEFT_SIZE", std::to_string(launch.ranks).c_str(), 1);
+  for (const auto& [name, value] : launch.environment) setenv(name.c_str(), value.c_str(), 1);
   const char* others = getenv("LD_PRELOAD");
   std::string preload = others && *others ? launch.library + ":" + others : launch.library;
   setenv("LD_PRELOAD", preload.c_str(), 1);

@@ -15,8 +15,10 @@ struct Launch {
   std::vector<std::string> command;
   std::string library;  // preloaded into every rank
   int segment = -1, bell = -1;
+  int calls = -1;  // log of calls to MPI; -1: none is kept
   int out = -1, error = -1;
   unsigned rank = 0, ranks = 0;
+  std::vector<std::pair<std::string, std::string>> environment;  // besides what is there
   std::atomic<std::int32_t>* owner = nullptr;  // in the segment: the new process writes its number there
 };
 

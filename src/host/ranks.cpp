@@ -50,10 +50,12 @@ void Simulation::start_all() {
                   options_.library,
                   p.segment->file(),
                   bell_memory_.file(),
+                  call_logs_ ? call_logs_->file(rank) : -1,
                   output_->out(rank),
                   output_->error(rank),
                   rank,
                   options_.ranks,
+                  mpi_ ? mpi_->environment(rank) : libfabric_environment(library_folder()),
                   &p.segment->header().owner};
     p.pid = p.owner = start(program, launch);
     output_->started(rank);
@@ -116,10 +118,54 @@ bool Simulation::watch_processes() {
     auto ending = ending_of(p.pid);
     if (!ending) continue;
     end_rank(rank, *ending);
-    if (!ending->fine())
-      return fail(fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending->text()));
+    if (!ended_well(rank)) return false;
   }
   return true;
+}
+
+/// Fails the run where a rank's end is a mistake.
+bool Simulation::ended_well(std::uint32_t rank) {
+  Process& p = processes_[rank];
+  const Ending& ending = result_.ranks[rank].ending;
+  std::string who = fmt::format("rank {} on node {}", rank, fabric_->node(p.nic));
+  if (mpi_) {
+    MpiLauncher::Abort abort = mpi_->aborted();
+    if (abort.rank >= 0) {
+      Process& caller = processes_[static_cast<std::size_t>(abort.rank)];
+      return fail(fmt::format("rank {} on node {} called MPI_Abort with code {}", abort.rank,
+                              fabric_->node(caller.nic), abort.code));
+    }
+  }
+  if (!ending.fine()) return fail(fmt::format("{} {}{}", who, ending.text(), last_call(rank)));
+  if (!mpi_) return true;
+  MpiPhase phase = p.segment->header().phase.load();
+  if (phase == MpiPhase::None || phase == MpiPhase::Ended) return !left_behind();
+  return fail(fmt::format("{} ended without MPI_Finalize{}", who, last_call(rank)));
+}
+
+/// " in MPI_Recv", or after the call it had come back from; nothing where it has called none.
+std::string Simulation::last_call(std::uint32_t rank) const {
+  Doing doing = doing_of(processes_[rank].segment->lane(0));
+  if (!doing.call()) return "";
+  return fmt::format(" {} {}", doing.inside() ? "in" : "after", call_facts(doing.call()).name);
+}
+
+/// Ranks that start MPI wait for all others; one that ended before will never come. True where that is so.
+bool Simulation::left_behind() {
+  if (!mpi_) return false;
+  auto in = [&](std::uint32_t rank, MpiPhase phase) {
+    return processes_[rank].segment->header().phase.load() == phase;
+  };
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
+    if (!processes_[rank].ended || !in(rank, MpiPhase::None)) continue;
+    for (std::uint32_t other = 0; other < processes_.size(); ++other)
+      if (in(other, MpiPhase::Starting)) {
+        fail(fmt::format("rank {} on node {} ended without MPI_Init, and rank {} waits for it there", rank,
+                         fabric_->node(processes_[rank].nic), other));
+        return true;
+      }
+  }
+  return false;
 }
 
 void Simulation::end_rank(std::uint32_t rank, Ending ending) {
@@ -200,7 +246,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
       lane.request = p.segment->request(index, lane.granted);
       lane.result = 0;
       lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
-                    lane.request.call != Call::Sleep;
+                    lane.request.call != Call::Sleep && lane.request.call != Call::Room;
       result_.end = std::max(result_.end, lane.request.clock);
       break;
     case LaneState::External:
@@ -218,8 +264,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
         for (int i = 0; i < 1000 && !p.ended; ++i) {
           if (auto ending = ending_of(p.pid)) {
             end_rank(rank, *ending);
-            if (!ending->fine())
-              fail(fmt::format("rank {} on node {} {}", rank, fabric_->node(p.nic), ending->text()));
+            ended_well(rank);
           } else {
             output_->gather();
             usleep(i < 10 ? 100 : 1000);

@@ -87,6 +87,23 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                    static_cast<std::uint32_t>(h.compute),
                    h.compute_fixed.value,
                    h.compute_scale};
+  shared->disturbance = {1, 0, 1, 0};
+  const machine::MpiParameters& m = machine.description.mpi;
+  shared->mpi = {static_cast<std::uint64_t>(m.eager_limit.value),
+                 static_cast<std::uint32_t>(m.eager),
+                 static_cast<std::uint32_t>(m.rendezvous),
+                 static_cast<std::uint32_t>(m.ack),
+                 static_cast<std::uint32_t>(m.matching),
+                 m.send_cost.value,
+                 m.receive_cost.value,
+                 m.match_cost.value,
+                 m.copy_rate.value,
+                 m.credits,
+                 m.credits_most,
+                 bytes32(m.block),
+                 m.blocks,
+                 m.ring_blocks,
+                 n.in_order};
   shared->epoch = kEpoch;
   lane(0).state.store(static_cast<std::uint32_t>(LaneState::Running));  // the process about to start
 }

@@ -17,6 +17,8 @@ namespace {
 
 constexpr Time kNever{kNoDeadline};
 
+}  // namespace
+
 const char* call_name(Call call) {
   switch (call) {
     case Call::Wait:
@@ -43,9 +45,20 @@ const char* call_name(Call call) {
       return "register global memory";
     case Call::UnregisterGlobal:
       return "unregister global memory";
+    case Call::Room:
+      return "wait for room";
+    case Call::Meet:
+      return "meet";
   }
   return "wait";
 }
+
+bool waits_for_others(Call call) {
+  return call == Call::Wait || call == Call::Spin || call == Call::LookUp || call == Call::Close ||
+         call == Call::Leave || call == Call::Room || call == Call::Meet;
+}
+
+namespace {
 
 void raise_file_limit() {
   rlimit limit{};
@@ -63,12 +76,19 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
       options_(std::move(options)),
       look_ahead_(machine.description.host.write_latency),
       call_cost_(machine.description.host.system_call) {
-  std::vector<network::EndpointId> nodes;
-  unsigned count = (options_.ranks + options_.per_node - 1) / options_.per_node;
-  for (unsigned i = 0; i < count; ++i) nodes.push_back(i);
+  if (options_.place.empty())
+    for (unsigned rank = 0; rank < options_.ranks; ++rank) options_.place.push_back(rank / options_.per_node);
+  std::vector<network::EndpointId> nodes = options_.place;
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   fabric_ =
       std::make_unique<nic::Fabric>(machine, network, static_cast<nic::Host&>(*this), nodes, options_.seed);
-  owner_of_port_.resize(count);
+  if (options_.mpi) {  // before files are opened for every rank: the library cannot use high numbers
+    std::string folder = options_.library.substr(0, options_.library.rfind('/'));
+    mpi_ = std::make_unique<MpiLauncher>(std::vector<unsigned>(options_.place.begin(), options_.place.end()),
+                                         folder);
+  }
+  owner_of_port_.resize(nodes.size());
   raise_file_limit();
   bell_memory_ = SharedMemory("weft-bell", 4096);
   bell_ = new (bell_memory_.at()) Bell;
@@ -76,11 +96,26 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   processes_.resize(options_.ranks);
   for (unsigned rank = 0; rank < options_.ranks; ++rank) {
     Process& p = processes_[rank];
-    p.nic = rank / options_.per_node;
+    auto at = std::lower_bound(nodes.begin(), nodes.end(), options_.place[rank]);
+    p.nic = static_cast<nic::NicId>(at - nodes.begin());
     p.segment = std::make_unique<Segment>(machine, rank, options_.ranks, fabric_->node(p.nic));
     p.ports.resize(kPortsPerProcess);
     p.lanes.resize(kLanes);
+    p.segment->header().disturbance = {rank < options_.slow.size() ? options_.slow[rank] : 1,
+                                       options_.noise_length.value, options_.noise_interval.value,
+                                       options_.seed};
   }
+  if (options_.log_calls) call_logs_ = std::make_unique<CallLogs>(options_.ranks);
+}
+
+std::vector<CallRecord> Simulation::calls(unsigned rank) const {
+  return call_logs_ ? call_logs_->read(rank) : std::vector<CallRecord>();
+}
+
+std::uint64_t Simulation::calls_left_out() const {
+  std::uint64_t sum = 0;
+  for (unsigned rank = 0; call_logs_ && rank < options_.ranks; ++rank) sum += call_logs_->left_out(rank);
+  return sum;
 }
 
 Simulation::~Simulation() {
@@ -134,7 +169,24 @@ void Simulation::finish() {
       }
     }
     output_->finish(rank);
+    add_sums(p.segment->header());
   }
+}
+
+void Simulation::add_sums(const Header& header) {
+  const MpiSums& from = header.sums;
+  MpiSums& to = result_.mpi;
+  for (unsigned i = 0; i < kProtocols; ++i) {
+    to.protocol[i].count += from.protocol[i].count;
+    to.protocol[i].bytes += from.protocol[i].bytes;
+    to.protocol[i].cost += from.protocol[i].cost;
+    result_.has_mpi |= from.protocol[i].count != 0;
+  }
+  to.most_unexpected = std::max(to.most_unexpected, from.most_unexpected);
+  for (std::uint64_t MpiSums::*sum :
+       {&MpiSums::expected, &MpiSums::unexpected, &MpiSums::compared, &MpiSums::copied, &MpiSums::reordered,
+        &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::registrations})
+    to.*sum += from.*sum;
 }
 
 void Simulation::plan(std::uint32_t rank, std::uint32_t lane, Time at) {
@@ -151,6 +203,11 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
   const Request& r = lane.request;
   if (r.deadline != kNever) plan(rank, index, r.deadline);
   if (r.call == Call::Sleep) return;
+  if (r.call == Call::Room) {
+    bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
+    if (!known || !p.segment->queue_full(r.port)) plan(rank, index, r.clock);
+    return;
+  }
   for (unsigned i = 0; i < kPortsPerProcess; ++i) {
     if (!p.ports[i].open || (r.port != kAnyPort && r.port != i)) continue;
     Time there{0};
@@ -169,7 +226,8 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
       continue;
     }
     if (lane.state != State::Waiting || lane.acting) continue;
-    if (lane.request.call != Call::Wait && lane.request.call != Call::Spin) continue;
+    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin;
+    if (!any && !(slot && lane.request.call == Call::Room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
     plan(rank, i, std::max(lane.request.clock, at));
@@ -241,7 +299,7 @@ void Simulation::grant() {
       result.waited = result.waited + (lane.granted - lane.request.clock);
       result.end = lane.granted;
     }
-    if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, call_name(lane.request.call));
+    if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, lane.request.call);
     p.segment->grant(r.lane, lane.granted, fabric_->now(), lane.result, lane.answer);
     running_.push_back(r);
   }

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "host/call_log.hpp"
+#include "host/mpi_launch.hpp"
 #include "host/output.hpp"
 #include "host/processes.hpp"
 #include "host/segment.hpp"
@@ -19,18 +21,24 @@
 
 namespace weft::host {
 
-/// A time as people read it.
-std::string time_text(Time time);
+const char* call_name(Call call);
+/// Else its time is the rank's own: a sleep, or what the system takes for a port or for memory.
+bool waits_for_others(Call call);
 
 enum class Cores { Auto, One, All };
 
 struct RunOptions {
   unsigned ranks = 1, per_node = 1;
+  std::vector<network::EndpointId> place;  // the node of each rank; empty: per_node on each, from the first
   std::vector<std::string> command;
   std::string library;
+  bool mpi = false;  // the program may be one of MPI
   OutputOptions output;
   std::uint64_t seed = 1;
   Cores cores = Cores::Auto;
+  std::vector<double> slow;  // by rank: its work takes so many times as long; empty: none is slower
+  Time noise_length{0}, noise_interval{0};  // of interruptions, on average; no length: there are none
+  bool log_calls = false;                   // to MPI, for calls()
 };
 
 struct RankResult {
@@ -48,6 +56,8 @@ struct RunResult {
   Time end{0};
   std::vector<RankResult> ranks;
   std::uint64_t rounds = 0, grants = 0;
+  MpiSums mpi{};  // of all ranks
+  bool has_mpi = false;
 };
 
 class Simulation : private nic::Host {
@@ -59,12 +69,16 @@ class Simulation : private nic::Host {
   RunResult run();
 
   nic::Fabric& fabric() { return *fabric_; }
+  network::EndpointId node_of(std::uint32_t rank) const { return options_.place[rank]; }
   /// Rank of a port, for reports; kNoRank: nobody's.
   std::uint32_t rank_of(nic::PortRef port) const;
 
+  /// The calls of a rank to MPI, where they were asked for; and how many more there were.
+  std::vector<CallRecord> calls(unsigned rank) const;
+  std::uint64_t calls_left_out() const;
+
   /// Told of every wait, once it is over.
-  std::function<void(std::uint32_t rank, std::uint32_t lane, Time from, Time until, const char* what)>
-      on_wait;
+  std::function<void(std::uint32_t rank, std::uint32_t lane, Time from, Time until, Call call)> on_wait;
 
   /// Asked now and then: true ends the run.
   std::function<bool()> interrupted = [] { return false; };
@@ -82,6 +96,7 @@ class Simulation : private nic::Host {
     std::uint64_t answer[4] = {};
     bool acting = false;                       // its call has not been carried out yet
     bool leaving = false, looking_up = false;  // waits for its work, or for another rank's port
+    bool meeting = false;                      // waits for all ranks
   };
   struct PortBook {
     bool open = false;
@@ -116,15 +131,19 @@ class Simulation : private nic::Host {
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
 
+  std::string library_folder() const { return options_.library.substr(0, options_.library.rfind('/')); }
   void start_all();
   void take_turns();
   void finish();
+  void add_sums(const Header& header);
   void choose_cores();
   // The ranks' turn.
   void wait_for_ranks();
   bool all_stopped();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
+  bool ended_well(std::uint32_t rank);
+  bool left_behind();
   // The simulator's turn.
   void collect();
   void collect_lane(std::uint32_t rank, std::uint32_t lane);
@@ -134,6 +153,7 @@ class Simulation : private nic::Host {
   void act(std::uint32_t rank, std::uint32_t lane);
   std::int32_t open_port(std::uint32_t rank, LaneBook& lane);
   void close_ports(Process& process);
+  void meet(LaneBook& lane);
   void look_up(std::uint32_t rank, LaneBook& lane);
   void answer_lookups(std::uint32_t rank);
   void check_leaving();
@@ -145,6 +165,7 @@ class Simulation : private nic::Host {
   bool fail(std::string what);
   void describe_waits();
   std::string wait_text(std::uint32_t rank) const;
+  std::string last_call(std::uint32_t rank) const;
 
   const machine::Machine& machine_;
   network::Network& network_;
@@ -155,13 +176,17 @@ class Simulation : private nic::Host {
   Bell* bell_ = nullptr;
   std::vector<Process> processes_;
   std::vector<std::vector<std::uint64_t>> owner_of_port_;  // by nic and port: rank << 8 | index
+  std::unique_ptr<CallLogs> call_logs_;
   std::unique_ptr<Output> output_;
+  std::unique_ptr<MpiLauncher> mpi_;
   std::vector<Plan> plans_;
   std::vector<LaneRef> running_, runnable_, outside_;
   std::vector<nic::Descriptor> posted_;
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
   Time horizon_{kNoDeadline}, last_activity_{0};
   unsigned leaving_ = 0;
+  unsigned meeting_ = 0;
+  Time meeting_time_{0};
   unsigned alive_ = 0;
   bool failed_ = false;
   RunResult result_;

@@ -18,39 +18,13 @@ namespace lib = weft::lib;
 
 namespace {
 
-template <class Entry>
-Entry* ready_entry(Entry* ring, std::uint32_t written, std::uint32_t taken, std::uint32_t slots) {
-  return written == taken ? nullptr : &ring[taken % slots];
-}
-
-weft::nic::Message* next_message(weft_port* p) {
-  return ready_entry(
-      host::messages_of(p->area, *p->header), p->area->messages.load(std::memory_order_acquire),
-      p->area->messages_taken.load(std::memory_order_relaxed), p->header->limits.message_slots);
-}
-
-weft::nic::Event* next_event(weft_port* p) {
-  return ready_entry(host::events_of(p->area, *p->header), p->area->events.load(std::memory_order_acquire),
-                     p->area->events_taken.load(std::memory_order_relaxed), p->header->limits.event_slots);
-}
-
-bool queue_full(weft_port* p) {
-  return p->area->posted.load(std::memory_order_relaxed) -
-             p->area->accepted.load(std::memory_order_acquire) >=
-         p->header->limits.queue_slots;
-}
-
 int post(weft_port* p, Descriptor& d) {
   Lane* lane = lib::lane();
   if (!p || !lane) return -ENODEV;
   Inside inside(p, *lane);
-  if (queue_full(p) && !(lib::found_nothing(*lane, p->index) && !queue_full(p))) return -EAGAIN;
+  if (lib::queue_full(p) && !(lib::found_nothing(*lane, p->index) && !lib::queue_full(p))) return -EAGAIN;
   lib::found_something();
-  lib::move_on(*lane, p->header->costs.post);
-  d.posted = lib::now(*lane);
-  std::uint32_t posted = p->area->posted.load(std::memory_order_relaxed);
-  host::submissions_of(p->area)[posted % p->header->limits.queue_slots] = d;
-  p->area->posted.store(posted + 1, std::memory_order_release);
+  lib::post_now(p, *lane, d);
   return 0;
 }
 
@@ -68,7 +42,7 @@ Descriptor remote(Operation operation, weft_memory at, std::uint64_t offset, std
   return d;
 }
 
-int open_port(weft_port** out, std::uint64_t memory_queue) {
+int open_port(weft_port** out, std::uint64_t memory_queue, std::uint64_t at_no_cost) {
   if (!out) return -EINVAL;
   if (!lib::take_over()) return lib::run() ? -EBUSY : -ENODEV;
   Lane* lane = lib::lane();
@@ -76,6 +50,7 @@ int open_port(weft_port** out, std::uint64_t memory_queue) {
   if (!lane || !header) return -ENODEV;
   lib::enter(*lane);
   lane->argument[0] = memory_queue;
+  lane->argument[1] = at_no_cost;
   int result = lib::ask(*lane, Call::Open, host::kNoPort, host::kNoDeadline, host::kNoRank);
   if (result != 0) return result;
   auto* p = static_cast<weft_port*>(calloc(1, sizeof(weft_port)));
@@ -102,8 +77,9 @@ int weft_rank(void) { return lib::run() ? static_cast<int>(lib::run()->rank) : -
 int weft_size(void) { return lib::run() ? static_cast<int>(lib::run()->ranks) : -ENODEV; }
 int weft_node(void) { return lib::run() ? static_cast<int>(lib::run()->node) : -ENODEV; }
 
-int weft_open(weft_port** port) { return open_port(port, 0); }
-int weft_open_memory_queue(weft_port** port) { return open_port(port, 1); }
+int weft_open(weft_port** port) { return open_port(port, 0, 0); }
+int weft_open_memory_queue(weft_port** port) { return open_port(port, 1, 0); }
+int weft_open_for_mpi(weft_port** port) { return open_port(port, 0, 1); }
 
 int weft_close(weft_port* p) {
   Lane* lane = lib::lane();
@@ -224,10 +200,10 @@ int weft_poll(weft_port* p, weft_event* out) {
   Lane* lane = lib::lane();
   if (!p || !out || !lane) return -EINVAL;
   Inside inside(p, *lane);
-  weft::nic::Event* e = next_event(p);
+  weft::nic::Event* e = lib::next_event(p);
   if (!e || e->time > lib::now(*lane)) {
     if (!lib::found_nothing(*lane, p->index)) return 0;
-    e = next_event(p);
+    e = lib::next_event(p);
     if (!e || e->time > lib::now(*lane)) return 0;
   }
   lib::found_something();
@@ -240,8 +216,7 @@ int weft_poll(weft_port* p, weft_event* out) {
           e->context,
           e->data,
           e->time};
-  p->area->events_taken.store(p->area->events_taken.load(std::memory_order_relaxed) + 1,
-                              std::memory_order_release);
+  lib::event_taken(p);
   lib::move_on(*lane, p->header->costs.look + p->header->costs.receive);
   return 1;
 }
@@ -250,18 +225,17 @@ int weft_receive(weft_port* p, void* buffer, size_t capacity, weft_message* out)
   Lane* lane = lib::lane();
   if (!p || !out || !lane) return -EINVAL;
   Inside inside(p, *lane);
-  weft::nic::Message* m = next_message(p);
+  weft::nic::Message* m = lib::next_message(p);
   if (!m || m->time > lib::now(*lane)) {
     if (!lib::found_nothing(*lane, p->index)) return 0;
-    m = next_message(p);
+    m = lib::next_message(p);
     if (!m || m->time > lib::now(*lane)) return 0;
   }
   lib::found_something();
   if (m->length > capacity) return -EMSGSIZE;
   *out = {{m->node, m->port}, m->tag, m->length, m->flags, m->sequence, m->time};
   if (m->length) memcpy(buffer, m->data, m->length);
-  p->area->messages_taken.store(p->area->messages_taken.load(std::memory_order_relaxed) + 1,
-                                std::memory_order_release);
+  lib::message_taken(p);
   lib::move_on(*lane, p->header->costs.look + p->header->costs.receive);
   return 1;
 }
@@ -275,8 +249,8 @@ int weft_wait_for(weft_port* p, int rank, int64_t timeout_ns) {
     deadline = clock + timeout_ns * 1000;
   // What is in the rings but lies ahead of this clock has happened already for the simulator.
   std::int64_t first = host::kNoDeadline;
-  if (auto* m = next_message(p)) first = m->time;
-  if (auto* e = next_event(p); e && e->time < first) first = e->time;
+  if (auto* m = lib::next_message(p)) first = m->time;
+  if (auto* e = lib::next_event(p); e && e->time < first) first = e->time;
   int result = 0;
   if (first <= clock) {
     lib::found_something();

@@ -34,6 +34,8 @@ thread_local unsigned empty_looks = 0;
 thread_local unsigned clock_reads = 0;
 thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
+thread_local unsigned outside_depth = 0;
+thread_local std::int64_t outside_since = 0;
 
 constexpr unsigned kFreeLooks = 3;          // that find nothing and cost no visit to the simulator
 constexpr unsigned kFreeClockReads = 1000;  // in a row, before they cost time
@@ -46,6 +48,12 @@ long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value)
 std::int64_t cpu_time() {
   timespec t{};
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
+  return t.tv_sec * 1'000'000'000'000 + t.tv_nsec * 1000;
+}
+
+std::int64_t real_time() {
+  timespec t{};
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
   return t.tv_sec * 1'000'000'000'000 + t.tv_nsec * 1000;
 }
 
@@ -105,6 +113,11 @@ __attribute__((constructor)) void attach() {
 __attribute__((destructor)) void detach() {
   if (!segment() || !my_lane) return;
   fflush(stdout);
+  if (outside_depth) {  // it ends in the middle of something real, and is not counted as running
+    my_lane->state.store(static_cast<std::uint32_t>(LaneState::Left), std::memory_order_release);
+    my_lane = nullptr;
+    return;
+  }
   if (header->opened.load()) ask(*my_lane, Call::Leave, host::kAnyPort, host::kNoDeadline, host::kNoRank);
   my_lane->state.store(static_cast<std::uint32_t>(LaneState::Left), std::memory_order_release);
   my_lane = nullptr;
@@ -174,19 +187,59 @@ int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint
   l.deadline = deadline;
   l.for_rank = for_rank;
   l.result = 0;
+  std::int64_t from = now(l);
   block(l);
+  waited_since(l, from);
   return l.result;
 }
 
+int meet(Lane& l) {
+  if (outside_depth) {
+    outside_depth = 0;
+    clock_reads = 0;
+    bell->running.fetch_add(1);
+  }
+  return ask(l, Call::Meet, host::kNoPort, host::kNoDeadline, host::kNoRank);
+}
+
+bool outside() { return outside_depth != 0; }
+
 bool found_nothing(Lane& l, std::uint32_t port) {
   move_on(l, header->costs.poll);
+  return look_again(l, port, host::kNoRank);
+}
+
+namespace {
+
+/// MPI_Test and its like: a program that calls them has other work in between, which costs nothing where
+/// computing is not counted. So time must not run ahead of it: for a thousand looks it moves on by what a
+/// look costs, then by more and more, so that a program that only waits gets there.
+bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
+  constexpr unsigned kLooksOfAStage = 1024;
+  unsigned stage = ++empty_looks / kLooksOfAStage;
+  if (stage == 0) {
+    move_on(l, header->costs.poll);
+    if (now(l) <= l.safe_until) return false;
+    ask(l, Call::Wait, port, now(l), for_rank);
+    return true;
+  }
+  std::int64_t step = kFirstQuantum;
+  for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
+  ask(l, Call::Spin, port, now(l) + step, for_rank);
+  return true;
+}
+
+}  // namespace
+
+bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
+  if (l.doing.inside() && host::call_facts(l.doing.call()).only_looks) return test_again(l, port, for_rank);
   if (++empty_looks > kFreeLooks) {
     quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
-    ask(l, Call::Spin, port, now(l) + quantum, host::kNoRank);
+    ask(l, Call::Spin, port, now(l) + quantum, for_rank);
     return true;
   }
   if (now(l) <= l.safe_until) return false;
-  ask(l, Call::Wait, port, now(l), host::kNoRank);
+  ask(l, Call::Wait, port, now(l), for_rank);
   return true;
 }
 
@@ -197,6 +250,10 @@ void found_something() {
 
 std::int64_t read_clock(Lane& l) {
   unsigned reads = clock_reads;
+  if (outside_depth) {
+    if (reads < kFreeClockReads) ++clock_reads;
+    return reads < kFreeClockReads ? now(l) : now(l) + (real_time() - outside_since);
+  }
   enter(l);
   clock_reads = reads < kFreeClockReads ? reads + 1 : reads;
   if (reads >= kFreeClockReads) move_on(l, 1'000'000);
@@ -210,8 +267,9 @@ extern "C" {
 void weft_outside_begin(void) {
   using namespace weft;
   host::Lane* l = lib::lane_if_any();
-  if (!l) return;
+  if (!l || lib::outside_depth++) return;
   lib::enter(*l);
+  lib::outside_since = lib::real_time();
   l->state.store(static_cast<std::uint32_t>(host::LaneState::External), std::memory_order_release);
   lib::stop_running();
 }
@@ -219,7 +277,8 @@ void weft_outside_begin(void) {
 void weft_outside_end(void) {
   using namespace weft;
   host::Lane* l = lib::lane_if_any();
-  if (!l) return;
+  if (!l || !lib::outside_depth || --lib::outside_depth) return;
+  lib::clock_reads = 0;
   lib::bell->running.fetch_add(1);
   lib::ask(*l, host::Call::Sleep, host::kNoPort, lib::now(*l), host::kNoRank);
   lib::leave();

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "host/port_layout.hpp"
+#include "lib/disturbance.hpp"
 
 namespace weft::lib {
 
@@ -26,19 +27,30 @@ void enter(host::Lane& lane);
 void leave();
 
 inline std::int64_t now(const host::Lane& lane) { return lane.clock.load(std::memory_order_relaxed); }
+/// The processor works for so long, and longer where it is slowed down or interrupted.
 inline void move_on(host::Lane& lane, std::int64_t picoseconds) {
-  lane.clock.store(now(lane) + picoseconds, std::memory_order_relaxed);
+  lane.clock.store(now(lane) + disturbed(lane, picoseconds), std::memory_order_relaxed);
 }
 void jump_to(host::Lane& lane, std::int64_t time);
 
 /// Asks the simulator and waits for its answer; arguments are in the lane. Returns the lane's result.
 int ask(host::Lane& lane, host::Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank);
 
-/// A look that found nothing. True where time has moved on since, so that looking again makes sense.
+/// Waits until all ranks have called this; all go on at the latest of their clocks.
+int meet(host::Lane& lane);
+
+/// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
+bool outside();
+
+/// A look that found nothing, for free. True where time has moved on since, so that looking again makes
+/// sense.
+bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);
+/// The same, at the cost of a look. True where time has moved on since, so that looking again makes sense.
 bool found_nothing(host::Lane& lane, std::uint32_t port);
 void found_something();
 
-/// A look at the clock; a program that only looks at it must see it move.
+/// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
+/// somebody waits for it.
 std::int64_t read_clock(host::Lane& lane);
 
 }  // namespace weft::lib

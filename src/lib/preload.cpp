@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/lane.hpp"
+#include "lib/launcher_libraries.hpp"
 #include "lib/weft.h"
 
 namespace lib = weft::lib;
@@ -43,7 +44,10 @@ bool is_calendar(clockid_t clock) { return clock == CLOCK_REALTIME || clock == C
 
 std::int64_t base_seconds(clockid_t clock) { return is_calendar(clock) ? lib::segment()->epoch : 1; }
 
-host::Lane* virtual_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
+host::Lane* clock_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
+
+/// Null where waiting is real.
+host::Lane* virtual_lane() { return lib::outside() ? nullptr : clock_lane(); }
 
 void sleep_until(host::Lane& lane, std::int64_t time) {
   lib::enter(lane);
@@ -65,6 +69,17 @@ class Outside {
   Outside& operator=(const Outside&) = delete;
 };
 
+/// While MPI starts or ends, ranks look for each other in short sleeps. Many of them would keep the
+/// processors busy with that, and those they wait for from getting there.
+useconds_t unhurried(useconds_t microseconds) {
+  host::Header* header = lib::segment();
+  if (!header || !lib::outside()) return microseconds;
+  host::MpiPhase phase = header->phase.load();
+  if (phase != host::MpiPhase::Starting && phase != host::MpiPhase::Ending) return microseconds;
+  useconds_t patient = 20 * header->ranks;
+  return microseconds < patient ? patient : microseconds;
+}
+
 /// Looks at once, then after the time-out has passed in virtual time; without a time-out, waits outside.
 template <class Look>
 int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
@@ -83,7 +98,7 @@ int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
 extern "C" {
 
 int clock_gettime(clockid_t clock, struct timespec* t) {
-  host::Lane* lane = is_virtual(clock) ? virtual_lane() : nullptr;
+  host::Lane* lane = is_virtual(clock) ? clock_lane() : nullptr;
   if (!lane) {
     REAL(clock_gettime);
     if (next_clock_gettime) return next_clock_gettime(clock, t);
@@ -96,7 +111,7 @@ int clock_gettime(clockid_t clock, struct timespec* t) {
 }
 
 int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = clock_lane();
   if (!lane) {
     REAL(gettimeofday);
     return next_gettimeofday(t, zone);
@@ -108,7 +123,7 @@ int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
 }
 
 time_t time(time_t* out) {
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = clock_lane();
   timespec t{};
   if (lane) {
     t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane) / kSecond;
@@ -134,7 +149,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct
 }
 
 int nanosleep(const struct timespec* t, struct timespec* left) {
-  if (!virtual_lane()) {
+  if (!virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
     REAL(nanosleep);
     return next_nanosleep(t, left);
   }
@@ -146,6 +161,10 @@ int nanosleep(const struct timespec* t, struct timespec* left) {
 int usleep(useconds_t microseconds) {
   timespec t{static_cast<time_t>(microseconds / 1'000'000),
              static_cast<long>(microseconds % 1'000'000) * 1000};
+  if (lib::of_launcher_library(__builtin_return_address(0)) || (lib::outside() && clock_lane())) {
+    REAL(usleep);
+    return next_usleep(unhurried(microseconds));
+  }
   return nanosleep(&t, nullptr);
 }
 
@@ -202,7 +221,7 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   static decltype(&pthread_cond_wait) next = nullptr;
   if (!next) next = reinterpret_cast<decltype(next)>(dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
   if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "pthread_cond_wait"));
-  if (!virtual_lane()) return next(condition, mutex);
+  if (!virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) return next(condition, mutex);
   weft_outside_begin();
   int result = next(condition, mutex);
   // Coming back into virtual time may take a while; others may want the mutex for that.

@@ -104,6 +104,8 @@ int weft_node(void);
 int weft_open(weft_port** port);
 /* Work is fetched from a queue in memory after a doorbell, where the interface has such ports. */
 int weft_open_memory_queue(weft_port** port);
+/* The same as weft_open, before virtual time begins: for those who start MPI. */
+int weft_open_for_mpi(weft_port** port);
 int weft_close(weft_port* port);
 int weft_self(const weft_port* port, weft_address* address);
 int weft_get_limits(const weft_port* port, weft_limits* limits);

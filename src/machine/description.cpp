@@ -353,6 +353,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   rerouting_section().read(&out.rerouting, root.find("rerouting"), "rerouting", reader);
   read_nic(root, reader, out);
   host_section().read(&out.host, root.find("host"), "host", reader);
+  mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
   return out;
@@ -375,6 +376,7 @@ const std::vector<FixedSection>& fixed_sections() {
       {"faults", "What is broken from the start", &fault_section()},
       {"rerouting", "What happens when a link dies during a run", &rerouting_section()},
       {"host", "What an interface sits in: bus, memory and processor", &host_section()},
+      {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
   };
   return sections;
 }

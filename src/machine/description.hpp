@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/schema.hpp"
+#include "machine/mpi_parameters.hpp"
 #include "machine/nic_parameters.hpp"
 #include "routing/kind.hpp"
 #include "topology/cable.hpp"
@@ -67,6 +68,7 @@ struct Description {
   ReroutingParameters rerouting;
   NicParameters nic;
   HostParameters host;
+  MpiParameters mpi;
 
   std::vector<config::Setting> settings;                     // every parameter, as it is in force
   std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "report/mpi_protocols.hpp"
 #include "report/run_report.hpp"
 
 namespace weft::report {
@@ -52,10 +53,32 @@ ordered_json counters_json(const nic::Counters& c) {
           {"busy_ns", ns(c.busy)}};
 }
 
+ordered_json mpi_json(const measure::RunDetails& details) {
+  ordered_json out{{"calls", ordered_json::array()}, {"collectives", ordered_json::array()}};
+  for (const measure::CallSums& s : details.mpi.calls)
+    out["calls"].push_back({{"call", host::call_facts(s.call).name},
+                            {"count", s.count},
+                            {"bytes", s.bytes},
+                            {"total_ns", ns(s.total)},
+                            {"longest_ns", ns(s.longest)}});
+  for (const measure::CollectiveSums& s : details.mpi.collectives)
+    out["collectives"].push_back({{"call", host::call_facts(s.slowest.call).name},
+                                  {"bytes", s.slowest.bytes},
+                                  {"members", s.slowest.members},
+                                  {"count", s.count},
+                                  {"mean_ns", ns(s.total) / static_cast<double>(s.count)},
+                                  {"slowest_ns", ns(s.slowest.took())},
+                                  {"slowest_at_ns", ns(s.slowest.last_came)},
+                                  {"last_rank", s.slowest.last_rank},
+                                  {"waited_for_last_ns", ns(s.slowest.last_came - s.slowest.first_came)}});
+  out["calls_left_out"] = details.mpi.left_out;
+  return out;
+}
+
 }  // namespace
 
 ordered_json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
-                      const machine::Machine& machine) {
+                      const measure::RunDetails& details, const machine::Machine& machine) {
   ordered_json out{{"weft", result.version}, {"machine", result.machine}, {"engine", result.engine}};
   out["run"] = {{"command", result.command}, {"seed", result.seed}, {"fine", result.run.fine}};
   if (!result.run.fine) {
@@ -73,9 +96,11 @@ ordered_json run_json(const measure::ProgramResult& result, const measure::RunSt
                             {"exit_code", rank.ending.code},
                             {"signal", rank.ending.signal}});
   }
+  if (!details.mpi.calls.empty()) out["mpi"] = mpi_json(details);
   for (std::size_t i = 1; i < measure::kOperations; ++i)
     if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)
       out["operations"][measure::operation_name(i)] = operation_json(sums);
+  if (result.run.has_mpi) out["mpi"] = protocols_json(result.run.mpi);
   out["sizes"] = ordered_json::array();
   for (std::size_t i = 0; i < stats.sizes().size(); ++i)
     if (stats.sizes()[i])

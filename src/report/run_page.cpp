@@ -6,9 +6,11 @@
 
 #include "base/text.hpp"
 #include "report/html_page.hpp"
+#include "report/mpi_protocols.hpp"
 #include "report/plot_chart.hpp"
 #include "report/plot_heat.hpp"
 #include "report/run_report.hpp"
+#include "report/run_sections.hpp"
 
 namespace weft::report {
 
@@ -26,22 +28,20 @@ std::string time_of(double nanoseconds) {
   return host::time_text(Time{static_cast<std::int64_t>(std::llround(nanoseconds * 1000))});
 }
 
-std::string bytes_text(std::uint64_t bytes) {
-  constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit) value /= 1024;
-  return fmt::format("{:.4g} {}", value, units[unit]);
-}
-
 class Page {
  public:
-  Page(const measure::ProgramResult& result, const measure::RunStats& stats, const machine::Machine& machine)
-      : result_(result), stats_(stats), machine_(machine) {}
+  Page(const measure::ProgramResult& result, const measure::RunStats& stats,
+       const measure::RunDetails& details, const machine::Machine& machine)
+      : result_(result), stats_(stats), details_(details), machine_(machine) {}
 
   std::string html() const {
-    return html_page(title(), head() + failure() + breakdown() + sizes() + matrix() + ranks() + interfaces() +
-                                  configuration());
+    measure::LinkLoads loads(machine_);
+    return html_page(
+        title(),
+        head() + failure() + summary_section(result_, details_) + timeline_section(result_, details_) +
+            calls_section(details_, stats_.ranks()) + collectives_section(details_, loads) +
+            links_section(result_, details_, loads, machine_) + matrix() + sizes() +
+            protocols_section(result_.run.mpi) + breakdown() + ranks() + interfaces() + configuration());
   }
 
  private:
@@ -227,14 +227,15 @@ class Page {
 
   const measure::ProgramResult& result_;
   const measure::RunStats& stats_;
+  const measure::RunDetails& details_;
   const machine::Machine& machine_;
 };
 
 }  // namespace
 
 std::string run_page(const measure::ProgramResult& result, const measure::RunStats& stats,
-                     const machine::Machine& machine) {
-  return Page(result, stats, machine).html();
+                     const measure::RunDetails& details, const machine::Machine& machine) {
+  return Page(result, stats, details, machine).html();
 }
 
 }  // namespace weft::report

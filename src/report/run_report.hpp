@@ -4,14 +4,15 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "measure/run_details.hpp"
 #include "measure/run_stats.hpp"
 
 namespace weft::report {
 
 nlohmann::ordered_json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
-                                const machine::Machine& machine);
+                                const measure::RunDetails& details, const machine::Machine& machine);
 std::string run_page(const measure::ProgramResult& result, const measure::RunStats& stats,
-                     const machine::Machine& machine);
+                     const measure::RunDetails& details, const machine::Machine& machine);
 /// from,to,operations,bytes
 std::string matrix_csv(const measure::RunStats& stats);
 /// operation,count,bytes,parts...

@@ -1,0 +1,39 @@
+// Those who watch a run of programs: sums and details for its report, a trace to look at, a trace to replay.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "host/simulation.hpp"
+#include "measure/run_details.hpp"
+#include "measure/run_stats.hpp"
+#include "measure/trace_recorder.hpp"
+#include "report/trace.hpp"
+
+namespace weft::app {
+
+class RunWatch {
+ public:
+  /// Figures cost time for every operation, so they are taken where somebody wants them. Files that cannot be
+  /// written are refused before the run.
+  RunWatch(unsigned ranks, bool figures, const std::string& trace, const std::string& record);
+
+  bool wants_calls() const { return figures_; }
+  /// Before the run; it must live until the run is over.
+  void attach(host::Simulation& simulation);
+  /// After the run: writes what is to be written, and says what is missing.
+  void finish(host::Simulation& simulation, const host::RunResult& result);
+
+  const measure::RunStats& stats() const { return stats_; }
+  const measure::RunDetails& details() const { return details_; }
+
+ private:
+  bool figures_;
+  std::string record_;
+  measure::RunStats stats_;
+  measure::RunDetails details_;
+  std::optional<report::Trace> trace_;
+  std::optional<measure::TraceRecorder> recorder_;
+};
+
+}  // namespace weft::app

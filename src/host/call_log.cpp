@@ -1,0 +1,69 @@
+#include "host/call_log.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+namespace weft::host {
+
+namespace {
+
+constexpr std::uint64_t kMostRecords = 1u << 20, kMostBytes = std::uint64_t{2} << 30;
+
+CallLog* log_at(const SharedMemory& memory) { return static_cast<CallLog*>(memory.at()); }
+
+}  // namespace
+
+std::string doing_text(const Doing& doing) {
+  if (doing.call() == 0) return "";
+  const CallFacts& facts = call_facts(doing.call());
+  if (!doing.inside()) return fmt::format("has returned from {}", facts.name);
+  std::string about;
+  auto add = [&](const std::string& text) { about += (about.empty() ? "" : ", ") + text; };
+  if (facts.kind == CallKind::Collective) {
+    if (doing.peer >= 0) add(fmt::format("root {}", doing.peer));
+  } else if (doing.peer == kAnyPeer) {
+    add("any rank");
+  } else if (doing.peer >= 0) {
+    add(fmt::format("rank {}", doing.peer));
+  }
+  if (facts.tag >= 0) add(doing.tag < 0 ? std::string("any tag") : fmt::format("tag {}", doing.tag));
+  std::string since = time_text(Time{doing.since()});
+  return fmt::format("is in {}{}{} since {}", facts.name, about.empty() ? "" : " (" + about,
+                     about.empty() ? "" : ")", since);
+}
+
+Doing doing_of(const Lane& lane) {
+  Doing copy;
+  const volatile char* from = reinterpret_cast<const volatile char*>(&lane.doing);
+  std::copy(from, from + sizeof copy, reinterpret_cast<char*>(&copy));
+  if (copy.call() >= static_cast<std::uint16_t>(MpiCall::Count)) copy.packed = 0;
+  return copy;
+}
+
+CallLogs::CallLogs(unsigned ranks)
+    : capacity_(std::min(kMostRecords, kMostBytes / sizeof(CallRecord) / std::max(1u, ranks))) {
+  for (unsigned rank = 0; rank < ranks; ++rank) {
+    memory_.emplace_back(fmt::format("weft-calls-{}", rank), log_bytes(capacity_));
+    new (memory_.back().at()) CallLog{capacity_, 0};
+  }
+}
+
+std::vector<CallRecord> CallLogs::read(unsigned rank) const {
+  CallLog* log = log_at(memory_[rank]);
+  std::uint64_t count = std::min(log->count.load(std::memory_order_acquire), capacity_);
+  std::vector<CallRecord> out(records_of(log), records_of(log) + count);
+  std::erase_if(out, [](const CallRecord& r) {
+    return r.call == 0 || r.call >= static_cast<std::uint16_t>(MpiCall::Count) || r.begin < 0 ||
+           r.end < r.begin || r.lane >= kLanes;
+  });
+  return out;
+}
+
+std::uint64_t CallLogs::left_out(unsigned rank) const {
+  std::uint64_t count = log_at(memory_[rank])->count.load(std::memory_order_acquire);
+  return count > capacity_ ? count - capacity_ : 0;
+}
+
+}  // namespace weft::host

@@ -1,0 +1,50 @@
+// What an MPI library expects of its launcher: who there is and where, a place to meet, and settings that
+// leave it no way around the simulated network.
+//
+// Weft is its own launcher. It answers the ranks by PMIx, the protocol Open MPI speaks to any resource
+// manager, from a thread of the library; nothing of it is seen in virtual time (lib/mpi_start.cpp).
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::host {
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+/// What lets programs that use libfabric find the provider in this folder.
+Environment libfabric_environment(const std::string& folder);
+
+/// What a program is linked with, as far as that can be told from outside.
+enum class MpiLibrary { None, OpenMpi, Mpich, MpichUcx, Unknown };
+
+/// Unknown: a script or an interpreter, which may start an MPI program.
+MpiLibrary mpi_library_of(const std::string& program);
+
+class MpiLauncher {
+ public:
+  /// `nodes`: the node of each rank. `library`: the folder libweft-fi.so is in.
+  MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder);
+  ~MpiLauncher();
+  MpiLauncher(const MpiLauncher&) = delete;
+  MpiLauncher& operator=(const MpiLauncher&) = delete;
+
+  /// What a rank's process needs to find in its environment.
+  Environment environment(unsigned rank) const;
+
+  /// A rank called MPI_Abort: which, and what it said; rank -1: none did.
+  struct Abort {
+    int rank = -1, code = 0;
+    std::string text;
+  };
+  Abort aborted() const;
+
+ private:
+  struct Server;
+  std::unique_ptr<Server> server_;
+  std::string library_folder_;
+};
+
+}  // namespace weft::host

@@ -1,0 +1,56 @@
+// What a process's segment holds for MPI: how messages are carried and what that costs, and what was carried.
+// Programs link against code that includes this file, so it needs nothing else of Weft.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace weft::host {
+
+/// The choices and costs of machine::MpiParameters; times in picoseconds.
+struct MpiModel {
+  std::uint64_t eager_limit;
+  std::uint32_t eager, rendezvous, ack, matching;
+  std::int64_t send_cost, receive_cost, match_cost;
+  std::int64_t copy_bits_per_second;
+  std::uint32_t credits, credits_most;
+  std::uint32_t block, blocks, ring_blocks;
+  std::uint32_t in_order;  // the interface keeps the order of packets
+};
+
+/// Where a process stands between MPI_Init and MPI_Finalize.
+enum class MpiPhase : std::uint32_t { None, Starting, Running, Ending, Ended };
+
+/// The ways a message can go.
+enum class Protocol : std::uint32_t {
+  Small,      // one small message
+  Fragments,  // several
+  Shared,     // blocks of the receiver's pool
+  Exclusive,  // the ring of the pair
+  RendezvousGet,
+  RendezvousPut,
+  Put,  // one-sided
+  Get,
+  Atomic,
+  Control,  // requests, acknowledgements and credits
+};
+inline constexpr unsigned kProtocols = 10;
+
+struct ProtocolSums {
+  std::uint64_t count, bytes;
+  std::int64_t cost;  // the processor's time for it, picoseconds
+};
+
+/// Counted by each process for itself; a sender counts messages, both sides count their cost.
+struct MpiSums {
+  ProtocolSums protocol[kProtocols];
+  std::uint64_t expected, unexpected;   // messages that found their receive, and that waited for it
+  std::uint64_t compared;               // entries of queues
+  std::uint64_t most_unexpected;        // in the queue at once
+  std::uint64_t copied;                 // bytes
+  std::uint64_t reordered;              // small messages that came before their turn
+  std::uint64_t stalls, credits_grown;  // sends that waited for credit; receivers that gave more
+  std::uint64_t registrations;
+};
+
+}  // namespace weft::host

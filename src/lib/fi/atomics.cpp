@@ -1,0 +1,129 @@
+// Atomics: by the interface where it has the operation, otherwise by a message to the target's processor.
+#include <string.h>
+
+#include <algorithm>
+
+#include "lib/fi/atomic_values.hpp"
+#include "lib/fi/engine.hpp"
+
+namespace weft::fi {
+
+using host::Lane;
+using host::Protocol;
+
+namespace {
+
+bool whole_words(fi_datatype type) { return type == FI_INT64 || type == FI_UINT64; }
+
+}  // namespace
+
+ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& at) {
+  std::uint32_t peer = peer_of_handle(at.destination);
+  if (peer == kAnyPeer) return -FI_EINVAL;
+  std::size_t size = value_size(call.type);
+  std::size_t parts = (call.operand ? 1 : 0) + (call.compare ? 1 : 0);
+  std::size_t each = std::max<std::size_t>(size, size * parts);
+  bool add = call.operation == FI_SUM || call.operation == FI_ATOMIC_READ;
+  bool by_interface =
+      call.count == 1 && whole_words(call.type) && at.address % 8 == 0 && (add || call.operation == FI_CSWAP);
+  if (!by_interface && sizeof(AtomicHead) + each > small_limit_)
+    return refuse(FI_EOPNOTSUPP, FI_LOG_EP_DATA, "values of %zu bytes do not fit into a small message\n",
+                  size);
+  lib::found_something();
+  Request& request = new_remote(Request::Kind::Atomic, peer, at, size * call.count);
+  charge(lane, model.send_cost, Protocol::Atomic);
+  request.value_size = size;
+  if (call.result) request.result = Buffer(call.result, size * call.count);
+  if (by_interface) {
+    nic::Descriptor d;
+    d.operation = add ? nic::Operation::FetchAdd : nic::Operation::CompareSwap;
+    d.flags = nic::kNotifyDone;
+    d.node = peers_[peer]->address.node;
+    d.port = peers_[peer]->address.port;
+    d.remote_key = at.key;
+    d.remote_offset = at.address;
+    d.length = 8;
+    if (call.operand && call.operation != FI_ATOMIC_READ) memcpy(&d.operand, call.operand, 8);
+    if (call.compare) memcpy(&d.compare, call.compare, 8);
+    d.context = request.id;
+    request.pieces = 1;
+    post(lane, d);
+    return 0;
+  }
+  // As many values in a message as fit; each is atomic by itself.
+  std::size_t most = std::min<std::size_t>((small_limit_ - sizeof(AtomicHead)) / each, 255);
+  request.pieces = static_cast<unsigned>((call.count + most - 1) / most);
+  std::uint32_t id = request.id;
+  for (std::size_t first = 0; first < call.count; first += most) {
+    std::size_t count = std::min(most, call.count - first);
+    AtomicHead head{
+        id,
+        static_cast<std::uint32_t>(first),
+        at.key,
+        static_cast<std::uint32_t>(at.address + first * size),
+        static_cast<std::uint8_t>(call.type),
+        static_cast<std::uint8_t>(call.operation),
+        static_cast<std::uint8_t>((call.operand ? 1 : 0) | (call.compare ? 2 : 0) | (call.result ? 4 : 0)),
+        static_cast<std::uint8_t>(count)};
+    char data[nic::kInlineBytes];
+    std::size_t bytes = 0;
+    for (const void* values : {call.operand, call.compare}) {
+      if (!values) continue;
+      memcpy(data + bytes, static_cast<const char*>(values) + first * size, count * size);
+      bytes += count * size;
+    }
+    small(lane, peer, Kind::Atomic, 0, &head, sizeof head, data, bytes);
+  }
+  return 0;
+}
+
+/// Memory of this process that others may change, by its key; null where they may not.
+char* Engine::memory_at(std::uint64_t key, std::uint64_t offset, std::size_t bytes) {
+  auto found = endpoint.domain->memories.find(key);
+  if (found == endpoint.domain->memories.end()) return nullptr;
+  const Mr& mr = *found->second;
+  if (!(mr.access & (FI_REMOTE_WRITE | FI_REMOTE_READ)) || offset > mr.length || bytes > mr.length - offset)
+    return nullptr;
+  return static_cast<char*>(mr.base) + offset;
+}
+
+void Engine::atomic_request(Lane& lane, std::uint32_t peer, const nic::Message& m) {
+  AtomicHead head;
+  if (m.length < sizeof head) return;
+  memcpy(&head, m.data, sizeof head);
+  charge(lane, model.receive_cost, Protocol::Atomic);
+  auto type = static_cast<fi_datatype>(head.type);
+  std::size_t size = value_size(type), bytes = size * head.count;
+  bool operands = head.has & 1, compares = head.has & 2, results = head.has & 4;
+  AtomicReplyHead reply{head.id, head.first, 0};
+  char old[nic::kInlineBytes];
+  bool sound =
+      size && m.length == sizeof head + bytes * (operands + compares) && sizeof reply + bytes <= sizeof old;
+  char* at = sound ? memory_at(head.key, head.offset, bytes) : nullptr;
+  if (!at) reply.failed = 1;
+  const std::uint8_t* values = m.data + sizeof head;
+  for (unsigned i = 0; at && i < head.count; ++i) {
+    const std::uint8_t* operand = operands ? values + i * size : nullptr;
+    const std::uint8_t* compare = compares ? values + (operands ? bytes : 0) + i * size : nullptr;
+    apply(type, static_cast<fi_op>(head.operation), at + i * size, operand, compare, old + i * size);
+  }
+  small(lane, peer, Kind::AtomicReply, 0, &reply, sizeof reply, old, at && results ? bytes : 0);
+}
+
+void Engine::atomic_reply(Lane& lane, const nic::Message& m) {
+  AtomicReplyHead head;
+  if (m.length < sizeof head) return;
+  memcpy(&head, m.data, sizeof head);
+  charge(lane, model.receive_cost, Protocol::Atomic);
+  Request* request = request_of(head.id);
+  if (!request || request->kind != Request::Kind::Atomic) return;
+  if (head.failed) request->error = FI_EACCES;
+  std::size_t bytes = m.length - sizeof head;
+  // A whole number of values, however many fit into the messages this side sent.
+  if (bytes && request->result.length >= bytes &&
+      head.first * request->value_size + bytes <= request->result.length)
+    request->result.write(head.first * request->value_size, m.data + sizeof head, bytes);
+  if (--request->pieces == 0) piece_done(lane, *request);
+}
+
+}  // namespace weft::fi

@@ -1,0 +1,171 @@
+// Endpoints: what they are bound to, and their start and end.
+#include <string.h>
+
+#include "lib/fi/engine.hpp"
+#include "lib/fi/entry.hpp"
+#include "lib/mpi_start.hpp"
+
+namespace weft::fi {
+
+namespace {
+
+Endpoint* draining = nullptr;
+
+void drain_endpoint() {
+  host::Lane* l = lane();
+  if (!draining || !draining->engine || !l) return;
+  Entry entered(*draining->domain, *l);
+  draining->engine->drain(*l);
+}
+
+int enable(Endpoint& endpoint) {
+  if (endpoint.engine) return 0;
+  if (!endpoint.av) return refuse(FI_ENOAV, FI_LOG_EP_CTRL, "the endpoint has no address vector\n");
+  weft_port* port = lib::mpi_port();
+  bool own = !port;
+  if (own) {
+    if (int result = weft_open(&port); result != 0)
+      return refuse(-result, FI_LOG_EP_CTRL, "the interface has no port: %s\n", strerror(-result));
+  }
+  endpoint.engine = new Engine(endpoint, port, own);
+  draining = &endpoint;
+  lib::set_mpi_drain(drain_endpoint);
+  return 0;
+}
+
+int bind_cq(Endpoint& endpoint, Cq* cq, std::uint64_t flags) {
+  bool selective = flags & FI_SELECTIVE_COMPLETION;
+  if (flags & FI_TRANSMIT) {
+    endpoint.send_cq = cq;
+    endpoint.selective_send = selective;
+  }
+  if (flags & FI_RECV) {
+    endpoint.receive_cq = cq;
+    endpoint.selective_receive = selective;
+  }
+  return 0;
+}
+
+int bind_counter(Endpoint& endpoint, Cntr* counter, std::uint64_t flags) {
+  if (flags & (FI_REMOTE_READ | FI_REMOTE_WRITE))
+    return refuse(FI_ENOSYS, FI_LOG_EP_CTRL, "what others read and write here is not counted\n");
+  if (flags & FI_SEND) endpoint.send_counter = counter;
+  if (flags & FI_RECV) endpoint.receive_counter = counter;
+  if (flags & FI_READ) endpoint.read_counter = counter;
+  if (flags & FI_WRITE) endpoint.write_counter = counter;
+  return 0;
+}
+
+int bind(fid* f, fid* other, std::uint64_t flags) {
+  auto& endpoint = *reinterpret_cast<Endpoint*>(f);
+  switch (other->fclass) {
+    case FI_CLASS_AV:
+      endpoint.av = reinterpret_cast<Av*>(other);
+      return 0;
+    case FI_CLASS_CQ:
+      return bind_cq(endpoint, reinterpret_cast<Cq*>(other), flags);
+    case FI_CLASS_CNTR:
+      return bind_counter(endpoint, reinterpret_cast<Cntr*>(other), flags);
+    case FI_CLASS_EQ:
+      return 0;
+    default:
+      return refuse(FI_EINVAL, FI_LOG_EP_CTRL, "an endpoint cannot be bound to that\n");
+  }
+}
+
+int control(fid* f, int command, void* argument) {
+  auto& endpoint = *reinterpret_cast<Endpoint*>(f);
+  switch (command) {
+    case FI_ENABLE:
+      return enable(endpoint);
+    case FI_GETOPSFLAG:
+      *static_cast<std::uint64_t*>(argument) =
+          *static_cast<std::uint64_t*>(argument) & FI_RECV ? endpoint.receive_flags : endpoint.send_flags;
+      return 0;
+    case FI_SETOPSFLAG: {
+      std::uint64_t flags = *static_cast<std::uint64_t*>(argument);
+      if (flags & FI_TRANSMIT) endpoint.send_flags = flags & ~(FI_TRANSMIT | FI_RECV);
+      if (flags & FI_RECV) endpoint.receive_flags = flags & ~(FI_TRANSMIT | FI_RECV);
+      return 0;
+    }
+    default:
+      return -FI_ENOSYS;
+  }
+}
+
+int close_endpoint(fid* f) {
+  auto* endpoint = reinterpret_cast<Endpoint*>(f);
+  endpoint->domain->endpoint = nullptr;
+  if (draining == endpoint) draining = nullptr;
+  delete endpoint->engine;
+  delete endpoint;
+  return 0;
+}
+
+int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
+
+ssize_t cancel(fid_t f, void* context) {
+  auto& endpoint = *reinterpret_cast<Endpoint*>(f);
+  host::Lane* l = lane();
+  if (!l || !endpoint.engine) return -FI_ENOENT;
+  Entry entered(*endpoint.domain, *l);
+  return endpoint.engine->cancel(context);
+}
+
+int get_option(fid_t f, int level, int name, void* value, std::size_t* length) {
+  auto& endpoint = *reinterpret_cast<Endpoint*>(f);
+  if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV) return -FI_ENOPROTOOPT;
+  if (*length < sizeof(std::size_t)) return -FI_ETOOSMALL;
+  *static_cast<std::size_t*>(value) = endpoint.least_multi_receive;
+  *length = sizeof(std::size_t);
+  return 0;
+}
+
+int set_option(fid_t f, int level, int name, const void* value, std::size_t length) {
+  auto& endpoint = *reinterpret_cast<Endpoint*>(f);
+  if (level != FI_OPT_ENDPOINT || name != FI_OPT_MIN_MULTI_RECV || length < sizeof(std::size_t))
+    return -FI_ENOPROTOOPT;
+  endpoint.least_multi_receive = *static_cast<const std::size_t*>(value);
+  return 0;
+}
+
+int get_name(fid_t f, void* out, std::size_t* length) {
+  auto& endpoint = *reinterpret_cast<Endpoint*>(f);
+  if (!endpoint.engine) return refuse(FI_EOPBADSTATE, FI_LOG_EP_CTRL, "the endpoint is not enabled\n");
+  std::size_t room = *length;
+  *length = sizeof(Name);
+  if (room < sizeof(Name)) return -FI_ETOOSMALL;
+  Name name{kNameMagic, endpoint.engine->port->self, lib::segment()->rank};
+  memcpy(out, &name, sizeof name);
+  return 0;
+}
+
+fi_ops endpoint_object = {sizeof(fi_ops), close_endpoint, bind, control, no_ops, nullptr, nullptr};
+fi_ops_ep endpoint_calls = {sizeof(fi_ops_ep), cancel,  get_option, set_option,
+                            nullptr,           nullptr, nullptr,    nullptr};
+fi_ops_cm connection_calls = {sizeof(fi_ops_cm), nullptr, get_name, nullptr, nullptr,
+                              nullptr,           nullptr, nullptr,  nullptr, nullptr};
+
+}  // namespace
+
+int open_endpoint(fid_domain* f, fi_info* info, fid_ep** out, void* context) {
+  auto* domain = reinterpret_cast<Domain*>(f);
+  if (domain->endpoint) return refuse(FI_EBUSY, FI_LOG_EP_CTRL, "a domain has one endpoint\n");
+  auto* endpoint = new Endpoint{};
+  endpoint->fid.fid = {FI_CLASS_EP, context, &endpoint_object};
+  endpoint->fid.ops = &endpoint_calls;
+  endpoint->fid.cm = &connection_calls;
+  endpoint->fid.msg = &message_operations;
+  endpoint->fid.tagged = &tagged_operations;
+  endpoint->fid.rma = &rma_operations;
+  endpoint->fid.atomic = &atomic_operations;
+  endpoint->domain = domain;
+  endpoint->caps = info->caps;
+  endpoint->send_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
+  endpoint->receive_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
+  domain->endpoint = endpoint;
+  *out = &endpoint->fid;
+  return 0;
+}
+
+}  // namespace weft::fi

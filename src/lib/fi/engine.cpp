@@ -1,0 +1,294 @@
+// What all of the engine uses: peers, costs, small messages and credits, requests.
+#include "lib/fi/engine.hpp"
+
+#include <string.h>
+
+#include <algorithm>
+
+namespace weft::fi {
+
+using host::Lane;
+using host::Protocol;
+
+Buffer::Buffer(const iovec* v, std::size_t count) : parts(static_cast<unsigned>(count)) {
+  for (unsigned i = 0; i < parts; ++i) {
+    part[i] = v[i];
+    length += v[i].iov_len;
+  }
+}
+
+Buffer::Buffer(const void* base, std::size_t bytes) : parts(1), length(bytes) {
+  part[0] = {const_cast<void*>(base), bytes};
+}
+
+namespace {
+
+/// Calls `visit(address, bytes)` for each part of [offset, offset + bytes).
+template <class Visit>
+void for_parts(const Buffer& b, std::size_t offset, std::size_t bytes, Visit visit) {
+  for (unsigned i = 0; i < b.parts && bytes; ++i) {
+    if (offset >= b.part[i].iov_len) {
+      offset -= b.part[i].iov_len;
+      continue;
+    }
+    std::size_t here = std::min(bytes, b.part[i].iov_len - offset);
+    visit(static_cast<char*>(b.part[i].iov_base) + offset, here);
+    bytes -= here;
+    offset = 0;
+  }
+}
+
+}  // namespace
+
+void Buffer::write(std::size_t offset, const void* from, std::size_t bytes) const {
+  auto* at = static_cast<const char*>(from);
+  for_parts(*this, offset, bytes, [&](char* part_at, std::size_t here) {
+    memcpy(part_at, at, here);
+    at += here;
+  });
+}
+
+void Buffer::read(std::size_t offset, void* to, std::size_t bytes) const {
+  auto* at = static_cast<char*>(to);
+  for_parts(*this, offset, bytes, [&](char* part_at, std::size_t here) {
+    memcpy(at, part_at, here);
+    at += here;
+  });
+}
+
+Engine::Engine(Endpoint& e, weft_port* p, bool own_port)
+    : endpoint(e),
+      port(p),
+      sums(p->header->sums),
+      model(p->header->mpi),
+      own_port_(own_port),
+      small_limit_(p->header->limits.message_limit) {}
+
+Engine::~Engine() {
+  for (auto& queue : posted_)
+    for (Receive* r : queue) delete r;
+  for (auto& queue : unexpected_)
+    for (Incoming* in : queue) delete in;
+  if (own_port_) weft_close(port);
+}
+
+std::uint32_t Engine::peer_of_address(weft_address address) {
+  std::uint64_t key = std::uint64_t{address.node} << 32 | address.port;
+  auto [found, fresh] = peer_of_.try_emplace(key, static_cast<std::uint32_t>(peers_.size()));
+  if (fresh) {
+    auto peer = std::make_unique<Peer>();
+    peer->address = address;
+    peer->credits = peer->granted = model.credits;
+    peers_.push_back(std::move(peer));
+  }
+  return found->second;
+}
+
+std::uint32_t Engine::peer_of_handle(std::uint64_t handle) {
+  if (handle < peer_of_handle_.size() && peer_of_handle_[handle] != kAnyPeer) return peer_of_handle_[handle];
+  const std::vector<Name>& names = endpoint.av->names;
+  if (handle >= names.size() || names[handle].magic != kNameMagic) return kAnyPeer;
+  if (handle >= peer_of_handle_.size()) peer_of_handle_.resize(names.size(), kAnyPeer);
+  std::uint32_t peer = peer_of_address(names[handle].address);
+  peers_[peer]->handle = handle;
+  peers_[peer]->rank = names[handle].rank;
+  return peer_of_handle_[handle] = peer;
+}
+
+std::uint32_t Engine::awaited_rank() const {
+  std::uint32_t rank = host::kNoRank;
+  for (const auto& queue : posted_)
+    for (const Receive* r : queue) {
+      if (r->peer == kAnyPeer || (rank != host::kNoRank && rank != peers_[r->peer]->rank))
+        return host::kNoRank;
+      rank = peers_[r->peer]->rank;
+    }
+  return rank;
+}
+
+void Engine::charge(Lane& lane, std::int64_t time, Protocol protocol) {
+  lib::move_on(lane, time);
+  sums.protocol[static_cast<unsigned>(protocol)].cost += time;
+}
+
+void Engine::copied(Lane& lane, std::size_t bytes, Protocol protocol) {
+  sums.copied += bytes;
+  charge(lane,
+         static_cast<std::int64_t>(static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 /
+                                   model.copy_bits_per_second),
+         protocol);
+}
+
+void Engine::post(Lane& lane, nic::Descriptor& d) {
+  while (lib::queue_full(port))
+    lib::ask(lane, host::Call::Room, port->index, host::kNoDeadline, host::kNoRank);
+  lib::post_now(port, lane, d);
+}
+
+void Engine::small(Lane& lane, std::uint32_t to, Kind kind, unsigned flags, const void* head,
+                   std::size_t head_bytes, const void* data, std::size_t bytes, std::uint32_t request) {
+  Peer& peer = *peers_[to];
+  Waiting w{};
+  w.kind = kind;
+  w.flags = flags;
+  w.length = static_cast<std::uint32_t>(head_bytes + bytes);
+  w.request = request;
+  if (head_bytes) memcpy(w.data, head, head_bytes);
+  if (bytes) memcpy(w.data + head_bytes, data, bytes);
+  // What starts something keeps its order; answers overtake what waits, or two could wait for each other.
+  bool ordered = needs_credit(kind), pays = ordered && model.credits;
+  if (ordered && ((pays && !peer.credits) || !peer.waiting.empty())) {
+    if (pays && !peer.starved) ++sums.stalls;
+    peer.starved |= pays;
+    peer.waiting.push_back(std::move(w));
+    ++waiting_;
+    return;
+  }
+  if (pays) --peer.credits;
+  transmit(lane, peer, w);
+}
+
+void Engine::transmit(Lane& lane, Peer& peer, const Waiting& w) {
+  std::uint32_t back = std::min(peer.consumed, 255u);
+  peer.consumed -= back;
+  unsigned flags = w.flags;
+  if (peer.starved) flags |= kStarved;
+  peer.starved = false;
+  nic::Descriptor d;
+  d.operation = nic::Operation::Message;
+  d.node = peer.address.node;
+  d.port = peer.address.port;
+  d.tag = tag_word(w.kind, flags, back, peer.sent++);
+  d.length = w.length;
+  if (w.request) {
+    d.flags = nic::kNotifyDone;
+    d.context = w.request;
+  }
+  memcpy(d.data, w.data, w.length);
+  post(lane, d);
+}
+
+void Engine::more_credits(Lane& lane, std::uint32_t peer, unsigned credits) {
+  peers_[peer]->credits += credits;
+  flush(lane, peer);
+}
+
+/// Sends what may go now, in order.
+void Engine::flush(Lane& lane, std::uint32_t index) {
+  Peer& peer = *peers_[index];
+  while (!peer.waiting.empty()) {
+    Waiting& w = peer.waiting.front();
+    if (w.kind == Kind::Block) {
+      if (!fill_blocks(lane, peer, w)) return;
+    } else {
+      bool pays = model.credits && needs_credit(w.kind);
+      if (pays && !peer.credits) return;
+      if (pays) --peer.credits;
+      transmit(lane, peer, w);
+    }
+    std::uint32_t owner = w.owner;
+    peer.waiting.pop_front();
+    --waiting_;
+    if (Request* request = owner ? request_of(owner) : nullptr) done(lane, *request);
+  }
+}
+
+/// A receiver gives credit back when half of it is used up, and twice as much to those who had to wait for
+/// it.
+void Engine::consumed_one(Lane& lane, Peer& peer, bool starved) {
+  if (!model.credits) return;
+  ++peer.consumed;
+  if (starved && peer.granted < model.credits_most) {
+    std::uint32_t more = std::min(peer.granted, model.credits_most - peer.granted);
+    peer.granted += more;
+    peer.consumed += more;
+    ++sums.credits_grown;
+  }
+  if (peer.consumed * 2 < peer.granted) return;
+  Waiting w{};
+  w.kind = Kind::Credit;
+  ++sums.protocol[static_cast<unsigned>(Protocol::Control)].count;
+  transmit(lane, peer, w);
+}
+
+void Engine::drain(Lane& lane) {
+  while (waiting_) {
+    if (progress(lane)) continue;
+    lib::ask(lane, host::Call::Wait, port->index, host::kNoDeadline, host::kNoRank);
+  }
+}
+
+void Engine::entry(Lane& lane, Cq* cq, Completion c) {
+  c.time = lib::now(lane);
+  cq->entries.push_back(c);
+}
+
+Request& Engine::new_request(Request::Kind kind, std::uint32_t peer) {
+  do ++last_request_;
+  while (!last_request_ || requests_.contains(last_request_));
+  auto& slot = requests_[last_request_] = std::make_unique<Request>();
+  slot->kind = kind;
+  slot->id = last_request_;
+  slot->peer = peer;
+  return *slot;
+}
+
+Request* Engine::request_of(std::uint64_t id) {
+  auto found = requests_.find(static_cast<std::uint32_t>(id));
+  return found == requests_.end() ? nullptr : found->second.get();
+}
+
+/// Its end is told, and it is forgotten.
+void Engine::done(Lane& lane, Request& r) {
+  if (r.local_key) weft_release(port, r.local_key);
+  if (r.cq && (r.completion || r.error))
+    entry(lane, r.cq, {r.context, r.completion, r.length, nullptr, 0, 0, FI_ADDR_NOTAVAIL, r.error, 0, 0});
+  if (r.counter) ++(r.error ? r.counter->errors : r.counter->value);
+  requests_.erase(r.id);
+}
+
+/// The interface must know memory it is to read or write: the buffer, or a copy of it where it is scattered.
+int Engine::register_buffer(Lane& lane, Request& r, unsigned rights, std::uint64_t& key) {
+  void* base = r.bounce ? r.bounce.get() : r.buffer.part[0].iov_base;
+  if (!r.bounce && r.buffer.parts > 1) {
+    r.bounce.reset(new char[r.length]);
+    if (r.kind == Request::Kind::Send || r.kind == Request::Kind::Put) {
+      r.buffer.read(0, r.bounce.get(), r.length);
+      copied(lane, r.length, r.protocol);
+    }
+    base = r.bounce.get();
+  }
+  weft_memory memory;
+  std::int64_t before = lib::now(lane);
+  int result = weft_register(port, base, r.length, rights, &memory);
+  sums.protocol[static_cast<unsigned>(r.protocol)].cost += lib::now(lane) - before;
+  ++sums.registrations;
+  if (result != 0) return result;
+  key = r.local_key = memory.key;
+  return 0;
+}
+
+/// One long operation, in pieces as long as the interface takes.
+void Engine::move(Lane& lane, Request& r, nic::Operation operation, weft_memory remote,
+                  std::uint64_t remote_offset, std::uint64_t local_key, std::uint64_t local_offset,
+                  std::uint64_t operand, unsigned flags) {
+  std::uint64_t most = port->header->limits.rdma_limit;
+  r.pieces = static_cast<unsigned>((r.length + most - 1) / most);
+  for (std::uint64_t at = 0; at < r.length; at += most) {
+    nic::Descriptor d;
+    d.operation = operation;
+    d.flags = static_cast<std::uint16_t>(nic::kNotifyDone | flags);
+    d.node = remote.owner.node;
+    d.port = remote.owner.port;
+    d.remote_key = remote.key;
+    d.remote_offset = remote_offset + at;
+    d.local_key = local_key;
+    d.local_offset = local_offset + at;
+    d.length = std::min(most, r.length - at);
+    d.operand = operand;
+    d.context = r.id;
+    post(lane, d);
+  }
+}
+
+}  // namespace weft::fi

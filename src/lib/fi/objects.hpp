@@ -1,0 +1,144 @@
+// The objects of libfabric that the provider hands out. Each begins with libfabric's own structure, so that a
+// pointer to the one is a pointer to the other.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/lane.hpp"
+#include "lib/weft.h"
+
+namespace weft::fi {
+
+extern fi_provider provider;
+
+/// Says in libfabric's log why something is refused; returns the error, negative.
+__attribute__((format(printf, 3, 4))) int refuse(int error, fi_log_subsys subsystem, const char* why, ...);
+
+/// What an endpoint's name holds: enough to reach it, and whose it is.
+struct Name {
+  std::uint32_t magic;
+  weft_address address;
+  std::uint32_t rank;
+};
+inline constexpr std::uint32_t kNameMagic = 0x69666577;  // "wefi"
+
+struct Fabric {
+  fid_fabric fid;
+};
+
+struct Endpoint;
+struct Engine;
+
+/// Threads of a process take turns. One that waits for the simulator may hold this: others wait for it in
+/// virtual time, where it goes on.
+class Lock {
+ public:
+  void take(host::Lane& lane);
+  void give() { held_.clear(std::memory_order_release); }
+
+ private:
+  std::atomic_flag held_;
+};
+
+struct Domain {
+  fid_domain fid;
+  Fabric* fabric;
+  bool memory_keys;  // the application asked for keys of the provider's choosing
+  Endpoint* endpoint = nullptr;
+  Lock lock;
+  std::unordered_map<std::uint64_t, struct Mr*> memories;  // by key
+};
+
+struct Mr {
+  fid_mr fid;
+  Domain* domain;
+  void* base;
+  std::size_t length;
+  std::uint64_t access;
+  weft_memory memory{};  // key 0: not registered with an interface yet
+};
+
+struct Av {
+  fid_av fid;
+  Domain* domain;
+  fi_av_type type;
+  std::vector<Name> names;
+};
+
+struct Completion {
+  void* context;
+  std::uint64_t flags;
+  std::size_t length;
+  void* buffer;
+  std::uint64_t data, tag, source;
+  int error;              // 0, or why it failed
+  std::size_t truncated;  // bytes that did not fit
+  std::int64_t time;
+};
+
+struct Cq {
+  fid_cq fid;
+  Domain* domain;
+  fi_cq_format format;
+  int wait_file = -1;
+  std::atomic<bool> signalled{false};
+  std::deque<Completion> entries;
+};
+
+struct Cntr {
+  fid_cntr fid;
+  Domain* domain;
+  std::atomic<std::uint64_t> value{0}, errors{0};
+};
+
+struct Endpoint {
+  fid_ep fid;
+  Domain* domain;
+  Av* av = nullptr;
+  Cq *send_cq = nullptr, *receive_cq = nullptr;
+  bool selective_send = false, selective_receive = false;
+  Cntr *send_counter = nullptr, *receive_counter = nullptr, *read_counter = nullptr, *write_counter = nullptr;
+  std::uint64_t caps, send_flags, receive_flags;
+  std::size_t least_multi_receive = 64;
+  Engine* engine = nullptr;  // once it is enabled
+};
+
+// Operations of each object, by file.
+int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
+int open_av(fid_domain* domain, fi_av_attr* attributes, fid_av** av, void* context);
+int open_cq(fid_domain* domain, fi_cq_attr* attributes, fid_cq** cq, void* context);
+int open_cntr(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter, void* context);
+int open_eq(fid_fabric* fabric, fi_eq_attr* attributes, fid_eq** eq, void* context);
+int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint, void* context);
+int register_memory(fid* domain, const void* base, std::size_t length, std::uint64_t access,
+                    std::uint64_t offset, std::uint64_t key, std::uint64_t flags, fid_mr** mr, void* context);
+extern fi_ops_mr memory_operations;
+int query_atomic(fid_domain* domain, fi_datatype type, fi_op operation, fi_atomic_attr* attributes,
+                 std::uint64_t flags);
+
+extern fi_ops_msg message_operations;
+extern fi_ops_tagged tagged_operations;
+extern fi_ops_rma rma_operations;
+extern fi_ops_atomic atomic_operations;
+
+/// The lane of the calling thread; null outside of a run.
+host::Lane* lane();
+
+}  // namespace weft::fi

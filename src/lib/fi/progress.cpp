@@ -1,0 +1,222 @@
+// Taking what arrived: small messages in the order of their pairs, and the interface's events.
+#include <string.h>
+
+#include <algorithm>
+
+#include "lib/fi/engine.hpp"
+
+namespace weft::fi {
+
+using host::Lane;
+using host::Protocol;
+
+bool Engine::progress(Lane& lane) {
+  bool any = false;
+  const host::Costs& costs = port->header->costs;
+  for (;;) {
+    nic::Message* m = lib::next_message(port);
+    nic::Event* e = lib::next_event(port);
+    std::int64_t seen = lib::outside() ? INT64_MAX : lib::now(lane);
+    bool message = m && m->time <= seen && !(e && e->time < m->time);
+    if (!message && !(e && e->time <= seen)) return any;
+    any = true;
+    if (lib::outside()) lib::jump_to(lane, message ? m->time : e->time);
+    lib::move_on(lane, costs.look + costs.receive);
+    if (message) {
+      nic::Message copy = *m;
+      lib::message_taken(port);
+      take(lane, copy);
+    } else {
+      nic::Event copy = *e;
+      lib::event_taken(port);
+      take(lane, copy);
+    }
+  }
+}
+
+void Engine::take(Lane& lane, const nic::Message& m) {
+  std::uint32_t index = peer_of_address({m.node, m.port});
+  Peer& peer = *peers_[index];
+  if (sequence_of(m.tag) != peer.expected) {
+    ++sums.reordered;
+    peer.early.push_back(m);
+    return;
+  }
+  ++peer.expected;
+  deliver(lane, index, m);
+  while (!peer.early.empty()) {
+    auto next = std::find_if(peer.early.begin(), peer.early.end(), [&](const nic::Message& early) {
+      return sequence_of(early.tag) == peer.expected;
+    });
+    if (next == peer.early.end()) return;
+    nic::Message copy = *next;
+    peer.early.erase(next);
+    ++peer.expected;
+    deliver(lane, index, copy);
+  }
+}
+
+void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
+  Peer& peer = *peers_[index];
+  if (unsigned credits = credits_of(m.tag)) more_credits(lane, index, credits);
+  Kind kind = kind_of(m.tag);
+  unsigned flags = flags_of(m.tag);
+  switch (kind) {
+    case Kind::Eager: {
+      EagerHead head;
+      if (m.length < sizeof head) return;
+      memcpy(&head, m.data, sizeof head);
+      auto* in = new Incoming;
+      in->peer = index;
+      in->tagged = flags & kTagged;
+      in->has_data = flags & kHasData;
+      in->tag = head.tag;
+      in->data = head.data;
+      in->length = head.length;
+      std::size_t bytes = m.length - sizeof head;
+      in->protocol = bytes == head.length ? Protocol::Small : Protocol::Fragments;
+      begin(lane, in, m.data + sizeof head, bytes);
+      break;
+    }
+    case Kind::More:
+      if (Incoming* in = peer.assembling) more(lane, peer, in, m.data, m.length);
+      break;
+    case Kind::Request: {
+      RendezvousHead head;
+      if (m.length < sizeof head) return;
+      memcpy(&head, m.data, sizeof head);
+      auto* in = new Incoming;
+      in->peer = index;
+      in->tagged = flags & kTagged;
+      in->has_data = flags & kHasData;
+      in->rendezvous = true;
+      in->tag = head.tag;
+      in->data = head.data;
+      in->length = head.length;
+      in->key = head.key;
+      in->id = head.id;
+      in->protocol = model.rendezvous == 0 ? Protocol::RendezvousGet : Protocol::RendezvousPut;
+      begin(lane, in, nullptr, 0);
+      break;
+    }
+    case Kind::Clear:
+      clear_to_send(lane, m);
+      break;
+    case Kind::Finished: {
+      FinishedHead head;
+      if (m.length < sizeof head) return;
+      memcpy(&head, m.data, sizeof head);
+      Request* request = request_of(head.id);
+      if (!request) break;
+      if (head.failed) request->error = FI_EIO;
+      if (request->kind == Request::Kind::Receive) {
+        pulled(lane, *request);
+      } else {
+        done(lane, *request);
+      }
+      break;
+    }
+    case Kind::Atomic:
+      atomic_request(lane, index, m);
+      break;
+    case Kind::AtomicReply:
+      atomic_reply(lane, m);
+      break;
+    case Kind::RemoteData:
+      remote_data(lane, m);
+      break;
+    case Kind::Ask:
+      lend(lane, index);
+      break;
+    case Kind::Grant:
+      granted(lane, index, m);
+      break;
+    case Kind::Block:
+    case Kind::BlockMore:
+      block_arrived(lane, index, m);
+      break;
+    case Kind::Credit:
+      break;
+  }
+  if (needs_credit(kind)) consumed_one(lane, peer, flags & kStarved);
+}
+
+void Engine::take(Lane& lane, const nic::Event& e) {
+  switch (e.kind) {
+    case nic::EventKind::Done:
+    case nic::EventKind::Failed: {
+      Request* request = request_of(e.context);
+      if (!request) return;
+      if (e.kind == nic::EventKind::Failed) {
+        FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n",
+                weft_status_text(static_cast<unsigned>(e.status)));
+        request->error =
+            e.status == nic::Status::BadKey || e.status == nic::Status::NoRight ? FI_EACCES : FI_EIO;
+      }
+      if (e.operation >= nic::Operation::FetchAdd && request->result.length)
+        request->result.write(0, &e.data, std::min<std::size_t>(8, request->result.length));
+      if (--request->pieces == 0) piece_done(lane, *request);
+      return;
+    }
+    case nic::EventKind::Local:  // a block that was sent from is free again
+      send_blocks_.free.push_back(static_cast<std::uint16_t>(e.context >> 32));
+      for (std::uint32_t peer = 0; waiting_ && peer < peers_.size(); ++peer) flush(lane, peer);
+      return;
+    case nic::EventKind::Arrived:
+    case nic::EventKind::Responded: {
+      if (e.data & kBlockArrived) {
+        nic::Message m;  // it takes its place among the messages of the pair
+        m.node = e.node;
+        m.port = e.port;
+        m.tag = static_cast<std::uint32_t>(e.data);
+        auto block = static_cast<std::uint32_t>((e.data & ~kBlockArrived) >> 32);
+        memcpy(m.data, &block, sizeof block);
+        m.length = sizeof block;
+        return take(lane, m);
+      }
+      Request* request = request_of(e.data);
+      if (!request) return;
+      request->moved += e.length;
+      if (request->moved < request->length) return;
+      if (request->kind == Request::Kind::Receive) {
+        pulled(lane, *request);
+      } else {
+        done(lane, *request);
+      }
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+/// All pieces of an operation this side moved are done.
+void Engine::piece_done(Lane& lane, Request& request) {
+  switch (request.kind) {
+    case Request::Kind::Receive:
+      return pulled(lane, request);
+    case Request::Kind::Send:
+      if (request.protocol == Protocol::RendezvousPut && (model.ack == 0 || request.error)) {
+        FinishedHead head{request.other, request.error ? 1u : 0u};
+        small(lane, request.peer, Kind::Finished, 0, &head, sizeof head);
+        ++sums.protocol[static_cast<unsigned>(Protocol::Control)].count;
+      }
+      return done(lane, request);
+    case Request::Kind::Get:
+      if (request.bounce) {
+        request.buffer.write(0, request.bounce.get(), request.length);
+        copied(lane, request.length, request.protocol);
+      }
+      return done(lane, request);
+    case Request::Kind::Put:
+      if (request.remote_data && !request.error) {
+        RemoteDataHead head{request.data, 0, request.length};
+        small(lane, request.peer, Kind::RemoteData, 0, &head, sizeof head);
+      }
+      return done(lane, request);
+    case Request::Kind::Atomic:
+      return done(lane, request);
+  }
+}
+
+}  // namespace weft::fi

@@ -1,0 +1,267 @@
+// Completion queues, counters and event queues.
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "lib/fi/engine.hpp"
+#include "lib/fi/entry.hpp"
+
+namespace weft::fi {
+
+namespace {
+
+int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
+int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
+
+Engine* engine_of(Domain* domain) { return domain->endpoint ? domain->endpoint->engine : nullptr; }
+
+/// Hands entries over in the form the queue was opened for; stops at one that failed.
+ssize_t take(Cq& cq, host::Lane& lane, void* out, std::size_t count, fi_addr_t* sources) {
+  std::size_t taken = 0;
+  auto* at = static_cast<char*>(out);
+  while (taken < count && !cq.entries.empty() && cq.entries.front().error == 0) {
+    const Completion& c = cq.entries.front();
+    fi_cq_tagged_entry entry{c.context, c.flags, c.length, c.buffer, c.data, c.tag};
+    std::size_t size = cq.format == FI_CQ_FORMAT_CONTEXT ? sizeof(fi_cq_entry)
+                       : cq.format == FI_CQ_FORMAT_MSG   ? sizeof(fi_cq_msg_entry)
+                       : cq.format == FI_CQ_FORMAT_DATA  ? sizeof(fi_cq_data_entry)
+                                                         : sizeof(fi_cq_tagged_entry);
+    memcpy(at, &entry, size);  // each form begins with the shorter one
+    at += size;
+    if (sources) sources[taken] = c.source;
+    lib::jump_to(lane, c.time);  // another thread may have made it
+    cq.entries.pop_front();
+    ++taken;
+  }
+  if (taken) {
+    lib::found_something();
+    return static_cast<ssize_t>(taken);
+  }
+  return cq.entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
+}
+
+ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
+  auto& cq = *reinterpret_cast<Cq*>(f);
+  host::Lane* l = lane();
+  Engine* engine = engine_of(cq.domain);
+  if (!l || !engine) return -FI_EAGAIN;
+  {
+    Entry entered(*cq.domain, *l);
+    if (cq.entries.empty()) engine->progress(*l);
+    ssize_t taken = take(cq, *l, out, count, sources);
+    if (taken != -FI_EAGAIN || lib::outside()) return taken;
+  }
+  if (!lib::look_again(*l, engine->port->index, engine->awaited_rank())) return -FI_EAGAIN;
+  Entry entered(*cq.domain, *l);
+  engine->progress(*l);
+  return take(cq, *l, out, count, sources);
+}
+
+ssize_t read(fid_cq* f, void* out, std::size_t count) { return read_from(f, out, count, nullptr); }
+
+ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, const void*, int timeout) {
+  auto& cq = *reinterpret_cast<Cq*>(f);
+  host::Lane* l = lane();
+  Engine* engine = engine_of(cq.domain);
+  if (!l || !engine) return -FI_EAGAIN;
+  std::int64_t deadline =
+      timeout < 0 ? host::kNoDeadline : lib::now(*l) + std::int64_t{timeout} * 1'000'000'000;
+  for (;;) {
+    {
+      Entry entered(*cq.domain, *l);
+      if (cq.entries.empty()) engine->progress(*l);
+      ssize_t taken = take(cq, *l, out, count, sources);
+      if (taken != -FI_EAGAIN) return taken;
+      if (cq.signalled.exchange(false)) return -FI_EAGAIN;
+    }
+    if (lib::now(*l) >= deadline) return -FI_EAGAIN;
+    lib::ask(*l, host::Call::Wait, engine->port->index, deadline, engine->awaited_rank());
+  }
+}
+
+ssize_t wait_read(fid_cq* f, void* out, std::size_t count, const void* condition, int timeout) {
+  return wait_from(f, out, count, nullptr, condition, timeout);
+}
+
+ssize_t read_error(fid_cq* f, fi_cq_err_entry* out, std::uint64_t) {
+  auto& cq = *reinterpret_cast<Cq*>(f);
+  host::Lane* l = lane();
+  if (!l) return -FI_EAGAIN;
+  Entry entered(*cq.domain, *l);
+  if (cq.entries.empty() || cq.entries.front().error == 0) return -FI_EAGAIN;
+  const Completion& c = cq.entries.front();
+  out->op_context = c.context;
+  out->flags = c.flags;
+  out->len = c.length;
+  out->buf = c.buffer;
+  out->data = c.data;
+  out->tag = c.tag;
+  out->olen = c.truncated;
+  out->err = c.error;
+  out->prov_errno = c.error;
+  out->err_data = nullptr;
+  out->err_data_size = 0;
+  cq.entries.pop_front();
+  return 1;
+}
+
+int signal_queue(fid_cq* f) {
+  reinterpret_cast<Cq*>(f)->signalled = true;
+  return 0;
+}
+
+const char* error_text(fid_cq*, int error, const void*, char* text, std::size_t length) {
+  const char* words = fi_strerror(error);
+  if (text && length) {
+    strncpy(text, words, length - 1);
+    text[length - 1] = 0;
+  }
+  return words;
+}
+
+int close_cq(fid* f) {
+  auto* cq = reinterpret_cast<Cq*>(f);
+  if (cq->wait_file >= 0) close(cq->wait_file);
+  delete cq;
+  return 0;
+}
+
+int control_cq(fid* f, int command, void* argument) {
+  auto* cq = reinterpret_cast<Cq*>(f);
+  if (command != FI_GETWAIT || cq->wait_file < 0) return -FI_ENOSYS;
+  *static_cast<int*>(argument) = cq->wait_file;
+  return 0;
+}
+
+fi_ops cq_object = {sizeof(fi_ops), close_cq, no_bind, control_cq, no_ops, nullptr, nullptr};
+fi_ops_cq cq_calls = {sizeof(fi_ops_cq), read,      read_from,    read_error,
+                      wait_read,         wait_from, signal_queue, error_text};
+
+// Counters.
+
+void advance(Cntr& counter) {
+  host::Lane* l = lane();
+  Engine* engine = engine_of(counter.domain);
+  if (!l || !engine) return;
+  Entry entered(*counter.domain, *l);
+  if (engine->progress(*l)) lib::found_something();
+}
+
+std::uint64_t read_counter(fid_cntr* f) {
+  auto& counter = *reinterpret_cast<Cntr*>(f);
+  std::uint64_t before = counter.value;
+  advance(counter);
+  host::Lane* l = lane();
+  Engine* engine = engine_of(counter.domain);
+  if (counter.value == before && l && engine && !lib::outside() &&
+      lib::look_again(*l, engine->port->index, host::kNoRank))
+    advance(counter);
+  return counter.value;
+}
+
+std::uint64_t read_counter_errors(fid_cntr* f) { return reinterpret_cast<Cntr*>(f)->errors; }
+
+int add(fid_cntr* f, std::uint64_t value) {
+  reinterpret_cast<Cntr*>(f)->value += value;
+  return 0;
+}
+int set(fid_cntr* f, std::uint64_t value) {
+  reinterpret_cast<Cntr*>(f)->value = value;
+  return 0;
+}
+int add_error(fid_cntr* f, std::uint64_t value) {
+  reinterpret_cast<Cntr*>(f)->errors += value;
+  return 0;
+}
+int set_error(fid_cntr* f, std::uint64_t value) {
+  reinterpret_cast<Cntr*>(f)->errors = value;
+  return 0;
+}
+
+int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
+  auto& counter = *reinterpret_cast<Cntr*>(f);
+  host::Lane* l = lane();
+  Engine* engine = engine_of(counter.domain);
+  if (!l || !engine) return -FI_EAVAIL;
+  std::int64_t deadline =
+      timeout < 0 ? host::kNoDeadline : lib::now(*l) + std::int64_t{timeout} * 1'000'000'000;
+  std::uint64_t errors = counter.errors;
+  for (;;) {
+    advance(counter);
+    if (counter.value >= threshold) return 0;
+    if (counter.errors != errors) return -FI_EAVAIL;
+    if (lib::now(*l) >= deadline) return -FI_ETIMEDOUT;
+    lib::ask(*l, host::Call::Wait, engine->port->index, deadline, host::kNoRank);
+  }
+}
+
+int close_counter(fid* f) {
+  delete reinterpret_cast<Cntr*>(f);
+  return 0;
+}
+int no_control(fid*, int, void*) { return -FI_ENOSYS; }
+
+fi_ops counter_object = {sizeof(fi_ops), close_counter, no_bind, no_control, no_ops, nullptr, nullptr};
+fi_ops_cntr counter_calls = {sizeof(fi_ops_cntr), read_counter, read_counter_errors, add, set, wait_counter,
+                             add_error,           set_error};
+
+// Event queues: nothing here happens later, so they stay empty.
+
+struct Eq {
+  fid_eq fid;
+};
+
+int close_eq(fid* f) {
+  delete reinterpret_cast<Eq*>(f);
+  return 0;
+}
+ssize_t read_eq(fid_eq*, std::uint32_t*, void*, std::size_t, std::uint64_t) { return -FI_EAGAIN; }
+ssize_t read_eq_error(fid_eq*, fi_eq_err_entry*, std::uint64_t) { return -FI_EAGAIN; }
+ssize_t write_eq(fid_eq*, std::uint32_t, const void*, std::size_t, std::uint64_t) { return -FI_ENOSYS; }
+ssize_t wait_eq(fid_eq*, std::uint32_t*, void*, std::size_t, int, std::uint64_t) { return -FI_EAGAIN; }
+const char* eq_error_text(fid_eq*, int error, const void*, char* text, std::size_t length) {
+  return error_text(nullptr, error, nullptr, text, length);
+}
+
+fi_ops eq_object = {sizeof(fi_ops), close_eq, no_bind, no_control, no_ops, nullptr, nullptr};
+fi_ops_eq eq_calls = {sizeof(fi_ops_eq), read_eq, read_eq_error, write_eq, wait_eq, eq_error_text};
+
+}  // namespace
+
+int open_cq(fid_domain* domain, fi_cq_attr* attributes, fid_cq** out, void* context) {
+  fi_wait_obj wait = attributes->wait_obj;
+  if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD && wait != FI_WAIT_YIELD)
+    return refuse(FI_ENOSYS, FI_LOG_CQ, "wait objects other than FI_WAIT_FD are not supported\n");
+  auto* cq = new Cq{};
+  cq->fid.fid = {FI_CLASS_CQ, context, &cq_object};
+  cq->fid.ops = &cq_calls;
+  cq->domain = reinterpret_cast<Domain*>(domain);
+  cq->format = attributes->format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_TAGGED : attributes->format;
+  // Always ready: whoever waits for it looks into the queue, and virtual time moves on by those looks.
+  if (wait == FI_WAIT_FD) cq->wait_file = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+  *out = &cq->fid;
+  return 0;
+}
+
+int open_cntr(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** out, void* context) {
+  if (attributes->events != FI_CNTR_EVENTS_COMP)
+    return refuse(FI_ENOSYS, FI_LOG_CNTR, "counters count completions only\n");
+  if (attributes->wait_obj != FI_WAIT_NONE && attributes->wait_obj != FI_WAIT_UNSPEC)
+    return refuse(FI_ENOSYS, FI_LOG_CNTR, "counters have no wait objects to hand out\n");
+  auto* counter = new Cntr{};
+  counter->fid.fid = {FI_CLASS_CNTR, context, &counter_object};
+  counter->fid.ops = &counter_calls;
+  counter->domain = reinterpret_cast<Domain*>(domain);
+  *out = &counter->fid;
+  return 0;
+}
+
+int open_eq(fid_fabric*, fi_eq_attr*, fid_eq** out, void* context) {
+  auto* eq = new Eq{};
+  eq->fid.fid = {FI_CLASS_EQ, context, &eq_object};
+  eq->fid.ops = &eq_calls;
+  *out = &eq->fid;
+  return 0;
+}
+
+}  // namespace weft::fi

@@ -1,0 +1,148 @@
+// Watches the calls a program makes to MPI: what it is doing, for those who ask why nothing goes on, and a
+// log of calls where the simulator wants one.
+//
+// Every word of an argument is passed through as it came. All arguments of these functions are integers or
+// pointers, which travel in whole registers or whole slots of the stack, so one wrapper serves Open MPI,
+// whose handles are pointers, and MPICH, whose handles are integers. Fortran's entry points call the PMPI_
+// names, programs the MPI_ names; of calls within calls only the outermost counts.
+#include "host/mpi_calls.hpp"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/lane.hpp"
+#include "lib/mpi_communicators.hpp"
+#include "lib/mpi_library.hpp"
+
+namespace {
+
+namespace host = weft::host;
+namespace lib = weft::lib;
+using host::CallFacts;
+using host::MpiCall;
+using lib::Word;
+
+thread_local bool inside = false;
+
+host::CallLog* log_if_any() {
+  static host::CallLog* log = [] {
+    host::CallLog* none = nullptr;
+    const char* text = getenv(host::kCallsVariable);
+    if (!text || !lib::run()) return none;
+    int file = atoi(text);
+    void* first = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
+    if (first == MAP_FAILED) return none;
+    std::size_t bytes = host::log_bytes(static_cast<host::CallLog*>(first)->capacity);
+    munmap(first, 4096);
+    void* all = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return all == MAP_FAILED ? none : static_cast<host::CallLog*>(all);
+  }();
+  return log;
+}
+
+void write(const host::CallRecord& record) {
+  host::CallLog* log = log_if_any();
+  std::uint64_t at = log->count.fetch_add(1, std::memory_order_relaxed);
+  if (at < log->capacity) host::records_of(log)[at] = record;
+}
+
+template <std::size_t N>
+int argument(const Word (&words)[N], int place, int otherwise) {
+  return place < 0 || place >= static_cast<int>(N) ? otherwise
+                                                   : static_cast<int>(words[static_cast<std::size_t>(place)]);
+}
+
+/// What a call is about, from its arguments.
+template <std::size_t N>
+void describe(const CallFacts& facts, const Word (&words)[N], host::CallRecord& record) {
+  record.peer = facts.peer < 0 ? host::kNoPeer : lib::mpi_peer(argument(words, facts.peer, 0));
+  record.tag = argument(words, facts.tag, host::kNoPeer);
+  if (int count = argument(words, facts.count, 0); count > 0 && facts.type >= 0)
+    record.bytes =
+        static_cast<std::uint64_t>(count) * lib::type_bytes(words[static_cast<std::size_t>(facts.type)]);
+  if (facts.communicator < 0) return;
+  lib::Communicator c = lib::communicator(words[static_cast<std::size_t>(facts.communicator)]);
+  record.communicator = c.number;
+  record.members = c.members;
+  if (record.peer >= 0) record.peer = lib::rank_in_world(c, record.peer);
+}
+
+/// Around one call. Threads without a lane are not in virtual time, and nobody asks what they do.
+class Watch {
+ public:
+  template <std::size_t N>
+  Watch(MpiCall call, const Word (&words)[N]) {
+    if (inside || !lib::segment() || !(lane_ = lib::lane_if_any())) return;
+    inside = true;
+    lib::enter(*lane_);
+    record_.call = static_cast<std::uint16_t>(call);
+    describe(host::call_facts(record_.call), words, record_);
+    record_.begin = lib::now(*lane_);
+    lane_->doing = host::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
+    if (call == MpiCall::Comm_free) lib::forget_communicator(words[0]);
+  }
+  ~Watch() {
+    if (!lane_) return;
+    lane_->doing.returned();
+    inside = false;
+    if (log_if_any()) {
+      record_.end = lib::now(*lane_);
+      record_.lane = static_cast<std::uint16_t>(lane_ - host::lane_at(lib::segment(), 0));
+      write(record_);
+    }
+    lib::leave();
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  host::Lane* lane_ = nullptr;
+  host::CallRecord record_{};
+};
+
+}  // namespace
+
+#define WORDS_1 Word a0
+#define WORDS_2 WORDS_1, Word a1
+#define WORDS_3 WORDS_2, Word a2
+#define WORDS_4 WORDS_3, Word a3
+#define WORDS_5 WORDS_4, Word a4
+#define WORDS_6 WORDS_5, Word a5
+#define WORDS_7 WORDS_6, Word a6
+#define WORDS_8 WORDS_7, Word a7
+#define WORDS_9 WORDS_8, Word a8
+#define WORDS_10 WORDS_9, Word a9
+#define WORDS_11 WORDS_10, Word a10
+#define WORDS_12 WORDS_11, Word a11
+#define NAMES_1 a0
+#define NAMES_2 NAMES_1, a1
+#define NAMES_3 NAMES_2, a2
+#define NAMES_4 NAMES_3, a3
+#define NAMES_5 NAMES_4, a4
+#define NAMES_6 NAMES_5, a5
+#define NAMES_7 NAMES_6, a6
+#define NAMES_8 NAMES_7, a7
+#define NAMES_9 NAMES_8, a8
+#define NAMES_10 NAMES_9, a9
+#define NAMES_11 NAMES_10, a10
+#define NAMES_12 NAMES_11, a11
+
+// They return int, as a word, which the caller reads the lower half of.
+#define WEFT_WRAP(prefix, name, arguments)                                                          \
+  Word prefix##_##name(WORDS_##arguments) {                                                         \
+    static Word (*next)(WORDS_##arguments) = nullptr;                                               \
+    if (!next) next = reinterpret_cast<decltype(next)>(weft::lib::mpi_function(#prefix "_" #name)); \
+    const Word words[] = {NAMES_##arguments};                                                       \
+    Watch watch(MpiCall::name, words);                                                              \
+    return next(NAMES_##arguments);                                                                 \
+  }
+#define WEFT_WRAP_BOTH(name, arguments, ...) \
+  WEFT_WRAP(MPI, name, arguments)            \
+  WEFT_WRAP(PMPI, name, arguments)
+
+extern "C" {
+WEFT_MPI_CALLS(WEFT_WRAP_BOTH)
+}

@@ -1,0 +1,119 @@
+// Members cannot see each other's handles. They agree on a number because all of them know its first member,
+// its size, and how many communicators of that kind they have met before: making one is collective, so they
+// meet them in the same order.
+#include "lib/mpi_communicators.hpp"
+
+#include <pthread.h>
+
+namespace weft::lib {
+
+namespace {
+
+struct Entry {
+  Word handle = 0;
+  Communicator communicator;
+};
+
+constexpr unsigned kRemembered = 256, kKinds = 1024;
+Entry remembered[kRemembered];
+unsigned oldest = 0;
+
+struct Kind {
+  std::uint32_t first = 0, members = 0, met = 0;
+};
+Kind kinds[kKinds];
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+class Locked {
+ public:
+  Locked() { pthread_mutex_lock(&lock); }
+  ~Locked() { pthread_mutex_unlock(&lock); }
+};
+
+template <class... Words>
+int call(const char* name, Words... words) {
+  auto function = reinterpret_cast<Word (*)(Words...)>(mpi_function(name));
+  return static_cast<int>(function(words...));
+}
+
+std::uint32_t times_met(std::uint32_t first, std::uint32_t members) {
+  unsigned at = (first * 31 + members) % kKinds;
+  for (unsigned i = 0; i < kKinds; ++i, at = (at + 1) % kKinds) {
+    Kind& kind = kinds[at];
+    if (kind.met == 0) kind = {first, members, 0};
+    if (kind.first == first && kind.members == members) return ++kind.met;
+  }
+  return 0;
+}
+
+void free_group(Entry& entry) {
+  if (entry.communicator.group) call("PMPI_Group_free", &entry.communicator.group);
+  entry = {};
+}
+
+/// Of the other side, where it has two.
+Word peers_of(Word handle) {
+  Word group = 0;
+  int two_sides = 0;
+  call("PMPI_Comm_test_inter", handle, &two_sides);
+  return call(two_sides ? "PMPI_Comm_remote_group" : "PMPI_Comm_group", handle, &group) == 0 ? group : 0;
+}
+
+int translated(Word group, int rank) {
+  static Word world = [] {
+    Word group_of_all = 0;
+    call("PMPI_Comm_group", mpi_world(), &group_of_all);
+    return group_of_all;
+  }();
+  static auto translate =
+      reinterpret_cast<Word (*)(Word, Word, int*, Word, int*)>(mpi_function("PMPI_Group_translate_ranks"));
+  int out = rank;
+  translate(group, 1, &rank, world, &out);
+  return out;
+}
+
+}  // namespace
+
+Communicator communicator(Word word) {
+  Word handle = mpi_handle(word);
+  if (mpi_null(handle)) return {};  // the call it is for will complain, in its own words
+  Locked locked;
+  for (const Entry& entry : remembered)
+    if (entry.handle == handle && handle) return entry.communicator;
+  int members = 0;
+  if (call("PMPI_Comm_size", handle, &members) != 0 || members <= 0) return {};
+  Communicator c;
+  c.members = static_cast<std::uint32_t>(members);
+  Word peers = peers_of(handle);
+  auto first = static_cast<std::uint32_t>(translated(peers, 0));
+  c.number = std::uint64_t{times_met(first, c.members)} << 48 | std::uint64_t{first} << 24 | c.members;
+  if (handle != mpi_world()) {
+    c.group = peers;
+  } else {
+    call("PMPI_Group_free", &peers);
+  }
+  free_group(remembered[oldest]);
+  remembered[oldest] = {handle, c};
+  oldest = (oldest + 1) % kRemembered;
+  return c;
+}
+
+void forget_communicator(Word address) {
+  if (!address) return;
+  Word handle = mpi_handle(mpi_handle(-1) == -1 ? *reinterpret_cast<Word*>(address)
+                                                : *reinterpret_cast<std::int32_t*>(address));
+  Locked locked;
+  for (Entry& entry : remembered)
+    if (entry.handle == handle) free_group(entry);
+}
+
+int rank_in_world(const Communicator& c, int rank) { return c.group ? translated(c.group, rank) : rank; }
+
+std::uint64_t type_bytes(Word datatype) {
+  if (mpi_null(datatype)) return 0;
+  static auto size = reinterpret_cast<Word (*)(Word, int*)>(mpi_function("PMPI_Type_size"));
+  int bytes = 0;
+  return size(datatype, &bytes) == 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+}
+
+}  // namespace weft::lib

@@ -1,0 +1,57 @@
+#include "lib/mpi_library.hpp"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "host/mpi_calls.hpp"
+
+namespace weft::lib {
+
+void* mpi_function(const char* name) {
+  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+  // Where a program loaded its MPI later, the library is not among those searched.
+  for (const char* library : {"libmpi.so.40", "libmpich.so.12"})
+    if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
+      if (void* found = dlsym(handle, name)) return found;
+  fprintf(stderr, "weft: %s: no MPI library has it\n", name);
+  abort();
+}
+
+namespace {
+
+void* open_mpi_world() {
+  static void* world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+  return world;
+}
+
+}  // namespace
+
+Word mpi_handle(Word word) {
+  return open_mpi_world() ? word : static_cast<Word>(static_cast<std::uint32_t>(word));
+}
+
+Word mpi_world() {
+  constexpr Word kMpichWorld = 0x44000000;  // the same in all versions, by its ABI
+  return open_mpi_world() ? reinterpret_cast<Word>(open_mpi_world()) : kMpichWorld;
+}
+
+bool mpi_null(Word word) {
+  Word handle = mpi_handle(word);
+  if (!open_mpi_world()) {
+    constexpr Word kMpichNull = 0x04000000, kMpichNullType = 0x0c000000;
+    return handle == kMpichNull || handle == kMpichNullType;
+  }
+  static void* communicator = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_null");
+  static void* type = dlsym(RTLD_DEFAULT, "ompi_mpi_datatype_null");
+  return handle == 0 || handle == reinterpret_cast<Word>(communicator) ||
+         handle == reinterpret_cast<Word>(type);
+}
+
+int mpi_peer(int peer) {
+  if (peer >= 0) return peer;
+  constexpr int kOpenMpiAny = -1, kMpichAny = -2;
+  return peer == (open_mpi_world() ? kOpenMpiAny : kMpichAny) ? host::kAnyPeer : host::kNullPeer;
+}
+
+}  // namespace weft::lib

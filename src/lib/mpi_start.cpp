@@ -1,0 +1,142 @@
+// MPI_Init and MPI_Finalize, wrapped.
+//
+// While an MPI library starts or ends, it talks to its launcher over sockets, for as long as that takes. None
+// of it may be seen in virtual time: the rank is outside meanwhile, its clock stands still, and all ranks go
+// on together when the last of them is done. Fortran's entry points call PMPI_Init and PMPI_Finalize, so they
+// come here too; a call within a call is passed through.
+#include "lib/mpi_start.hpp"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/lane.hpp"
+#include "lib/launcher_libraries.hpp"
+
+namespace host = weft::host;
+namespace lib = weft::lib;
+
+namespace {
+
+weft_port* port = nullptr;
+void (*drain_sends)() = nullptr;
+int depth = 0;
+
+/// The library's own function. Where a program loaded its MPI later, the library is not among those searched.
+void* next(const char* name) {
+  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+  for (const char* library : {"libmpi.so.40", "libmpich.so.12"})
+    if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
+      if (void* found = dlsym(handle, name)) return found;
+  fprintf(stderr, "weft: %s: no MPI library has it\n", name);
+  abort();
+}
+
+/// MPI libraries that do not use the simulated network would run around it.
+void refuse_others() {
+  void* ucx_only = dlopen("libmpich.so.12", RTLD_LAZY | RTLD_NOLOAD);
+  if (!ucx_only) return;
+  auto version = reinterpret_cast<int (*)(char*, int*)>(dlsym(ucx_only, "MPI_Get_library_version"));
+  static char text[8192];
+  int length = 0;
+  if (!version || version(text, &length) != 0 || !strstr(text, "ch4:ucx")) return;
+  fprintf(stderr,
+          "weft: this program uses an MPICH built for UCX (ch4:ucx), which cannot use the simulated network. "
+          "Compile it with mpicc.openmpi, or put an MPICH built with --with-device=ch4:ofi first on "
+          "LD_LIBRARY_PATH\n");
+  exit(2);
+}
+
+/// PMIx closes its connection while libevent still watches it; whether libevent sees that, and complains on
+/// standard error, is a matter of luck.
+void silence_libevent() {
+  using Log = void (*)(int, const char*);
+  for (const char* name : {"libevent_core-2.1.so.7", "libevent-2.1.so.7"}) {
+    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    auto set = library ? reinterpret_cast<void (*)(Log)>(dlsym(library, "event_set_log_callback")) : nullptr;
+    if (set) set([](int, const char*) {});
+  }
+}
+
+bool begin(host::Lane*& lane) {
+  if (depth++ || !lib::take_over()) return false;
+  lane = lib::lane();
+  if (!lane) return false;
+  refuse_others();
+  if (weft_open_for_mpi(&port) != 0) {
+    fprintf(stderr, "weft: rank %d: its node's interface has no port left\n", weft_rank());
+    exit(2);
+  }
+  lib::segment()->phase.store(host::MpiPhase::Starting);
+  weft_outside_begin();
+  return true;
+}
+
+int end(host::Lane* lane, int result) {
+  --depth;
+  if (!lane) return result;
+  lib::find_launcher_libraries();
+  lib::segment()->phase.store(host::MpiPhase::Running);
+  lib::meet(*lane);
+  lib::leave();
+  return result;
+}
+
+template <class Call>
+int start(Call call) {
+  host::Lane* lane = nullptr;
+  begin(lane);
+  return end(lane, call());
+}
+
+template <class Call>
+int finish(Call call) {
+  host::Header* header = lib::segment();
+  host::Lane* lane = lib::lane_if_any();
+  if (depth || !header || !lane || header->phase.load() != host::MpiPhase::Running) return call();
+  ++depth;
+  lib::enter(*lane);
+  if (drain_sends) drain_sends();
+  silence_libevent();
+  header->phase.store(host::MpiPhase::Ending);
+  weft_outside_begin();
+  int result = call();
+  header->phase.store(host::MpiPhase::Ended);
+  lib::meet(*lane);
+  lib::leave();
+  --depth;
+  return result;
+}
+
+}  // namespace
+
+namespace weft::lib {
+
+weft_port* mpi_port() { return port; }
+void set_mpi_drain(void (*drain)()) { drain_sends = drain; }
+
+}  // namespace weft::lib
+
+extern "C" {
+
+using Init = int (*)(int*, char***);
+using InitThread = int (*)(int*, char***, int, int*);
+using Finalize = int (*)();
+
+#define WEFT_WRAP_MPI(prefix)                                                                             \
+  int prefix##_Init(int* count, char*** arguments) {                                                      \
+    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });        \
+  }                                                                                                       \
+  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                       \
+    return start([&] {                                                                                    \
+      return reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given); \
+    });                                                                                                   \
+  }                                                                                                       \
+  int prefix##_Finalize() {                                                                               \
+    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });               \
+  }
+
+WEFT_WRAP_MPI(MPI)
+WEFT_WRAP_MPI(PMPI)
+}

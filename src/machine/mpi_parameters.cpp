@@ -1,0 +1,54 @@
+#include "machine/mpi_parameters.hpp"
+
+namespace weft::machine {
+
+using config::Range;
+
+const config::Section& mpi_section() {
+  using M = MpiParameters;
+  static const config::Section section = [] {
+    auto time = Range<Time>{{0}, {1'000'000'000'000}};
+    return config::Schema<M>()
+        .field(&M::eager_limit, "eager_limit",
+               "Longest message that is sent at once; longer ones wait until the receiver asks for them",
+               Range<DataSize>{{0}, {std::int64_t{1} << 30}})
+        .choice(&M::eager, "eager",
+                "How messages travel that are sent at once and do not fit into one small message: cut into "
+                "small messages, in blocks of a pool that senders share, or in a ring of the pair's own",
+                {"messages", "shared", "exclusive"})
+        .choice(&M::rendezvous, "rendezvous",
+                "Who moves the data of longer ones: the receiver gets it, or the sender puts it",
+                {"get", "put"})
+        .choice(&M::ack, "ack",
+                "How the other side learns that it is there: by a small message, or by a notification of its "
+                "interface",
+                {"message", "notification"})
+        .choice(&M::matching, "matching", "Who finds the receive a message is for", {"host", "nic"})
+        .field(&M::send_cost, "send_cost", "The processor's time to send a message, besides posting", time)
+        .field(&M::receive_cost, "receive_cost",
+               "The processor's time to receive a message, besides taking it", time)
+        .field(&M::match_cost, "match_cost",
+               "The processor's time for each entry of a queue it compares with, where it does that", time)
+        .field(&M::copy_rate, "copy_rate", "How fast the processor copies",
+               Range<DataRate>{{1'000'000}, {std::int64_t{1} << 50}})
+        .field(
+            &M::credits, "credits",
+            "Small messages, or blocks of a shared pool, a process may have under way to another at first; "
+            "0: one block, and no limit to small messages: a full ring makes them wait. Receivers give more "
+            "to those that use them up",
+            Range<unsigned>{0, 128})
+        .field(&M::credits_most, "credits_most", "Small messages or blocks it may be given at most",
+               Range<unsigned>{1, 128})
+        .field(&M::block, "block", "Size of a block of the shared pool and of the rings",
+               Range<DataSize>{{64}, {std::int64_t{1} << 20}})
+        .field(&M::blocks, "blocks", "Blocks in a process's shared pool", Range<unsigned>{1, 65'536})
+        .field(&M::ring_blocks, "ring_blocks", "Blocks in the ring of a pair", Range<unsigned>{2, 1024})
+        .check([](const M& m, const config::Complain& complain) {
+          if (m.credits > m.credits_most) complain("credits", "more than credits_most");
+        })
+        .section();
+  }();
+  return section;
+}
+
+}  // namespace weft::machine

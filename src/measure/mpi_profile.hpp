@@ -1,0 +1,46 @@
+// What ranks called in MPI: each call added up, and collectives put together again from what their members
+// wrote down.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "host/mpi_calls.hpp"
+
+namespace weft::measure {
+
+struct CallSums {
+  std::uint16_t call = 0;
+  std::uint64_t count = 0, bytes = 0;
+  Time total{0}, longest{0};
+};
+
+/// One collective, as all its members together saw it.
+struct Collective {
+  std::uint16_t call = 0;
+  std::uint32_t members = 0;
+  std::uint64_t bytes = 0;  // of the member that gave most
+  Time first_came{0}, last_came{0}, ended{0};
+  std::uint32_t last_rank = 0;  // that came last
+  /// Its own time begins when everybody is there.
+  Time took() const { return ended - last_came; }
+};
+
+/// Collectives of the same call, size and number of members.
+struct CollectiveSums {
+  Collective slowest;
+  std::uint64_t count = 0;
+  Time total{0};    // of what they took
+  Time waiting{0};  // for the last to come, from the first
+};
+
+struct MpiProfile {
+  std::vector<CallSums> calls;              // the one that took most first
+  std::vector<CollectiveSums> collectives;  // the slowest first
+  std::uint64_t left_out = 0;               // calls that nobody wrote down
+};
+
+MpiProfile profile_of(const std::vector<std::vector<host::CallRecord>>& calls_of_rank);
+
+}  // namespace weft::measure

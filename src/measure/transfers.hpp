@@ -1,0 +1,62 @@
+// Who sent how much to whom, and when; and what that was for the links in between.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine/machine.hpp"
+#include "network/flow/routes.hpp"
+#include "nic/fabric.hpp"
+
+namespace weft::measure {
+
+/// Data that crossed the network.
+struct Transfer {
+  Time begin, end;
+  std::uint64_t bytes;
+  network::EndpointId from, to;
+};
+
+/// The first ones of a run, as many as fit in memory nobody misses.
+class Transfers {
+ public:
+  void add(const nic::Record& record, network::EndpointId from, network::EndpointId to);
+  const std::vector<Transfer>& all() const { return all_; }
+  std::uint64_t left_out() const { return left_out_; }
+
+ private:
+  std::vector<Transfer> all_;
+  std::uint64_t left_out_ = 0;
+};
+
+struct LinkLoad {
+  network::flow::LinkId link;
+  std::uint64_t bytes;
+  double share;  // of what it could have carried
+};
+
+/// Lays transfers on the links of their ways, as the routing spreads them. Packets' own headers are not
+/// counted.
+class LinkLoads {
+ public:
+  explicit LinkLoads(const machine::Machine& machine);
+
+  /// The links that carried anything between two times, the busiest first. A transfer counts where it began.
+  std::vector<LinkLoad> between(const std::vector<Transfer>& transfers, Time from, Time until);
+
+  const network::flow::Links& links() const { return links_; }
+  /// Between two routers; else to or from an endpoint.
+  bool between_routers(network::flow::LinkId link) const;
+
+ private:
+  const topology::Graph& graph_;
+  network::flow::Links links_;
+  network::flow::RouteMaker maker_;
+  network::flow::RouteMaker::Scratch scratch_;
+  std::vector<std::uint32_t> no_load_;
+  std::vector<std::uint64_t> parts_;  // by link: bytes x kWhole
+};
+
+}  // namespace weft::measure

@@ -1,0 +1,82 @@
+#include "report/mpi_protocols.hpp"
+
+#include <fmt/format.h>
+
+#include "base/text.hpp"
+#include "host/simulation.hpp"
+#include "report/html_page.hpp"
+
+namespace weft::report {
+
+namespace {
+
+struct Named {
+  const char *key, *words;
+};
+
+constexpr Named kNames[host::kProtocols] = {{"small", "one small message"},
+                                            {"fragments", "several small messages"},
+                                            {"shared", "blocks of a shared pool"},
+                                            {"exclusive", "blocks of the pair's ring"},
+                                            {"rendezvous_get", "rendezvous, fetched by the receiver"},
+                                            {"rendezvous_put", "rendezvous, put by the sender"},
+                                            {"put", "one-sided put"},
+                                            {"get", "one-sided get"},
+                                            {"atomic", "atomic operation"},
+                                            {"control", "requests, acknowledgements, credits"}};
+
+std::string bytes_text(std::uint64_t bytes) { return to_text(DataSize{static_cast<std::int64_t>(bytes)}); }
+
+double ns(std::int64_t picoseconds) { return static_cast<double>(picoseconds) / 1000; }
+
+}  // namespace
+
+nlohmann::ordered_json protocols_json(const host::MpiSums& sums) {
+  nlohmann::ordered_json out;
+  for (unsigned i = 0; i < host::kProtocols; ++i) {
+    const host::ProtocolSums& p = sums.protocol[i];
+    if (p.count || p.cost)
+      out["protocols"][kNames[i].key] = {
+          {"messages", p.count}, {"bytes", p.bytes}, {"processor_ns", ns(p.cost)}};
+  }
+  out["expected"] = sums.expected;
+  out["unexpected"] = sums.unexpected;
+  out["most_unexpected"] = sums.most_unexpected;
+  out["compared"] = sums.compared;
+  out["copied_bytes"] = sums.copied;
+  out["reordered"] = sums.reordered;
+  out["credit_stalls"] = sums.stalls;
+  out["credits_grown"] = sums.credits_grown;
+  out["registrations"] = sums.registrations;
+  return out;
+}
+
+std::string protocols_section(const host::MpiSums& sums) {
+  std::vector<std::vector<std::string>> rows;
+  for (unsigned i = 0; i < host::kProtocols; ++i) {
+    const host::ProtocolSums& p = sums.protocol[i];
+    if (!p.count && !p.cost) continue;
+    auto each = static_cast<std::int64_t>(p.count ? static_cast<std::uint64_t>(p.cost) / p.count : 0);
+    rows.push_back({kNames[i].words, with_commas(p.count), bytes_text(p.bytes), host::time_text(Time{p.cost}),
+                    host::time_text(Time{each})});
+  }
+  if (rows.empty()) return "";
+  std::string notes = fmt::format(
+      "{} of {} came before their receive, at most {} at once; {} of queues were compared, {} copied",
+      with_commas(sums.unexpected), count_of(sums.expected + sums.unexpected, "message"),
+      with_commas(sums.most_unexpected), count_of(sums.compared, "entry", "entries"),
+      bytes_text(sums.copied));
+  if (sums.reordered) notes += fmt::format("; {} put back in order", with_commas(sums.reordered));
+  if (sums.stalls)
+    notes += fmt::format("; {} for credit, which was raised {}", count_of(sums.stalls, "wait"),
+                         count_of(sums.credits_grown, "time"));
+  return html_section("protocols", "How messages travelled", notes + ".",
+                      html_table({{"Protocol"},
+                                  {"Messages", true},
+                                  {"Data", true},
+                                  {"Processors' time", true},
+                                  {"of it for each", true}},
+                                 rows));
+}
+
+}  // namespace weft::report

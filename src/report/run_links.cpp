@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+#include "report/html_page.hpp"
+#include "report/picture.hpp"
+#include "report/plot_axis.hpp"
+#include "report/plot_heat.hpp"
+#include "report/run_sections.hpp"
+#include "topology/tree_shape.hpp"
+
+namespace weft::report {
+
+using measure::LinkLoad;
+using topology::CableId;
+
+namespace {
+
+constexpr std::size_t kMostRows = 10;
+constexpr std::string_view kUnused = "#dde4ea";
+
+/// The whole machine; colours from the least to the most that any link between routers carried.
+std::string whole_machine(const std::vector<LinkLoad>& used, double most, const machine::Machine& machine) {
+  const topology::Graph& graph = *machine.graph;
+  Layout layout = lay_out(graph);
+  std::vector<double> share(graph.cables());
+  for (const LinkLoad& load : used)
+    share[graph.port_cable(load.link)] = std::max(share[graph.port_cable(load.link)], load.share);
+  std::vector<CableId> order(graph.cables());
+  for (CableId c = 0; c < graph.cables(); ++c) order[c] = c;
+  std::stable_sort(order.begin(), order.end(), [&](CableId a, CableId b) { return share[a] < share[b]; });
+  std::string cables = "<g fill=\"none\">\n";
+  for (CableId c : order) {
+    auto [a, b] = graph.cable_ends(c);
+    double heat = most > 0 ? share[c] / most : 0;
+    cables += fmt::format(
+        "<path d=\"{}\" stroke=\"{}\" stroke-width=\"{:.1f}\"><title>{} to {}: {}</title></path>\n",
+        layout.cables[c], share[c] > 0 ? heat_colour(0.1 + 0.89 * heat) : kUnused,
+        share[c] > 0 ? 1.6 + 2.4 * heat : 1.0, graph.port_name(a), graph.port_name(b),
+        share[c] > 0 ? percent(share[c]) + " in use" : "not used");
+  }
+  constexpr double kMargin = 10;
+  double width = layout.high.x - layout.low.x + 2 * kMargin,
+         height = layout.high.y - layout.low.y + 2 * kMargin;
+  return fmt::format(
+      "<svg viewBox=\"{:.0f} {:.0f} {:.0f} {:.0f}\" width=\"{:.0f}\" role=\"img\" aria-label=\"links by "
+      "use\">\n{}</svg>\n",
+      layout.low.x - kMargin, layout.low.y - kMargin, width, height, width,
+      draw_around(graph, *machine.faults, layout, cables + "</g>\n"));
+}
+
+std::string busiest_table(const std::vector<LinkLoad>& used, const measure::LinkLoads& loads) {
+  std::vector<std::vector<std::string>> rows;
+  for (const LinkLoad& load : used) {
+    if (rows.size() == kMostRows) break;
+    rows.push_back({fmt::format("<span class=\"link\">{}</span>", escape_xml(loads.links().name(load.link))),
+                    bytes_text(load.bytes),
+                    html_bar(load.share, heat_colour(std::min(0.99, 0.3 + load.share)))});
+  }
+  return html_table({{"Link"}, {"Carried", true}, {"In use, of the whole run"}}, rows);
+}
+
+}  // namespace
+
+std::string links_section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                          measure::LinkLoads& loads, const machine::Machine& machine) {
+  std::vector<LinkLoad> used = loads.between(details.transfers.all(), Time{0}, result.run.end);
+  std::erase_if(used, [&](const LinkLoad& load) { return !loads.between_routers(load.link); });
+  if (used.empty()) return "";
+  const topology::Graph& graph = *machine.graph;
+  std::string figure;
+  if (graph.routers() <= kMostDrawnRouters)
+    figure = whole_machine(used, used.front().share, machine);
+  else
+    figure = used_links_drawing(used, result.run.ranks, machine);
+  std::string lead = fmt::format(
+      "Data laid on the links of its ways: {} between routers were used. The darkest is the busiest, {} in "
+      "use on average "
+      "over the run.",
+      count_of(used.size(), "link"), percent(used.front().share));
+  if (details.transfers.left_out())
+    lead += fmt::format(" The last {} are not counted.", count_of(details.transfers.left_out(), "transfer"));
+  std::string drawn = figure.empty() ? "" : fmt::format("<figure>\n{}</figure>\n", figure);
+  return html_section(
+      "links", "What the links carried", lead,
+      fmt::format("<div class=\"map wide\">\n{}<aside><div class=\"at\"><div><h3>The busiest links</h3>\n{}"
+                  "</div></div></aside>\n</div>\n",
+                  drawn, busiest_table(used, loads)));
+}
+
+}  // namespace weft::report

@@ -1,0 +1,30 @@
+/* What goes wrong with programs. One rank, the second by default, does what the first argument says. */
+#include <signal.h>
+#include <unistd.h>
+
+#include "check.h"
+
+int main(int argc, char** argv) {
+  begin(&argc, &argv);
+  const char* how = argc > 1 ? argv[1] : "nothing";
+  int who = argc > 2 ? atoi(argv[2]) : 1, value = 0;
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (!strcmp(how, "wait-for-nobody")) { /* every rank waits for its neighbour, and nobody sends */
+    MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 42, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (rank == who) {
+    if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 7);
+    if (!strcmp(how, "exit")) exit(3);
+    if (!strcmp(how, "quit")) _exit(0); /* as if all were well, but without MPI_Finalize */
+    if (!strcmp(how, "segfault")) raise(11);
+    if (!strcmp(how, "late")) MPI_Recv(&value, 1, MPI_INT, 0, 42, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (!strcmp(how, "test-for-ever")) {
+      MPI_Request request;
+      MPI_Irecv(&value, 1, MPI_INT, 0, 42, MPI_COMM_WORLD, &request);
+      for (int flag = 0; !flag;) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) printf("done\n");
+  MPI_Finalize();
+  return 0;
+}
