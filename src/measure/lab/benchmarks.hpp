@@ -18,7 +18,7 @@ struct PairSetup {
   bool memory_queue = false;   // descriptors are fetched after a doorbell
   bool both_ways = false;      // each process of a pair sends and receives
   unsigned window = 64;        // messages sent before an answer is waited for
-  std::uint64_t volume = 512 * 1024;  // bytes each pair sends at most; at least four messages
+  std::uint64_t volume = 512 * 1024;  // bytes each pair sends, about; at least four bursts of two messages
 };
 
 /// Half a round trip of `bytes` in the interface's own operation: put (TH Express-2), or small messages.

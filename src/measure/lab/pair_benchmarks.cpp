@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/random.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/lab/messenger.hpp"
 
@@ -29,6 +30,11 @@ std::vector<std::unique_ptr<Messenger>> open_pairs(Lab& lab, const PairSetup& se
         out.push_back(std::make_unique<Messenger>(
             lab.add(2 * n + side, std::max<std::uint64_t>(4096, bytes + 128), setup.memory_queue)));
   return out;
+}
+
+/// Processes of a node do not run in step with each other: pair i begins a little later than others.
+Time out_of_step(std::size_t i) {
+  return {static_cast<std::int64_t>(i == 0 ? 0 : random_below(1, i, 0, 20'000'000))};
 }
 
 /// The same message there and back. `first` begins; it notes when the measured rounds began and ended.
@@ -98,17 +104,25 @@ Task library_side(Messenger& me, Process& peer, std::uint64_t bytes, bool first,
 struct Bursts {
   unsigned window = 64, bursts = 4;
   std::uint64_t bytes = 8;
-  Time begin{0}, end{0};
+  std::vector<Time> done;  // when each burst was answered, that of warming up included
+
+  /// Messages sent by a time between the first and the last of these.
+  double sent_by(Time at) const {
+    auto next = std::upper_bound(done.begin(), done.end(), at);
+    if (next == done.end()) return static_cast<double>(window) * static_cast<double>(done.size() - 1);
+    Time from = *(next - 1);
+    double part = static_cast<double>((at - from).value) / static_cast<double>((*next - from).value);
+    return window * (static_cast<double>(next - done.begin() - 1) + part);
+  }
 };
 
 Task burst_sender(Messenger& me, Process& peer, Bursts* b) {
   for (unsigned i = 0; i <= b->bursts; ++i) {
-    if (i == 1) b->begin = me.process().clock;
     for (unsigned k = 0; k < b->window; ++k) co_await me.send(peer, b->bytes);
     co_await me.sent();
     co_await me.receive();
+    b->done.push_back(me.process().clock);
   }
-  b->end = me.process().clock;
 }
 
 Task burst_receiver(Messenger& me, Process& peer, Bursts* b) {
@@ -121,14 +135,13 @@ Task burst_receiver(Messenger& me, Process& peer, Bursts* b) {
 /// Both at once: what a process receives counts towards its peer's burst.
 Task burst_both(Messenger& me, Process& peer, Bursts* b) {
   for (unsigned i = 0; i <= b->bursts; ++i) {
-    if (i == 1) b->begin = me.process().clock;
     for (unsigned k = 0; k < b->window; ++k) co_await me.send(peer, b->bytes);
     co_await me.receive(b->window);
     co_await me.sent();
     co_await me.send(peer, 4);
     co_await me.receive();
+    b->done.push_back(me.process().clock);
   }
-  b->end = me.process().clock;
 }
 
 }  // namespace
@@ -149,6 +162,7 @@ double library_latency_ns(const machine::Machine& machine, const PairSetup& setu
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (bytes >= 1 << 18) results[i].rounds = 2;
     Messenger &a = *sides[2 * i], &b = *sides[2 * i + 1];
+    a.process().compute(out_of_step(i));
     lab.start(a.process(), library_side(a, b.process(), bytes, true, &results[i]));
     lab.start(b.process(), library_side(b, a.process(), bytes, false, &results[i]));
   }
@@ -161,14 +175,15 @@ double library_latency_ns(const machine::Machine& machine, const PairSetup& setu
 double message_rate(const machine::Machine& machine, const PairSetup& setup, std::uint64_t bytes) {
   Lab lab(machine, setup.engine, both_of(setup));
   auto sides = open_pairs(lab, setup, bytes);
-  auto most = std::max<std::uint64_t>(4, setup.volume / std::max<std::uint64_t>(1, bytes));
+  std::uint64_t most = setup.volume / std::max<std::uint64_t>(1, bytes);
   Bursts plan;
   plan.bytes = bytes;
-  plan.window = static_cast<unsigned>(std::min<std::uint64_t>(setup.window, most / 2));
-  plan.bursts = static_cast<unsigned>(std::clamp<std::uint64_t>(most / plan.window, 1, 6));
+  plan.window = static_cast<unsigned>(std::clamp<std::uint64_t>(most / 4, 2, setup.window));
+  plan.bursts = static_cast<unsigned>(std::clamp<std::uint64_t>(most / plan.window, 4, 16));
   std::vector<Bursts> all(sides.size(), plan);
   for (std::size_t i = 0; i < sides.size(); i += 2) {
     Messenger &a = *sides[i], &b = *sides[i + 1];
+    a.process().compute(out_of_step(i / 2));
     if (setup.both_ways) {
       lab.start(a.process(), burst_both(a, b.process(), &all[i]));
       lab.start(b.process(), burst_both(b, a.process(), &all[i + 1]));
@@ -178,11 +193,16 @@ double message_rate(const machine::Machine& machine, const PairSetup& setup, std
     }
   }
   lab.run();
-  double rate = 0;
-  for (const Bursts& b : all)
-    if (b.end > b.begin)
-      rate += static_cast<double>(b.window) * b.bursts * 1e12 / static_cast<double>((b.end - b.begin).value);
-  return rate;
+  // While all of them send: from the last that began to the first that ended.
+  std::erase_if(all, [](const Bursts& b) { return b.done.empty(); });
+  Time begin{0}, end = network::kForever;
+  for (const Bursts& b : all) {
+    begin = std::max(begin, b.done.front());
+    end = std::min(end, b.done.back());
+  }
+  double messages = 0;
+  for (const Bursts& b : all) messages += b.sent_by(end) - b.sent_by(begin);
+  return messages * 1e12 / static_cast<double>((end - begin).value);
 }
 
 std::uint64_t wire_bytes(const machine::Machine& machine, std::uint64_t bytes) {

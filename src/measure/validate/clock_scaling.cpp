@@ -12,10 +12,10 @@ ClockScaling clock_scaling(const machine::Machine& machine, bool quick) {
   for (std::uint64_t bytes = 1; bytes <= largest; bytes *= 2) {
     out.sizes.push_back(bytes);
     if (bytes > run_up_to) {
-      double more = static_cast<double>(bytes) / static_cast<double>(run_up_to);
+
       out.rate.push_back(out.rate.back());
       out.bandwidth.push_back(out.bandwidth.back());
-      out.latency.push_back(out.latency[out.latency.size() - 1] * more);
+      out.latency.push_back(out.latency.back());
       continue;
     }
     lab::PairSetup one, many;
