@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "report/validation_words.hpp"
 
 namespace weft::report {
 
@@ -15,9 +16,6 @@ using measure::Tolerance;
 using measure::ValidateResult;
 using nlohmann::ordered_json;
 
-namespace {
-
-/// Five digits, and all of a whole number.
 std::string value_text(double value) {
   if (value == std::round(value) && std::abs(value) < 1e9) return fmt::format("{:.0f}", value);
   return fmt::format("{:.5g}", value);
@@ -42,8 +40,6 @@ std::size_t calibrated(const ValidateResult& result) {
     return f.figure.basis == Basis::Calibrated;
   }));
 }
-
-}  // namespace
 
 std::string validation_text(const ValidateResult& result) {
   std::string out, machine;

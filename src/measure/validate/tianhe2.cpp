@@ -166,10 +166,10 @@ void neighbour_pairs(Trial& trial) {
   setup.nodes.clear();
   // Neighbours on one router: no two pairs have a cable in common.
   for (EndpointId e = 0; e + 1 < m.graph->endpoints(); e += 2) setup.nodes.emplace_back(e, e + 1);
-  if (trial.quick) setup.nodes.resize(4);
+  setup.nodes.resize(trial.quick ? 2 : 8);
   setup.window = 16;
-  setup.volume = trial.quick ? 1 << 20 : 1 << 21;
-  std::uint64_t bytes = 1 << 16;
+  setup.volume = 1 << 24;
+  std::uint64_t bytes = 1 << 18;
   double rate = lab::message_rate(m, setup, bytes) * static_cast<double>(bytes) * 1e-9;
   trial.give("V-TH2-09", "", rate / static_cast<double>(setup.nodes.size()),
              fmt::format("{} pairs at once, flit by flit", setup.nodes.size()));
