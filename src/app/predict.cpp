@@ -42,9 +42,11 @@ PredictWorkload skeleton(const Options& o) {
     job.ranks = o.ranks;
     text.jobs.push_back(job);
     workload::ReplayResult r = workload::replay(m, text);
-    if (!r.run.finished) throw UserError(fmt::format("{} did not finish: {}", o.workload, join(r.run.stall, "; ")));
+    if (!r.run.finished)
+      throw UserError(fmt::format("{} did not finish: {}", o.workload, join(r.run.stall, "; ")));
     double seconds = static_cast<double>(r.run.completion.value) * 1e-12;
-    double compute = static_cast<double>(r.run.compute.value) * 1e-12 / static_cast<double>(r.jobs.front().ranks);
+    double compute =
+        static_cast<double>(r.run.compute.value) * 1e-12 / static_cast<double>(r.jobs.front().ranks);
     return {seconds, 0, std::max(0.0, 1 - compute / seconds)};
   };
   return {o.workload, "", 1, 1, run};
@@ -102,9 +104,11 @@ void choose_workloads(const Options& o, measure::PredictOptions& to) {
 std::vector<double> read_beyond(const Options& o) {
   if (o.beyond.empty()) {
     // Table II of the EXTOLL paper, and what its arithmetic should have been.
-    if (o.vary.starts_with("frequency")) return {300.0 * 64 / (156 * 32), 2400.0 / 156, 800.0 * 128 / (156 * 32)};
+    if (o.vary.starts_with("frequency"))
+      return {300.0 * 64 / (156 * 32), 2400.0 / 156, 800.0 * 128 / (156 * 32)};
     if (o.vary.starts_with("message-rate")) return {4, 10};
-    return o.vary.starts_with("latency") ? std::vector<double>{0.1, 0.25, 0.5} : std::vector<double>{2, 4, 10};
+    return o.vary.starts_with("latency") ? std::vector<double>{0.1, 0.25, 0.5}
+                                         : std::vector<double>{2, 4, 10};
   }
   std::vector<double> out;
   for (const std::string& part : split(o.beyond, ',')) {
@@ -165,12 +169,14 @@ std::function<int()> declare(CLI::App& app) {
   auto o = std::make_shared<Options>();
   o->machine.declare(app);
   app.add_option("--vary", o->vary,
-                 "What is varied, and how: message-rate, frequency, latency or bandwidth, and shares of the machine's "
+                 "What is varied, and how: message-rate, frequency, latency or bandwidth, and shares of the "
+                 "machine's "
                  "own value (70%,80%,90%) or clocks (117MHz,125MHz)")
       ->required()
       ->option_text("PROPERTY=VALUES");
   app.add_option("--skeleton", o->workload,
-                 "What runs: random-access or weather, as in the EXTOLL paper, or a workload of `weft replay`. Nothing "
+                 "What runs: random-access or weather, as in the EXTOLL paper, or a workload of `weft "
+                 "replay`. Nothing "
                  "and no program: benchmarks and both of them")
       ->option_text("NAME");
   app.add_option("--workload-set", o->workload_settings, "A parameter of the skeleton; may be repeated")
@@ -185,9 +191,11 @@ std::function<int()> declare(CLI::App& app) {
       ->option_text("NAME [flit]");
   app.add_option("--to", o->beyond, "Shares to extrapolate to, such as 200%,400%")->option_text("VALUES");
   app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
-  app.add_option("--out", o->out, "Folder for prediction.html, with plots, and prediction.json")->option_text("DIR");
+  app.add_option("--out", o->out, "Folder for prediction.html, with plots, and prediction.json")
+      ->option_text("DIR");
   app.add_flag("--json", o->json, "Machine-readable: one object");
-  app.add_option("command", o->command, "Program and its arguments, after --")->option_text("-- PROGRAM [ARGUMENTS...]");
+  app.add_option("command", o->command, "Program and its arguments, after --")
+      ->option_text("-- PROGRAM [ARGUMENTS...]");
   return [o] { return run(*o); };
 }
 

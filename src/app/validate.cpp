@@ -25,7 +25,8 @@ struct Options {
 int list_figures() {
   for (const measure::ExperimentKind* e : measure::experiments_in_order())
     for (const measure::Figure& f : e->figures)
-      fmt::print("{:<10} {:<24} {:<18} {}{}\n", f.id, f.point, e->machine, f.what, f.quick ? "" : " (not in --quick)");
+      fmt::print("{:<10} {:<24} {:<18} {}{}\n", f.id, f.point, e->machine, f.what,
+                 f.quick ? "" : " (not in --quick)");
   return 0;
 }
 
@@ -73,7 +74,8 @@ int run(Options& o) {
 
 std::function<int()> declare(CLI::App& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("machine", o->validate.machine, "Only the figures of this machine")->option_text("[MACHINE]");
+  app.add_option("machine", o->validate.machine, "Only the figures of this machine")
+      ->option_text("[MACHINE]");
   auto repeated = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
     app.add_option(name, to, help)->option_text(text)->allow_extra_args(false)->trigger_on_parse(false);
   };
@@ -82,17 +84,20 @@ std::function<int()> declare(CLI::App& app) {
            "Override a value of the profiles, to see what depends on it; may be repeated");
   app.add_flag("--quick", o->validate.quick, "Fewer sizes and draws; less than a minute");
   app.add_flag("--list", o->list, "List the figures there are");
-  app.add_option("--threads", o->validate.threads, "Experiments at a time; 0: the cores there are. Results are the same")
+  app.add_option("--threads", o->validate.threads,
+                 "Experiments at a time; 0: the cores there are. Results are the same")
       ->option_text("N [0]")
       ->check(CLI::Range(0, 1024));
   o->validate.threads = 0;
-  app.add_option("--out", o->out, "Folder for validation.html, with plots, and validation.json")->option_text("DIR");
+  app.add_option("--out", o->out, "Folder for validation.html, with plots, and validation.json")
+      ->option_text("DIR");
   app.add_flag("--json", o->json, "Machine-readable: a list with a row for each figure");
   app.footer("\nExits with 1 where a figure is outside its tolerance.");
   return [o] { return run(*o); };
 }
 
-WEFT_REGISTER(Verb, {"validate", "the published figures of the papers' machines, and ours beside them", 9, declare});
+WEFT_REGISTER(Verb, {"validate", "the published figures of the papers' machines, and ours beside them", 9,
+                     declare});
 
 }  // namespace
 

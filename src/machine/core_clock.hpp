@@ -14,8 +14,8 @@ struct CoreParameters {
 const config::Section& core_section();
 
 /// Scales what the chip's clock drives. By the clock: the times of the interface's logic, of a router and of
-/// the transceivers (all a number of cycles), and a router's own clock. By clock and width: what cables carry.
-/// By the width: a flit. The host's bus, its memory and its processor have clocks of their own.
+/// the transceivers (all a number of cycles), and a router's own clock. By clock and width: what cables
+/// carry. By the width: a flit. The host's bus, its memory and its processor have clocks of their own.
 void apply_core(const CoreParameters& core, Description& description);
 
 }  // namespace weft::machine

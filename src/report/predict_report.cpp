@@ -30,9 +30,10 @@ std::string departure(const WorkloadPrediction& w) {
   if (w.beyond.empty()) return "";
   const Extrapolation& far = w.beyond.back();
   double against = far.simulated > 0 ? far.simulated : far.mechanistic;
-  return fmt::format("At {:.0f}% the exponential fit says {:.2f} times the performance, {} says {:.2f}.",
-                     100 * far.factor, far.exponential,
-                     far.simulated > 0 ? "the machine run so" : "the fit with a meaning", against);
+  return fmt::format(
+      "At {:.0f}% the exponential fit says {:.2f} times the performance, {} says {:.2f}.", 100 * far.factor,
+      far.exponential,
+      far.simulated > 0 ? "the machine run so, its hosts as they are," : "the fit with a meaning", against);
 }
 
 }  // namespace
@@ -40,30 +41,33 @@ std::string departure(const WorkloadPrediction& w) {
 std::string prediction_text(const Prediction& p) {
   std::string out = fmt::format("machine    {}\nvaried     {}\n", p.machine, p.variation.name());
   if (!p.benchmarks.empty()) {
-    out += fmt::format("\nbenchmarks, compared with the machine as it is and averaged over message sizes\n  {:>12} {:>13} "
-                       "{:>10} {:>10}\n",
-                       p.variation.name(), "message rate", "bandwidth", "latency");
+    out += fmt::format(
+        "\nbenchmarks, compared with the machine as it is and averaged over message sizes\n  {:>12} {:>13} "
+        "{:>10} {:>10}\n",
+        p.variation.name(), "message rate", "bandwidth", "latency");
     for (const auto& row : p.benchmarks)
-      out += fmt::format("  {:>12} {:>13} {:>10} {:>10}\n", share(row.factor), share(row.rate), share(row.bandwidth),
-                         share(row.latency));
-    out += fmt::format("  {:>12} {:>13.2f} {:>10.2f} {:>10.2f}  of the time follows it\n", "", p.shares[0], p.shares[1],
-                       p.shares[2]);
+      out += fmt::format("  {:>12} {:>13} {:>10} {:>10}\n", share(row.factor), share(row.rate),
+                         share(row.bandwidth), share(row.latency));
+    out += fmt::format("  {:>12} {:>13.2f} {:>10.2f} {:>10.2f}  of the time follows it\n", "", p.shares[0],
+                       p.shares[1], p.shares[2]);
   }
   for (const WorkloadPrediction& w : p.workloads) {
-    out += fmt::format("\n{}: {} as it is, {:.1f}% of the time spent communicating\n  {:>12} {:>13} {:>14}\n", w.name,
-                       performance_text(w, 1), 100 * w.library_share, p.variation.name(), "performance",
-                       "communicating");
+    out += fmt::format("\n{}: {} as it is, {:.1f}% of the time spent communicating\n  {:>12} {:>13} {:>14}\n",
+                       w.name, performance_text(w, 1), 100 * w.library_share, p.variation.name(),
+                       "performance", "communicating");
     for (const auto& point : w.points)
       out += fmt::format("  {:>12} {:>13} {:>14}\n", share(point.factor), share(point.relative),
                          share(point.library_share));
-    out += fmt::format("  fit          {:.2f} of the time follows it, to {:.1f}%\n", w.share, 100 * w.residual);
+    out +=
+        fmt::format("  fit          {:.2f} of the time follows it, to {:.1f}%\n", w.share, 100 * w.residual);
     if (w.beyond.empty()) continue;
     out += fmt::format("  {:>12} {:>16} {:>16} {:>16}\n", "beyond", "that fit", "exponential fit", "run so");
     for (const Extrapolation& e : w.beyond)
       out += fmt::format("  {:>12} {:>16} {:>16} {:>16}\n", fmt::format("{:.0f}%", 100 * e.factor),
                          performance_text(w, e.mechanistic), performance_text(w, e.exponential),
                          performance_text(w, e.simulated));
-    out += fmt::format("  bound        {} where communicating takes no time (Amdahl)\n", performance_text(w, w.bound));
+    out += fmt::format("  bound        {} where communicating takes no time (Amdahl)\n",
+                       performance_text(w, w.bound));
     out += fmt::format("  {}\n", departure(w));
   }
   return out;
@@ -83,7 +87,8 @@ ordered_json prediction_json(const Prediction& p) {
                         {"performance", point.relative},
                         {"communicating", point.library_share}});
     for (const Extrapolation& e : w.beyond) {
-      beyond.push_back({{"factor", e.factor}, {"mechanistic", e.mechanistic}, {"exponential", e.exponential}});
+      beyond.push_back(
+          {{"factor", e.factor}, {"mechanistic", e.mechanistic}, {"exponential", e.exponential}});
       if (e.simulated > 0) beyond.back()["simulated"] = e.simulated;
     }
     workloads.push_back({{"name", w.name},
@@ -115,7 +120,8 @@ std::string benchmark_chart(const Prediction& p) {
     high = std::max({high, row.factor, row.rate, row.bandwidth, row.latency});
   }
   Range both{std::floor(low * 20) * 5, std::ceil(high * 20) * 5};
-  Chart chart(520, 320, "benchmarks", both, {p.variation.name() + ", %", 6}, both, {"% of the machine as it is", 6});
+  Chart chart(520, 320, "benchmarks", both, {p.variation.name() + ", %", 6}, both,
+              {"% of the machine as it is", 6});
   std::string legend;
   const std::pair<const char*, double measure::BenchmarkRow::*> lines[] = {
       {"message rate", &measure::BenchmarkRow::rate},
@@ -126,10 +132,13 @@ std::string benchmark_chart(const Prediction& p) {
     for (const auto& row : p.benchmarks) points.push_back({100 * row.factor, 100 * (row.*lines[i].second)});
     std::string_view colour = colour_of(kCableColours, i);
     chart.line(points, {colour});
-    for (Point at : points) chart.mark(at, Mark::Dot, colour, fmt::format("{}: {:.2f}%", lines[i].first, at.y));
-    legend += legend_key(colour, false, fmt::format("{}, {:.2f} of the time follows", lines[i].first, p.shares[i]));
+    for (Point at : points)
+      chart.mark(at, Mark::Dot, colour, fmt::format("{}: {:.2f}%", lines[i].first, at.y));
+    legend +=
+        legend_key(colour, false, fmt::format("{}, {:.2f} of the time follows", lines[i].first, p.shares[i]));
   }
-  return fmt::format("<section><h3>Benchmarks</h3><p class=\"legend\">{}</p>{}</section>\n", legend, chart.svg());
+  return fmt::format("<section><h3>Benchmarks</h3><p class=\"legend\">{}</p>{}</section>\n", legend,
+                     chart.svg());
 }
 
 std::string workload_chart(const Prediction& p, const WorkloadPrediction& w) {
@@ -149,7 +158,8 @@ std::string workload_chart(const Prediction& p, const WorkloadPrediction& w) {
   for (int i = 0; i <= kSteps; ++i) {
     double x = low * std::pow(high / low, static_cast<double>(i) / kSteps);
     fit.push_back({100 * x, 1 / (1 - w.share + w.share * (more ? 1 / x : x))});
-    exponential.push_back({100 * x, 1 / (1 - w.library_share + w.library_share * std::exp(-w.exponent * (x - 1)))});
+    exponential.push_back(
+        {100 * x, 1 / (1 - w.library_share + w.library_share * std::exp(-w.exponent * (x - 1)))});
     bound.push_back({100 * x, w.bound});
   }
   for (const auto& point : w.points) measured.push_back({100 * point.factor, point.relative});
@@ -167,7 +177,8 @@ std::string workload_chart(const Prediction& p, const WorkloadPrediction& w) {
   line(fit, {kCableColours[0]}, fmt::format("fit: {:.2f} of the time follows", w.share));
   if (simulated.size() > 1) line(simulated, {kCableColours[2], 2}, "the machine run so");
   for (Point at : simulated) chart.mark(at, Mark::Ring, kCableColours[2], fmt::format("run: {:.3f}", at.y));
-  for (Point at : measured) chart.mark(at, Mark::Dot, kCableColours[0], fmt::format("measured: {:.4f}", at.y));
+  for (Point at : measured)
+    chart.mark(at, Mark::Dot, kCableColours[0], fmt::format("measured: {:.4f}", at.y));
   return fmt::format(
       "<section><h3>{}: {} as it is, {:.0f}% communicating</h3><p class=\"legend\">{}</p>{}<p "
       "class=\"small\">{}</p></section>\n",
@@ -179,17 +190,22 @@ std::string workload_table(const WorkloadPrediction& w) {
   std::vector<std::vector<std::string>> rows;
   for (const Extrapolation& e : w.beyond)
     rows.push_back({fmt::format("{:.0f}%", 100 * e.factor), performance_text(w, e.mechanistic),
-                    performance_text(w, e.exponential), performance_text(w, e.simulated), performance_text(w, w.bound)});
-  return html_table({{"beyond", true}, {"fit", true}, {"exponential fit", true}, {"run so", true}, {"bound", true}}, rows);
+                    performance_text(w, e.exponential), performance_text(w, e.simulated),
+                    performance_text(w, w.bound)});
+  return html_table(
+      {{"beyond", true}, {"fit", true}, {"exponential fit", true}, {"run so", true}, {"bound", true}}, rows);
 }
 
 }  // namespace
 
 std::string prediction_page(const Prediction& p, const std::string& command) {
   std::string body = fmt::format(
-      "<header><p class=\"eyebrow\">Weft prediction</p><h1>What {} buys on {}</h1><p class=\"about\">Measured where the "
-      "points are; beyond them a fit whose share of the time follows the property, the exponential fit of the EXTOLL "
-      "paper, the machine run with the better value, and the bound where communicating takes no time.</p></header>\n",
+      "<header><p class=\"eyebrow\">Weft prediction</p><h1>What {} buys on {}</h1><p "
+      "class=\"about\">Measured where the "
+      "points are; beyond them a fit whose share of the time follows the property, the exponential fit of "
+      "the EXTOLL "
+      "paper, the machine run with the better value, and the bound where communicating takes no "
+      "time.</p></header>\n",
       escape_xml(p.variation.name()), escape_xml(p.machine));
   std::string charts;
   if (!p.benchmarks.empty()) charts += benchmark_chart(p);

@@ -36,9 +36,8 @@ std::string tolerance_text(const FigureResult& f) {
 const char* basis_text(Basis basis) { return basis == Basis::Calibrated ? "calibrated" : "predicted"; }
 
 std::size_t calibrated(const ValidateResult& result) {
-  return static_cast<std::size_t>(std::count_if(result.figures.begin(), result.figures.end(), [](auto& f) {
-    return f.figure.basis == Basis::Calibrated;
-  }));
+  return static_cast<std::size_t>(std::count_if(result.figures.begin(), result.figures.end(),
+                                                [](auto& f) { return f.figure.basis == Basis::Calibrated; }));
 }
 
 std::string validation_text(const ValidateResult& result) {
@@ -46,19 +45,19 @@ std::string validation_text(const ValidateResult& result) {
   for (const FigureResult& f : result.figures) {
     if (f.machine != machine) {
       machine = f.machine;
-      out += fmt::format("{}{}\n  {:<34} {:>10} {:>10} {:<8} {:>10} {:>9}\n", out.empty() ? "" : "\n", machine, "",
-                         "published", "ours", "", "error", "allowed");
+      out += fmt::format("{}{}\n  {:<34} {:>10} {:>10} {:<8} {:>10} {:>9}\n", out.empty() ? "" : "\n",
+                         machine, "", "published", "ours", "", "error", "allowed");
     }
     out += fmt::format("  {:<34} {:>10} {:>10} {:<8} {:>10} {:>9}  {:<10} {}\n", f.figure.name(),
                        value_text(f.figure.published), value_text(f.ours), f.figure.unit, error_text(f),
                        tolerance_text(f), basis_text(f.figure.basis), f.within() ? "" : "OUTSIDE");
   }
   std::size_t all = result.figures.size(), outside = result.outside();
-  out += fmt::format("\n{}, {} of them calibrated and {} predicted; {}; {:.1f} s\n", count_of(all, "figure"),
-                     calibrated(result), all - calibrated(result),
-                     outside ? fmt::format("{} OUTSIDE the tolerance", outside)
-                             : std::string("all within their tolerances"),
-                     result.seconds);
+  out += fmt::format(
+      "\n{}, {} of them calibrated and {} predicted; {}; {:.1f} s\n", count_of(all, "figure"),
+      calibrated(result), all - calibrated(result),
+      outside ? fmt::format("{} OUTSIDE the tolerance", outside) : std::string("all within their tolerances"),
+      result.seconds);
   return out;
 }
 

@@ -43,8 +43,8 @@ struct Updates {
   }
 };
 
-/// HPCC's way: updates wait in a bucket for each process; a test for what arrived goes with every update made;
-/// when too many wait, the fullest bucket is sent.
+/// HPCC's way: updates wait in a bucket for each process; a test for what arrived goes with every update
+/// made; when too many wait, the fullest bucket is sent.
 Task update(Updates& u, unsigned rank) {
   Messenger& me = *u.members[rank];
   Process& p = me.process();
@@ -84,10 +84,9 @@ struct Halo {
 Task exchange(Halo& h, unsigned rank) {
   Messenger& me = *h.members[rank];
   unsigned x = rank % h.grid[0], y = rank / h.grid[0];
-  std::array<unsigned, 4> neighbours{(x + 1) % h.grid[0] + y * h.grid[0],
-                                     (x + h.grid[0] - 1) % h.grid[0] + y * h.grid[0],
-                                     x + (y + 1) % h.grid[1] * h.grid[0],
-                                     x + (y + h.grid[1] - 1) % h.grid[1] * h.grid[0]};
+  std::array<unsigned, 4> neighbours{
+      (x + 1) % h.grid[0] + y * h.grid[0], (x + h.grid[0] - 1) % h.grid[0] + y * h.grid[0],
+      x + (y + 1) % h.grid[1] * h.grid[0], x + (y + h.grid[1] - 1) % h.grid[1] * h.grid[0]};
   for (unsigned step = 0; step < h.how.steps; ++step) {
     me.process().compute(from_ns(h.how.compute_us * 1e3));
     for (unsigned to : neighbours) co_await me.send(h.members[to]->process(), h.how.bytes);

@@ -90,8 +90,7 @@ Process& Lab::add(std::size_t node, std::uint64_t memory, bool memory_queue) {
   processes_.emplace_back(new Process(*this, number, {nic, port}));
   Process& process = *processes_.back();
   process.memory_.resize(memory);
-  nic::Status status =
-      fabric_->register_memory(process.port_, kBase, memory, nic::kAllRights, process.key_);
+  nic::Status status = fabric_->register_memory(process.port_, kBase, memory, nic::kAllRights, process.key_);
   WEFT_CHECK(status == nic::Status::Ok, "an experiment's memory can be registered");
   if (by_port_[nic].size() <= port) by_port_[nic].resize(port + 1);
   by_port_[nic][port] = &process;
@@ -110,10 +109,10 @@ void Lab::run() {
     if (plans_.empty()) {
       if (std::all_of(programs_.begin(), programs_.end(), [](auto& p) { return p.second.done(); })) return;
       if (!fabric_->advance(network::kForever) && plans_.empty())
-        throw std::runtime_error(fmt::format("an experiment on {} hangs: nothing is under way, and {} wait",
-                                             machine_.description.identity.name,
-                                             std::count_if(programs_.begin(), programs_.end(),
-                                                           [](auto& p) { return !p.second.done(); })));
+        throw std::runtime_error(fmt::format(
+            "an experiment on {} hangs: nothing is under way, and {} wait",
+            machine_.description.identity.name,
+            std::count_if(programs_.begin(), programs_.end(), [](auto& p) { return !p.second.done(); })));
       continue;
     }
     Plan next = plans_.front();

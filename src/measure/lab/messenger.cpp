@@ -17,8 +17,8 @@ constexpr std::uint64_t kRequestBytes = 16;  // where the data is
 }  // namespace
 
 Time Messenger::copy_time(std::uint64_t bytes) const {
-  return {static_cast<std::int64_t>(static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 /
-                                    s_.copy_rate.value)};
+  return {
+      static_cast<std::int64_t>(static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 / s_.copy_rate.value)};
 }
 
 Task Messenger::send(Process& to, std::uint64_t bytes) {
@@ -28,9 +28,8 @@ Task Messenger::send(Process& to, std::uint64_t bytes) {
   } else {
     if (s_.register_each) p_.compute(p_.lab().fabric().registration_cost(0, bytes));
     std::uint64_t limit = static_cast<std::uint64_t>(p_.lab().fabric().parameters().message_limit.value);
-    nic::Descriptor request =
-        p_.to(to, Operation::Message,
-              std::min(limit, static_cast<std::uint64_t>(s_.header.value) + kRequestBytes));
+    nic::Descriptor request = p_.to(
+        to, Operation::Message, std::min(limit, static_cast<std::uint64_t>(s_.header.value) + kRequestBytes));
     request.tag = kRequestTag | static_cast<std::uint32_t>(bytes & kLength);
     ++requests_open_;
     co_await p_.post(request);
@@ -46,8 +45,8 @@ Task Messenger::send_eagerly(Process& to, std::uint64_t bytes) {
   if (s_.eager == machine::Eager::Puts) {
     bool immediate = left <= static_cast<std::uint64_t>(nic.immediate_limit.value);
     if (!immediate) p_.compute(copy_time(bytes));
-    nic::Descriptor put = p_.to(to, immediate ? Operation::ImmediatePut : Operation::Put, left,
-                                nic::kNotifyRemote);
+    nic::Descriptor put =
+        p_.to(to, immediate ? Operation::ImmediatePut : Operation::Put, left, nic::kNotifyRemote);
     put.tag = tag;
     co_await p_.post(put);
     co_return;
@@ -127,8 +126,7 @@ Task Messenger::pump() {
       ++i;
       continue;
     }
-    std::uint64_t piece =
-        std::min(static_cast<std::uint64_t>(s_.get_size.value), fetch.length - fetch.asked);
+    std::uint64_t piece = std::min(static_cast<std::uint64_t>(s_.get_size.value), fetch.length - fetch.asked);
     nic::Descriptor get = fetch.get;
     get.length = piece;
     get.local_offset = get.remote_offset = fetch.asked;

@@ -40,7 +40,7 @@ class Messenger {
 
   Process& p_;
   machine::SoftwareParameters s_;
-  unsigned requests_open_ = 0;                                     // sends that wait to be fetched
+  unsigned requests_open_ = 0;                                              // sends that wait to be fetched
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> parts_;  // bytes here, by sender
   std::deque<Fetch> fetches_;
   unsigned gets_open_ = 0;

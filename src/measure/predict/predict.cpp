@@ -10,7 +10,8 @@
 
 namespace weft::measure {
 
-double scaling_share(const std::vector<double>& factors, const std::vector<double>& times, bool more_is_better) {
+double scaling_share(const std::vector<double>& factors, const std::vector<double>& times,
+                     bool more_is_better) {
   // T - 1 = s (1/x - 1): one unknown, through the machine as it is.
   double up = 0, down = 0;
   for (std::size_t i = 0; i < factors.size(); ++i) {
@@ -113,14 +114,16 @@ class Predictor {
       done(workload.name);
     }
     bool more = variation_.more_is_better();
-    out.share = scaling_share(factors_, times, more);
+    // Computing does not follow the network, however well a fit over a narrow range would say so.
+    out.share = std::min(scaling_share(factors_, times, more), out.library_share);
     double squares = 0;
     for (std::size_t i = 0; i < times.size(); ++i)
       squares += std::pow(mechanistic_time(out.share, factors_[i], more) / times[i] - 1, 2);
     out.residual = std::sqrt(squares / static_cast<double>(times.size()));
     out.exponent = exponent_of(out.points, out.library_share);
     for (double factor : o_.beyond) {
-      Extrapolation e{factor, 1 / mechanistic_time(out.share, factor, more), 1 / exponential_time(out, factor)};
+      Extrapolation e{factor, 1 / mechanistic_time(out.share, factor, more),
+                      1 / exponential_time(out, factor)};
       if (can_run_beyond()) {
         e.simulated = performance(workload.run(at(factor, workload.per_node))) / base_performance;
         done(workload.name);

@@ -1,9 +1,9 @@
 // What a faster network would buy a program: vary one property of a machine, measure, fit, extrapolate.
 //
-// The method is that of the EXTOLL paper (002_b7c7371ed2ee2981.txt, section VI): reduce message rate or clock, fit
-// the time spent communicating, extrapolate. Beside its exponential fit stand a fit with a meaning (a share of the
-// time that follows the property, the rest does not), the machine itself run with the better value, and the bound
-// that Amdahl's law sets where communication takes no time at all.
+// The method is that of the EXTOLL paper (002_b7c7371ed2ee2981.txt, section VI): reduce message rate or
+// clock, fit the time spent communicating, extrapolate. Beside its exponential fit stand a fit with a meaning
+// (a share of the time that follows the property, the rest does not), the machine itself run with the better
+// value, and the bound that Amdahl's law sets where communication takes no time at all.
 #pragma once
 
 #include <functional>
@@ -30,8 +30,8 @@ struct Variation {
 Variation read_variation(const std::string& text, const machine::Description& description);
 
 /// Settings that make the machine's property what the factor says.
-std::vector<std::string> settings_for(const Variation& variation, const machine::Machine& machine, double factor,
-                                      unsigned processes_per_node);
+std::vector<std::string> settings_for(const Variation& variation, const machine::Machine& machine,
+                                      double factor, unsigned processes_per_node);
 
 /// What one run of a workload says.
 struct WorkloadResult {
@@ -67,10 +67,10 @@ struct WorkloadPrediction {
     double factor, relative, library_share;
   };
   std::vector<Point> points;
-  double share = 0;         // of the time, that follows the property (the fit with a meaning)
-  double residual = 0;      // of that fit, root of the mean square, relative
-  double exponent = 0;      // of exp(-exponent (x - 1)), the time spent communicating
-  double bound = 0;         // relative performance where communication takes no time
+  double share = 0;     // of the time, that follows the property (the fit with a meaning)
+  double residual = 0;  // of that fit, root of the mean square, relative
+  double exponent = 0;  // of exp(-exponent (x - 1)), the time spent communicating
+  double bound = 0;     // relative performance where communication takes no time
   std::vector<Extrapolation> beyond;
 };
 
@@ -96,7 +96,8 @@ Prediction predict(const PredictOptions& options);
 
 /// Share s of T = (1 - s) + s / x that fits relative times at factors x; with `more_is_better` false, s of
 /// (1 - s) + s x.
-double scaling_share(const std::vector<double>& factors, const std::vector<double>& times, bool more_is_better);
+double scaling_share(const std::vector<double>& factors, const std::vector<double>& times,
+                     bool more_is_better);
 
 /// Built-in workloads by name: random-access, weather. Throws UserError where there is no such one.
 PredictWorkload built_in_workload(const std::string& name);

@@ -60,9 +60,10 @@ Variation read_variation(const std::string& text, const machine::Description& d)
   out.text = name;
   std::int64_t clock = setting<Frequency>(d, "core.clock");
   if (out.property == Property::Frequency && clock == 0)
-    problems.add(d.origin("core.clock"), "core.clock",
-                 fmt::format("{} has no clock of its chip that could be varied; give [core] clock and nominal_clock",
-                             d.identity.name));
+    problems.add(
+        d.origin("core.clock"), "core.clock",
+        fmt::format("{} has no clock of its chip that could be varied; give [core] clock and nominal_clock",
+                    d.identity.name));
   for (const std::string& part : split(text.substr(equals + 1), ',')) {
     std::optional<double> factor = percent_of(part);
     std::string error;
@@ -70,11 +71,13 @@ Variation read_variation(const std::string& text, const machine::Description& d)
       if (auto hertz = parse_quantity(quantity_kind<Frequency>(), part, error); hertz && *hertz > 0)
         factor = static_cast<double>(*hertz) / static_cast<double>(clock);
     if (!factor || *factor > 1e4)
-      problems.add({}, "--vary",
-                   fmt::format("expected a share such as 80%{}, got '{}'",
-                               out.property == Property::Frequency ? " or a clock such as 125MHz" : "", part));
+      problems.add(
+          {}, "--vary",
+          fmt::format("expected a share such as 80%{}, got '{}'",
+                      out.property == Property::Frequency ? " or a clock such as 125MHz" : "", part));
     else if (out.property == Property::MessageRate && *factor > 1)
-      problems.add({}, "--vary", fmt::format("a message rate can only be lowered, by pauses; got '{}'", part));
+      problems.add({}, "--vary",
+                   fmt::format("a message rate can only be lowered, by pauses; got '{}'", part));
     else
       out.factors.push_back(*factor);
   }
@@ -90,8 +93,9 @@ std::vector<std::string> settings_for(const Variation& v, const machine::Machine
   if (factor == 1) return out;
   switch (v.property) {
     case Property::Frequency:
-      out.push_back(fmt::format(
-          "core.clock={}Hz", std::llround(static_cast<double>(setting<Frequency>(d, "core.clock")) * factor)));
+      out.push_back(
+          fmt::format("core.clock={}Hz",
+                      std::llround(static_cast<double>(setting<Frequency>(d, "core.clock")) * factor)));
       break;
     case Property::Bandwidth:
       for (const topology::CableType& cable : d.cables) {

@@ -33,7 +33,8 @@ std::vector<std::string> built_in_workload_names() { return {"random-access", "w
 PredictWorkload built_in_workload(const std::string& name) {
   if (name == "random-access") return {name, "GUPS", 1e-9, 8, random_access};
   if (name == "weather") return {name, "GFLOP/s", 1e-9, 8, weather};
-  throw UserError(fmt::format("there is no workload '{}'{}", name, did_you_mean(name, built_in_workload_names())));
+  throw UserError(
+      fmt::format("there is no workload '{}'{}", name, did_you_mean(name, built_in_workload_names())));
 }
 
 }  // namespace weft::measure

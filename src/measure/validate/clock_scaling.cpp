@@ -12,7 +12,6 @@ ClockScaling clock_scaling(const machine::Machine& machine, bool quick) {
   for (std::uint64_t bytes = 1; bytes <= largest; bytes *= 2) {
     out.sizes.push_back(bytes);
     if (bytes > run_up_to) {
-
       out.rate.push_back(out.rate.back());
       out.bandwidth.push_back(out.bandwidth.back());
       out.latency.push_back(out.latency.back());

@@ -11,9 +11,15 @@ using lab::PairSetup;
 
 void latency(Trial& trial) {
   machine::Machine m = trial.machine();
-  Plot plot{"Latency over packet size", "exanest-trenz",
-            "Half a round trip between bare-metal programs over packetizer and mailbox, which carry 32 B at a time.",
-            "bytes", "ns", false, false, {}};
+  Plot plot{"Latency over packet size",
+            "exanest-trenz",
+            "Half a round trip between bare-metal programs over packetizer and mailbox, which carry 32 B at "
+            "a time.",
+            "bytes",
+            "ns",
+            false,
+            false,
+            {}};
   PairSetup one, two;
   one.engine = two.engine = "flit";
   two.nodes = {{0, 3}};  // across the square
@@ -36,19 +42,20 @@ void latency(Trial& trial) {
                  static_cast<double>(machine::processor_of(m.description).clock.value));
 }
 
-WEFT_REGISTER(ExperimentKind,
-              {"exanest-trenz/latency", 30, "exanest-trenz",
-               {{"V-EXN-01", "", "one-way latency, one hop, less than 16 B", "ns", 1200, percent_off(5),
-                 Basis::Calibrated, true, "section 6.1, figure 7"},
-                {"V-EXN-02", "", "one-way latency, one hop, 256 B", "ns", 2000, percent_off(5), Basis::Calibrated, true,
-                 "section 6.1, figure 7"},
-                {"V-EXN-03", "", "one-way latency, two hops, less than 16 B", "ns", 1600, percent_off(5),
-                 Basis::Predicted, true, "section 6.1, figure 8"},
-                {"V-EXN-04", "", "latency of a further hop", "ns", 400, percent_off(5), Basis::Calibrated, true,
-                 "section 6.1"},
-                {"V-EXN-06", "", "reading a mailbox, cycles of the processor", "cycles", 20, percent_off(5),
-                 Basis::Calibrated, true, "section 2.1"}},
-               latency});
+WEFT_REGISTER(ExperimentKind, {"exanest-trenz/latency",
+                               30,
+                               "exanest-trenz",
+                               {{"V-EXN-01", "", "one-way latency, one hop, less than 16 B", "ns", 1200,
+                                 percent_off(5), Basis::Calibrated, true, "section 6.1, figure 7"},
+                                {"V-EXN-02", "", "one-way latency, one hop, 256 B", "ns", 2000,
+                                 percent_off(5), Basis::Calibrated, true, "section 6.1, figure 7"},
+                                {"V-EXN-03", "", "one-way latency, two hops, less than 16 B", "ns", 1600,
+                                 percent_off(5), Basis::Predicted, true, "section 6.1, figure 8"},
+                                {"V-EXN-04", "", "latency of a further hop", "ns", 400, percent_off(5),
+                                 Basis::Calibrated, true, "section 6.1"},
+                                {"V-EXN-06", "", "reading a mailbox, cycles of the processor", "cycles", 20,
+                                 percent_off(5), Basis::Calibrated, true, "section 2.1"}},
+                               latency});
 
 }  // namespace
 

@@ -27,9 +27,14 @@ std::size_t saturating(const std::vector<double>& rates) {
 void message_rate(Trial& trial) {
   machine::Machine m = trial.machine();
   std::vector<double> rates;
-  Plot over_pairs{"Message rate over pairs", "extoll-r1",
+  Plot over_pairs{"Message rate over pairs",
+                  "extoll-r1",
                   "Messages of 8 B between two nodes with a message-passing library, not aggregated.",
-                  "pairs of processes", "million messages/s", false, false, {}};
+                  "pairs of processes",
+                  "million messages/s",
+                  false,
+                  false,
+                  {}};
   Series series{"ours", Series::Look::Ours, {}};
   for (unsigned pairs = 1; pairs <= 8; ++pairs) {
     PairSetup setup;
@@ -43,35 +48,49 @@ void message_rate(Trial& trial) {
   double most = *std::max_element(rates.begin(), rates.end());
   std::size_t enough = saturating(rates);
   trial.give("V-EX1-01", "", most);
-  trial.give("V-EX1-03", "saturated", static_cast<double>(enough), "fewest pairs with 97% of the highest rate");
+  trial.give("V-EX1-03", "saturated", static_cast<double>(enough),
+             "fewest pairs with 97% of the highest rate");
   double least = *std::min_element(rates.begin() + static_cast<std::ptrdiff_t>(enough) - 1, rates.end());
   trial.give("V-EX1-03", "beyond", 100 * least / most, "the lowest rate with that many pairs or more");
   trial.give("C1", "", static_cast<double>(lab::wire_bytes(m, 8)));
   trial.give("C3", "", 156.0 / most);
 }
 
-WEFT_REGISTER(ExperimentKind,
-              {"extoll-r1/message-rate", 20, "extoll-r1",
-               {{"V-EX1-01", "", "message rate, 8 B, several pairs", "M/s", 9.73, percent_off(2), Basis::Predicted,
-                 true, "table I, section V.A"},
-                {"V-EX1-03", "saturated", "pairs needed to saturate the message rate", "pairs", 4, points_off(0),
-                 Basis::Calibrated, true, "section V.A, figure 4"},
-                {"V-EX1-03", "beyond", "message rate with more pairs, of the highest", "%", 100, points_off(3),
-                 Basis::Predicted, true, "section V.A, figure 4"},
-                {"C1", "", "wire taken by an MPI message of 8 B", "B", 64, points_off(0), Basis::Predicted, true,
-                 "table I"},
-                {"C3", "", "cycles of 156 MHz for each message at that rate", "cycles", 16.03, percent_off(2),
-                 Basis::Predicted, true, "table I"}},
-               message_rate});
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/message-rate",
+                               20,
+                               "extoll-r1",
+                               {{"V-EX1-01", "", "message rate, 8 B, several pairs", "M/s", 9.73,
+                                 percent_off(2), Basis::Predicted, true, "table I, section V.A"},
+                                {"V-EX1-03", "saturated", "pairs needed to saturate the message rate",
+                                 "pairs", 4, points_off(0), Basis::Calibrated, true, "section V.A, figure 4"},
+                                {"V-EX1-03", "beyond", "message rate with more pairs, of the highest", "%",
+                                 100, points_off(3), Basis::Predicted, true, "section V.A, figure 4"},
+                                {"C1", "", "wire taken by an MPI message of 8 B", "B", 64, points_off(0),
+                                 Basis::Predicted, true, "table I"},
+                                {"C3", "", "cycles of 156 MHz for each message at that rate", "cycles", 16.03,
+                                 percent_off(2), Basis::Predicted, true, "table I"}},
+                               message_rate});
 
 void bandwidth(Trial& trial) {
   machine::Machine m = trial.machine();
-  Plot rate{"Message rate over size", "extoll-r1", "Four pairs of processes on two nodes.", "bytes",
-            "million messages/s", true, false, {}};
-  Plot bandwidth{"Bandwidth over size", "extoll-r1",
-                 "The same messages. Up to 2 KiB they travel in small messages of 64 B, beyond that they are fetched "
-                 "in packets of 128 B.",
-                 "bytes", "MB/s", true, false, {}};
+  Plot rate{"Message rate over size",
+            "extoll-r1",
+            "Four pairs of processes on two nodes.",
+            "bytes",
+            "million messages/s",
+            true,
+            false,
+            {}};
+  Plot bandwidth{
+      "Bandwidth over size",
+      "extoll-r1",
+      "The same messages. Up to 2 KiB they travel in small messages of 64 B, beyond that they are fetched "
+      "in packets of 128 B.",
+      "bytes",
+      "MB/s",
+      true,
+      false,
+      {}};
   Series rates{"ours", Series::Look::Ours, {}}, speeds{"ours", Series::Look::Ours, {}};
   double peak = 0;
   for (std::uint64_t bytes = 1; bytes <= 1u << 20; bytes *= trial.quick ? 16 : 2) {
@@ -90,11 +109,12 @@ void bandwidth(Trial& trial) {
   trial.give("V-EX1-02", "", peak);
 }
 
-WEFT_REGISTER(ExperimentKind,
-              {"extoll-r1/bandwidth", 21, "extoll-r1",
-               {{"V-EX1-02", "", "peak bandwidth in the message rate test", "MB/s", 480, percent_off(5),
-                 Basis::Calibrated, true, "section V.A"}},
-               bandwidth});
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/bandwidth",
+                               21,
+                               "extoll-r1",
+                               {{"V-EX1-02", "", "peak bandwidth in the message rate test", "MB/s", 480,
+                                 percent_off(5), Basis::Calibrated, true, "section V.A"}},
+                               bandwidth});
 
 // ---- one hop
 
@@ -107,7 +127,9 @@ void hop(Trial& trial) {
              "two hops less one, flit by flit");
 }
 
-WEFT_REGISTER(ExperimentKind, {"extoll-r1/hop", 22, "extoll-r1",
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/hop",
+                               22,
+                               "extoll-r1",
                                {{"V-EX1-04", "", "latency of a further hop", "ns", 300, percent_off(2),
                                  Basis::Calibrated, true, "section V: about 300 ns"}},
                                hop});
@@ -118,14 +140,21 @@ struct ClockRow {
   int mhz;
   double rate, bandwidth, latency;
 };
-constexpr ClockRow kTableThree[] = {{140, 88.62, 92.64, 93.16}, {125, 79.21, 85.23, 87.18}, {117, 74.61, 80.89, 83.79}};
+constexpr ClockRow kTableThree[] = {
+    {140, 88.62, 92.64, 93.16}, {125, 79.21, 85.23, 87.18}, {117, 74.61, 80.89, 83.79}};
 
 void core_clock(Trial& trial) {
   ClockScaling base = clock_scaling(trial.machine(), trial.quick);
-  Plot plot{"What the core clock drives", "extoll-r1",
-            "Message rate, bandwidth and latency (its inverse), each compared with 156 MHz and averaged over all message "
+  Plot plot{"What the core clock drives",
+            "extoll-r1",
+            "Message rate, bandwidth and latency (its inverse), each compared with 156 MHz and averaged over "
+            "all message "
             "sizes. Dots: Table III of the paper.",
-            "core clock, % of 156 MHz", "% of the value at 156 MHz", false, false, {}};
+            "core clock, % of 156 MHz",
+            "% of the value at 156 MHz",
+            false,
+            false,
+            {}};
   Series ours[3] = {{"message rate", Series::Look::Ours, {{100, 100}}},
                     {"bandwidth", Series::Look::Ours, {{100, 100}}},
                     {"latency", Series::Look::Ours, {{100, 100}}}};
@@ -150,8 +179,8 @@ std::vector<Figure> clock_figures() {
   for (const ClockRow& row : kTableThree) {
     auto add = [&](const char* what, double published) {
       out.push_back({"V-EX1-06", fmt::format("{} at {} MHz", what, row.mhz),
-                     fmt::format("{}, compared with 156 MHz", what), "%", published, points_off(2), Basis::Predicted,
-                     true, "table III"});
+                     fmt::format("{}, compared with 156 MHz", what), "%", published, points_off(2),
+                     Basis::Predicted, true, "table III"});
     };
     add("message rate", row.rate);
     add("bandwidth", row.bandwidth);
@@ -174,35 +203,38 @@ void random_access(Trial& trial) {
              "the paper's extrapolation to an ASIC is where no time is left in MPI");
 }
 
-WEFT_REGISTER(ExperimentKind,
-              {"extoll-r1/random-access", 24, "extoll-r1",
-               {{"V-EX1-07", "updates", "HPCC RandomAccess, 64 processes on 8 nodes", "GUPS", 0.20853, percent_off(10),
-                 Basis::Calibrated, true, "table IV"},
-                {"V-EX1-07", "time in MPI", "share of the time spent in MPI", "%", 89, points_off(3),
-                 Basis::Calibrated, true, "section VI.B"},
-                {"V-EX1-10", "", "RandomAccess where communication takes no time", "GUPS", 1.895, percent_off(10),
-                 Basis::Predicted, true, "table IV, ASIC"}},
-               random_access});
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/random-access",
+                               24,
+                               "extoll-r1",
+                               {{"V-EX1-07", "updates", "HPCC RandomAccess, 64 processes on 8 nodes", "GUPS",
+                                 0.20853, percent_off(10), Basis::Calibrated, true, "table IV"},
+                                {"V-EX1-07", "time in MPI", "share of the time spent in MPI", "%", 89,
+                                 points_off(3), Basis::Calibrated, true, "section VI.B"},
+                                {"V-EX1-10", "", "RandomAccess where communication takes no time", "GUPS",
+                                 1.895, percent_off(10), Basis::Predicted, true, "table IV, ASIC"}},
+                               random_access});
 
 void weather(Trial& trial) {
   lab::HaloExchange how;
   how.steps = trial.quick ? 8 : 40;
   lab::ApplicationResult r = lab::halo_exchange(trial.machine(), how);
-  trial.give("V-EX1-08", "speed", r.per_second() * 1e-9, "an exchange of 4 KiB with four neighbours, assumed");
+  trial.give("V-EX1-08", "speed", r.per_second() * 1e-9,
+             "an exchange of 4 KiB with four neighbours, assumed");
   trial.give("V-EX1-08", "time in MPI", 100 * r.library_share);
   trial.give("V-EX1-12", "", r.per_second() * 1e-9 / (1 - r.library_share),
              "the paper's extrapolation to an ASIC is where no time is left in MPI");
 }
 
-WEFT_REGISTER(ExperimentKind,
-              {"extoll-r1/weather", 25, "extoll-r1",
-               {{"V-EX1-08", "speed", "WRF, 64 processes on 8 nodes", "GFLOP/s", 48.50262, percent_off(5),
-                 Basis::Calibrated, true, "table IV"},
-                {"V-EX1-08", "time in MPI", "share of the time spent in MPI", "%", 45, points_off(3),
-                 Basis::Calibrated, true, "section VI.B"},
-                {"V-EX1-12", "", "WRF where communication takes no time", "GFLOP/s", 88.161, percent_off(5),
-                 Basis::Predicted, true, "table IV, ASIC"}},
-               weather});
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/weather",
+                               25,
+                               "extoll-r1",
+                               {{"V-EX1-08", "speed", "WRF, 64 processes on 8 nodes", "GFLOP/s", 48.50262,
+                                 percent_off(5), Basis::Calibrated, true, "table IV"},
+                                {"V-EX1-08", "time in MPI", "share of the time spent in MPI", "%", 45,
+                                 points_off(3), Basis::Calibrated, true, "section VI.B"},
+                                {"V-EX1-12", "", "WRF where communication takes no time", "GFLOP/s", 88.161,
+                                 percent_off(5), Basis::Predicted, true, "table IV, ASIC"}},
+                               weather});
 
 }  // namespace
 

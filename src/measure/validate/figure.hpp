@@ -23,7 +23,9 @@ struct Tolerance {
   double value;
 };
 inline Tolerance percent_off(double value) { return {Tolerance::Kind::Percent, value}; }
-inline Tolerance points_off(double value) { return {Tolerance::Kind::Points, value}; }  // in the figure's unit
+inline Tolerance points_off(double value) {
+  return {Tolerance::Kind::Points, value};
+}  // in the figure's unit
 inline Tolerance at_least() { return {Tolerance::Kind::AtLeast, 0}; }  // published is a lower bound
 
 struct Figure {
@@ -110,7 +112,8 @@ struct ValidateOptions {
   std::vector<std::string> settings;  // over the profiles
   bool quick = false;
   unsigned threads = 1;
-  std::function<void(const std::string& experiment, std::size_t done, std::size_t of, double seconds)> progress;
+  std::function<void(const std::string& experiment, std::size_t done, std::size_t of, double seconds)>
+      progress;
 };
 
 struct ValidateResult {

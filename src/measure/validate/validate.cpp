@@ -72,8 +72,9 @@ void check_names(const ValidateOptions& o, const std::vector<const ExperimentKin
                              did_you_mean(o.machine, known(machines)), join(known(machines), ", ")));
   for (const std::string& id : o.figures)
     if (!ids.count(id))
-      problems.add({}, "--figure", fmt::format("there is no figure '{}'{}; `weft validate --list` shows them", id,
-                                               did_you_mean(id, known(ids))));
+      problems.add({}, "--figure",
+                   fmt::format("there is no figure '{}'{}; `weft validate --list` shows them", id,
+                               did_you_mean(id, known(ids))));
   problems.throw_if_any();
 }
 
