@@ -68,7 +68,7 @@ class Predictor {
   }
 
  private:
-  bool can_run_beyond() const { return variation_.property != Property::MessageRate; }
+  bool can_run_beyond() const { return o_.run_beyond && variation_.property != Property::MessageRate; }
 
   machine::Machine at(double factor, unsigned per_node) const {
     std::vector<std::string> settings = o_.settings;

@@ -87,6 +87,7 @@ struct PredictOptions {
   std::vector<std::string> settings;
   std::string vary;
   std::vector<double> beyond;  // factors to extrapolate to
+  bool run_beyond = true;      // and run the machine so, where it can be
   bool benchmarks = false;
   std::vector<PredictWorkload> workloads;
   std::function<void(const std::string& what, std::size_t done, std::size_t of)> progress;

@@ -191,51 +191,6 @@ std::vector<Figure> clock_figures() {
 
 WEFT_REGISTER(ExperimentKind, {"extoll-r1/core-clock", 23, "extoll-r1", clock_figures(), core_clock});
 
-// ---- applications
-
-void random_access(Trial& trial) {
-  lab::RandomUpdates how;
-  how.updates = trial.quick ? 2048 : 8192;
-  lab::ApplicationResult r = lab::random_updates(trial.machine(), how);
-  trial.give("V-EX1-07", "updates", r.per_second() * 1e-9);
-  trial.give("V-EX1-07", "time in MPI", 100 * r.library_share);
-  trial.give("V-EX1-10", "", r.per_second() * 1e-9 / (1 - r.library_share),
-             "the paper's extrapolation to an ASIC is where no time is left in MPI");
-}
-
-WEFT_REGISTER(ExperimentKind, {"extoll-r1/random-access",
-                               24,
-                               "extoll-r1",
-                               {{"V-EX1-07", "updates", "HPCC RandomAccess, 64 processes on 8 nodes", "GUPS",
-                                 0.20853, percent_off(10), Basis::Calibrated, true, "table IV"},
-                                {"V-EX1-07", "time in MPI", "share of the time spent in MPI", "%", 89,
-                                 points_off(3), Basis::Calibrated, true, "section VI.B"},
-                                {"V-EX1-10", "", "RandomAccess where communication takes no time", "GUPS",
-                                 1.895, percent_off(10), Basis::Predicted, true, "table IV, ASIC"}},
-                               random_access});
-
-void weather(Trial& trial) {
-  lab::HaloExchange how;
-  how.steps = trial.quick ? 8 : 40;
-  lab::ApplicationResult r = lab::halo_exchange(trial.machine(), how);
-  trial.give("V-EX1-08", "speed", r.per_second() * 1e-9,
-             "an exchange of 4 KiB with four neighbours, assumed");
-  trial.give("V-EX1-08", "time in MPI", 100 * r.library_share);
-  trial.give("V-EX1-12", "", r.per_second() * 1e-9 / (1 - r.library_share),
-             "the paper's extrapolation to an ASIC is where no time is left in MPI");
-}
-
-WEFT_REGISTER(ExperimentKind, {"extoll-r1/weather",
-                               25,
-                               "extoll-r1",
-                               {{"V-EX1-08", "speed", "WRF, 64 processes on 8 nodes", "GFLOP/s", 48.50262,
-                                 percent_off(5), Basis::Calibrated, true, "table IV"},
-                                {"V-EX1-08", "time in MPI", "share of the time spent in MPI", "%", 45,
-                                 points_off(3), Basis::Calibrated, true, "section VI.B"},
-                                {"V-EX1-12", "", "WRF where communication takes no time", "GFLOP/s", 88.161,
-                                 percent_off(5), Basis::Predicted, true, "table IV, ASIC"}},
-                               weather});
-
 }  // namespace
 
 }  // namespace weft::measure

@@ -80,6 +80,8 @@ class Trial {
   /// The experiment's machine; settings of the user lie over those of the experiment.
   machine::Machine machine(std::vector<std::string> settings = {}) const;
   machine::Description description() const;
+  const std::string& machine_name() const { return machine_; }
+  const std::vector<std::string>& settings() const { return settings_; }
 
   void give(std::string id, std::string point, double ours, std::string note = "");
 

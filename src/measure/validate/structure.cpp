@@ -18,7 +18,6 @@ void tianhe2(Trial& trial) {
   trial.give("C41", "", m.graph->routers());
   trial.give("V-TH2-14", "", 2 * gbps(first_cable(m).raw_rate()) * m.description.router.ports * 1e-3);
   trial.give("V-TH2-15", "", gbps(first_cable(m).raw_rate()) / 56);
-  trial.give("C16", "", machine::processor_of(m.description).peak_gflops());
 }
 
 WEFT_REGISTER(ExperimentKind, {"tianhe2/structure",
@@ -31,9 +30,7 @@ WEFT_REGISTER(ExperimentKind, {"tianhe2/structure",
                                 {"V-TH2-14", "", "bandwidth of a router, both ways", "Tb/s", 5.376,
                                  percent_off(0.1), Basis::Predicted, true, "section 2.1.1"},
                                 {"V-TH2-15", "", "rate of a port, of 56 Gb/s", "times", 2, percent_off(1),
-                                 Basis::Predicted, true, "section 2.1.1"},
-                                {"C16", "", "peak of a node", "GFLOP/s", 3432, percent_off(0.5),
-                                 Basis::Calibrated, true, "section 1"}},
+                                 Basis::Predicted, true, "section 2.1.1"}},
                                tianhe2});
 
 void extoll_r1(Trial& trial) {
@@ -52,14 +49,21 @@ WEFT_REGISTER(ExperimentKind, {"extoll-r1/structure",
                                extoll_r1});
 
 void tourmalet(Trial& trial) {
-  trial.give("V-EX2-01", "", gbps(trial.description().cables.front().raw_rate()));
+  machine::Description d = trial.description();
+  const topology::CableType& cable = d.cables.front();
+  trial.give("V-EX2-01", "", gbps(cable.raw_rate()));
+  // Four ports of the crossbar lead to functional units; the bus has a transceiver for each of its 16 lanes.
+  unsigned bus_lanes = d.host.bus == machine::Bus::PcieGen3x16 ? 16 : 0;
+  trial.give("V-EX2-03", "", (d.router.ports - 4) * cable.lanes + bus_lanes);
 }
 
 WEFT_REGISTER(ExperimentKind, {"extoll-tourmalet/structure",
                                40,
                                "extoll-tourmalet",
                                {{"V-EX2-01", "", "rate of a link", "Gb/s", 100, percent_off(1),
-                                 Basis::Predicted, true, "003 section 2.4.4: about 100 Gb/s"}},
+                                 Basis::Predicted, true, "003 section 2.4.4: about 100 Gb/s"},
+                                {"V-EX2-03", "", "transceivers of the chip", "lanes", 100, points_off(0),
+                                 Basis::Predicted, true, "003 section 5.2"}},
                                tourmalet});
 
 void deep(Trial& trial) {
