@@ -114,7 +114,7 @@ std::string table(const ValidateResult& result, const std::string& machine) {
                      {"published", true},
                      {"ours", true},
                      {"error", true},
-                     {"within its tolerance", false},
+                     {"of what is allowed", false},
                      {"", false},
                      {"where", false}},
                     rows);
