@@ -6,7 +6,9 @@
 #include <set>
 #include <sstream>
 
+#include "machine/core_clock.hpp"
 #include "machine/profiles.hpp"
+#include "machine/side_sections.hpp"
 
 namespace weft::machine {
 
@@ -291,6 +293,14 @@ std::ptrdiff_t layer_of(const Origin& origin, const Description& d) {
   return at == d.files.end() ? -1 : at - d.files.begin();
 }
 
+// Was the value written in a layer above what explains it? Then that was about the value it replaced.
+bool replaced_above(const std::string& key, const Origin& explained, const Description& d) {
+  auto at = std::find_if(d.settings.begin(), d.settings.end(),
+                         [&](const config::Setting& setting) { return setting.key == key; });
+  return at != d.settings.end() && !at->origin.source.empty() &&
+         std::max<std::ptrdiff_t>(0, layer_of(at->origin, d)) < layer_of(explained, d);
+}
+
 void read_sources(const Table& root, Reader& reader, Description& out) {
   const Node* sources = root.find("sources");
   if (!sources) return;
@@ -311,7 +321,7 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
                             "is no parameter of this machine" + did_you_mean(key, known));
     } else if (!node.string()) {
       reader.problems.add(node.origin, "sources." + config::quote(key), "expected a text in quotes");
-    } else {
+    } else if (!replaced_above(key, node.origin, out)) {
       out.sources.emplace_back(key, *node.string());
     }
   }
@@ -354,8 +364,15 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   read_nic(root, reader, out);
   host_section().read(&out.host, root.find("host"), "host", reader);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
+  SoftwareParameters software;
+  ProcessorParameters processor;
+  CoreParameters core;
+  software_section().read(&software, root.find("software"), "software", reader);
+  processor_section().read(&processor, root.find("processor"), "processor", reader);
+  core_section().read(&core, root.find("core"), "core", reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
+  apply_core(core, out);
   return out;
 }
 
@@ -377,6 +394,10 @@ const std::vector<FixedSection>& fixed_sections() {
       {"rerouting", "What happens when a link dies during a run", &rerouting_section()},
       {"host", "What an interface sits in: bus, memory and processor", &host_section()},
       {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
+      {"core", "Clock and width of the chip with interface and router", &core_section()},
+      {"software", "What a message-passing library adds, for the experiments of `weft validate`",
+       &software_section()},
+      {"processor", "What computes on a node", &processor_section()},
   };
   return sections;
 }

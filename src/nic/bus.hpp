@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "machine/bus_facts.hpp"
 #include "machine/nic_parameters.hpp"
 
 namespace weft::nic {
@@ -11,7 +12,9 @@ class HostBus {
  public:
   explicit HostBus(const machine::HostParameters& host)
       : payload_(host.bus_payload.value),
+        read_request_(host.read_request.value),
         overhead_(host.bus_overhead()),
+        acknowledgement_(machine::bus_acknowledgement(host.bus)),
         rate_(host.bus_rate().value),
         write_latency_(host.write_latency),
         read_latency_(host.read_latency) {
@@ -26,31 +29,45 @@ class HostBus {
   /// The processor writes to the interface; returns when the last byte is there.
   Time to_interface(Time at, std::int64_t bytes) {
     down_free_ = std::max(at, down_free_) + time_of(bytes, rate_);
+    take(up_free_, transactions(bytes) * acknowledgement_);
     return down_free_ + write_latency_;
   }
 
   /// The interface writes to memory.
   Time to_memory(Time at, std::int64_t bytes) {
     up_free_ = std::max(at, up_free_) + time_of(bytes, rate_);
+    take(down_free_, transactions(bytes) * acknowledgement_);
     return up_free_ + write_latency_;
   }
 
-  /// The interface reads memory: a request, then data in split completions.
+  /// The interface reads memory: requests one way, then data in split completions the other. The line is
+  /// taken when the data is asked for: what others write meanwhile does not wait for the memory's answer.
   Time from_memory(Time at, std::int64_t bytes) {
-    down_free_ = std::max(at + read_latency_, down_free_) + time_of(bytes, read_rate_);
-    return down_free_;
+    std::int64_t requests = std::max<std::int64_t>(1, (bytes + read_request_ - 1) / read_request_);
+    down_free_ = std::max(at, down_free_) + time_of(bytes, read_rate_);
+    take(up_free_, requests * overhead_ + transactions(bytes) * acknowledgement_);
+    return down_free_ + read_latency_;
   }
 
   Time write_latency() const { return write_latency_; }
 
  private:
-  Time time_of(std::int64_t bytes, std::int64_t rate) const {
-    std::int64_t transactions = std::max<std::int64_t>(1, (bytes + payload_ - 1) / payload_);
-    return {static_cast<std::int64_t>(static_cast<__int128>(bytes + transactions * overhead_) * 8 *
-                                      1'000'000'000'000 / rate)};
+  std::int64_t transactions(std::int64_t bytes) const {
+    return std::max<std::int64_t>(1, (bytes + payload_ - 1) / payload_);
   }
 
-  std::int64_t payload_, overhead_, rate_, read_rate_ = 0;
+  Time time_of(std::int64_t bytes, std::int64_t rate) const {
+    return on_line(bytes + transactions(bytes) * overhead_, rate);
+  }
+
+  static Time on_line(std::int64_t bytes, std::int64_t rate) {
+    return {static_cast<std::int64_t>(static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 / rate)};
+  }
+
+  /// A little traffic that nobody waits for. It fills the time a line was idle, or delays what comes next.
+  void take(Time& line, std::int64_t bytes) const { line = line + on_line(bytes, rate_); }
+
+  std::int64_t payload_, read_request_, overhead_, acknowledgement_, rate_, read_rate_ = 0;
   Time write_latency_, read_latency_;
   Time down_free_{0}, up_free_{0};
 };

@@ -7,14 +7,17 @@ namespace weft::routing {
 
 using topology::TreeShape;
 
-FatTree::FatTree(const Graph& graph, const topology::Faults& faults, unsigned ways)
-    : Routing(graph, faults), tree_(*graph.shape_as<TreeShape>()), ways_(ways) {}
+FatTree::FatTree(const Graph& graph, const topology::Faults& faults, unsigned ways, bool by_endpoint)
+    : Routing(graph, faults),
+      tree_(*graph.shape_as<TreeShape>()),
+      ways_(ways),
+      by_endpoint_(by_endpoint || ways == 1) {}
 
 FatTree::Ways FatTree::ways(RouterId router, EndpointId to) const {
   const TreeShape::Node& node = tree_.nodes[router];
-  // Adaptive choices start from the destination's router, so that its endpoints share one proof and routers
-  // spread over all ways.
-  EndpointId flow = ways_ == 1 ? to : graph_.endpoint_router(to);
+  // Adaptive choices start from the destination's router unless asked otherwise, so that its endpoints share
+  // one proof and routers spread over all ways.
+  EndpointId flow = by_endpoint_ ? to : graph_.endpoint_router(to);
   PortIndex first = node.first_up;
   std::uint32_t count = node.up_count;
   std::uint64_t start = flow / tree_.spread[node.level];
@@ -36,7 +39,7 @@ void FatTree::candidates(const Hop& hop, Candidates& out) const {
   }
 }
 
-std::uint32_t FatTree::destination_key(EndpointId e) const { return ways_ == 1 ? e : 0; }
+std::uint32_t FatTree::destination_key(EndpointId e) const { return by_endpoint_ ? e : 0; }
 
 namespace {
 
@@ -45,6 +48,7 @@ enum class Mode { Deterministic, Adaptive };
 struct Parameters {
   Mode mode = Mode::Adaptive;
   unsigned ways = 4;
+  bool by_endpoint = false;
 };
 
 std::string refusal(const Parameters&, const Graph& graph) {
@@ -52,7 +56,7 @@ std::string refusal(const Parameters&, const Graph& graph) {
 }
 
 std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const topology::Faults& faults) {
-  return std::make_unique<FatTree>(graph, faults, p.mode == Mode::Deterministic ? 1 : p.ways);
+  return std::make_unique<FatTree>(graph, faults, p.mode == Mode::Deterministic ? 1 : p.ways, p.by_endpoint);
 }
 
 WEFT_REGISTER(
@@ -66,8 +70,10 @@ WEFT_REGISTER(
                     {"deterministic", "adaptive"})
             .field(&Parameters::ways, "ways", "Ways an adaptive router chooses among; 0: all there are",
                    config::Range<unsigned>{0, 256})
+            .field(&Parameters::by_endpoint, "by_endpoint",
+                   "Which ways these are differs by the destination; otherwise by its router")
             .section(),
-        refusal, make, {{"mode=deterministic"}, {"ways=0"}}));
+        refusal, make, {{"mode=deterministic"}, {"ways=0"}, {"ways=2", "by_endpoint=true"}}));
 
 }  // namespace
 

@@ -8,8 +8,9 @@ namespace weft::routing {
 /// Routing on a tree: any way up leads to an ancestor, so only the count of ways offered is a choice.
 class FatTree final : public Routing {
  public:
-  /// `ways` offered at each step: 1 is deterministic, 0 means all.
-  FatTree(const Graph& graph, const topology::Faults& faults, unsigned ways);
+  /// `ways` offered at each step: 1 is deterministic, 0 means all. `by_endpoint`: which ones differs by the
+  /// destination, and not only by its router.
+  FatTree(const Graph& graph, const topology::Faults& faults, unsigned ways, bool by_endpoint = false);
 
   void candidates(const Hop& hop, Candidates& out) const override;
   /// The same as a formula, for those who need only some of many: way i is port first + (start + i) % count
@@ -28,6 +29,7 @@ class FatTree final : public Routing {
  private:
   const topology::TreeShape& tree_;
   unsigned ways_;
+  bool by_endpoint_;
 };
 
 }  // namespace weft::routing

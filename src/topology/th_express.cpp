@@ -106,7 +106,8 @@ class ThExpressBuilder {
                      static_cast<std::uint64_t>(size.ports - size.endpoints) / 2,
                      static_cast<std::uint64_t>(size.endpoints));
     unsigned upper_ways = planes_on_upper(p, *shape_, 0);
-    shape_->spread = {1, 1, kFrameUp, kFrameUp * upper_ways, kFrameUp * upper_ways * p.leaf_up};
+    // What counts is how many routers the ways below lead to: cables side by side lead to the same one.
+    shape_->spread = {1, 1, kFrameUppers, kFrameUppers * upper_ways, kFrameUppers * upper_ways * p.leaf_up};
     shape_->spread.push_back(shape_->spread.back() * kRootUppers * kRootParallel);
     shape_->spread.resize(shape_->levels + 1);
   }
@@ -181,8 +182,9 @@ class ThExpressBuilder {
     for (unsigned frame = 0; frame < shape_->frames; ++frame)
       for (unsigned lower = 0; lower < kFrameLowers; ++lower)
         for (unsigned way = 0; way < kFrameUp; ++way)
-          connect(shape_->frame_lower(frame, lower), way, shape_->frame_upper(frame, way / kFrameParallel),
-                  lower * kFrameParallel + way % kFrameParallel, type);
+          // Dealt out in turn, so that neighbouring destinations leave by different upper routers.
+          connect(shape_->frame_lower(frame, lower), way, shape_->frame_upper(frame, way % kFrameUppers),
+                  lower * kFrameParallel + way / kFrameUppers, type);
   }
 
   void connect_leafs() {

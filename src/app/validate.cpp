@@ -1,0 +1,104 @@
+// `weft validate`: the published figures of the papers' machines beside ours.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "app/verb.hpp"
+#include "base/parallel.hpp"
+#include "measure/validate/figure.hpp"
+#include "report/validation_report.hpp"
+
+namespace weft::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  measure::ValidateOptions validate;
+  std::string out;
+  bool json = false, list = false;
+};
+
+int list_figures() {
+  for (const measure::ExperimentKind* e : measure::experiments_in_order())
+    for (const measure::Figure& f : e->figures)
+      fmt::print("{:<10} {:<24} {:<18} {}{}\n", f.id, f.point, e->machine, f.what,
+                 f.quick ? "" : " (not in --quick)");
+  return 0;
+}
+
+/// On a terminal one line that moves on; elsewhere a line for each experiment.
+void show_progress(const std::string& experiment, std::size_t done, std::size_t of, double seconds) {
+  if (isatty(STDERR_FILENO) != 1) {
+    fmt::print(stderr, "experiment {} of {}: {}, {:.1f} s\n", done, of, experiment, seconds);
+    return;
+  }
+  constexpr std::size_t kWidth = 30;
+  std::size_t filled = kWidth * done / of;
+  fmt::print(stderr, "\r[{}{}] {} of {} experiments: {:<28}", std::string(filled, '#'),
+             std::string(kWidth - filled, '.'), done, of, experiment);
+  if (done == of) fmt::print(stderr, "\r{:100}\r", "");
+  std::fflush(stderr);
+}
+
+void write(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (!file) throw UserError(fmt::format("{}: cannot be written", path));
+}
+
+int run(Options& o) {
+  if (o.list) return list_figures();
+  o.validate.progress = show_progress;
+  if (o.validate.threads == 0) o.validate.threads = default_threads();
+  if (!o.out.empty()) {
+    std::error_code failed;
+    fs::create_directories(o.out, failed);
+    if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", o.out, failed.message()));
+  }
+  measure::ValidateResult result = measure::validate(o.validate);
+  if (!o.out.empty()) {
+    write(o.out + "/validation.html", report::validation_page(result));
+    write(o.out + "/validation.json", report::validation_json(result).dump(1) + "\n");
+  }
+  if (o.json)
+    fmt::print("{}\n", report::validation_json(result).dump(1));
+  else
+    fmt::print("{}", report::validation_text(result));
+  if (!o.out.empty()) fmt::print(stderr, "weft: {}/validation.html has the plots\n", o.out);
+  return result.outside() ? 1 : 0;
+}
+
+std::function<int()> declare(CLI::App& app) {
+  auto o = std::make_shared<Options>();
+  app.add_option("machine", o->validate.machine, "Only the figures of this machine")
+      ->option_text("[MACHINE]");
+  auto repeated = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
+    app.add_option(name, to, help)->option_text(text)->allow_extra_args(false)->trigger_on_parse(false);
+  };
+  repeated("--figure", o->validate.figures, "ID", "Only this figure, such as V-TH2-03; may be repeated");
+  repeated("--set", o->validate.settings, "KEY=VALUE",
+           "Override a value of the profiles, to see what depends on it; may be repeated");
+  app.add_flag("--quick", o->validate.quick, "Fewer sizes and draws; less than a minute");
+  app.add_flag("--list", o->list, "List the figures there are");
+  app.add_option("--threads", o->validate.threads,
+                 "Experiments at a time; 0: the cores there are. Results are the same")
+      ->option_text("N [0]")
+      ->check(CLI::Range(0, 1024));
+  o->validate.threads = 0;
+  app.add_option("--out", o->out, "Folder for validation.html, with plots, and validation.json")
+      ->option_text("DIR");
+  app.add_flag("--json", o->json, "Machine-readable: a list with a row for each figure");
+  app.footer("\nExits with 1 where a figure is outside its tolerance.");
+  return [o] { return run(*o); };
+}
+
+WEFT_REGISTER(Verb, {"validate", "the published figures of the papers' machines, and ours beside them", 9,
+                     declare});
+
+}  // namespace
+
+}  // namespace weft::app

@@ -1,0 +1,73 @@
+#include "machine/core_clock.hpp"
+
+#include <algorithm>
+
+namespace weft::machine {
+
+namespace {
+
+/// value * up / down, rounded to the nearest.
+std::int64_t scaled(std::int64_t value, __int128 up, __int128 down) {
+  return static_cast<std::int64_t>((value * up + down / 2) / down);
+}
+
+void check_core(const CoreParameters& core, const config::Complain& complain) {
+  auto both = [&](std::int64_t now, std::int64_t nominal, const char* key, const char* other) {
+    if (now > 0 && nominal == 0)
+      complain(other, fmt::format("is not given, so nothing can follow from core.{}; expected the value at "
+                                  "which the times and rates of this description hold",
+                                  key));
+  };
+  both(core.clock.value, core.nominal_clock.value, "clock", "nominal_clock");
+  both(core.width.value, core.nominal_width.value, "width", "nominal_width");
+}
+
+}  // namespace
+
+const config::Section& core_section() {
+  using P = CoreParameters;
+  using config::Range;
+  static const config::Section section =
+      config::Schema<P>()
+          .field(&P::clock, "clock",
+                 "Clock of the chip with interface, router and links; 0: the nominal one. Times of the "
+                 "interface, the routers and the transceivers and the rates of cables follow it",
+                 Range<Frequency>{{0}, {100'000'000'000}})
+          .field(&P::nominal_clock, "nominal_clock",
+                 "The clock at which the times and rates of this description hold",
+                 Range<Frequency>{{0}, {100'000'000'000}})
+          .field(&P::width, "width",
+                 "What the chip's data path moves in a cycle; 0: the nominal width. Rates of cables and the "
+                 "size of a flit follow it",
+                 Range<DataSize>{{0}, {1024}})
+          .field(&P::nominal_width, "nominal_width", "The width at which this description holds",
+                 Range<DataSize>{{0}, {1024}})
+          .check(check_core)
+          .section();
+  return section;
+}
+
+void apply_core(const CoreParameters& core, Description& d) {
+  std::int64_t clock = core.clock.value ? core.clock.value : 1,
+               nominal = core.clock.value ? core.nominal_clock.value : 1,
+               width = core.width.value ? core.width.value : 1,
+               nominal_width = core.width.value ? core.nominal_width.value : 1;
+  if (clock == nominal && width == nominal_width) return;
+  auto in_cycles = [&](Time& time) { time = {scaled(time.value, nominal, clock)}; };
+  for (Time* time : {&d.nic.occupancy, &d.nic.send_latency, &d.nic.receive_latency, &d.nic.translation_hit,
+                     &d.nic.split_repair, &d.router.latency})
+    in_cycles(*time);
+  for (topology::CableType& cable : d.cables) {
+    in_cycles(cable.delay);
+    auto rate = [&](DataRate& r) {
+      r = {scaled(r.value, static_cast<__int128>(clock) * width,
+                  static_cast<__int128>(nominal) * nominal_width)};
+    };
+    rate(cable.lane_rate);
+    for (DataRate& fallback : cable.fallback_rates) rate(fallback);
+  }
+  d.router.clock = {scaled(d.router.clock.value, clock, nominal)};
+  d.router.flit = {std::max<std::int64_t>(1, scaled(d.router.flit.value, width, nominal_width))};
+}
+
+}  // namespace weft::machine

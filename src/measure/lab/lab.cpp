@@ -1,0 +1,180 @@
+#include "measure/lab/lab.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "workload/replay.hpp"
+
+namespace weft::measure::lab {
+
+namespace {
+
+constexpr std::uint64_t kBase = 0x7000'0000'0000;  // where a process's memory begins
+
+}  // namespace
+
+/// Gives the turn back to the lab until what the process waits for is there.
+struct Process::Suspend {
+  Process& process;
+  Wait what;
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> handle) const {
+    process.waiter_ = handle;
+    process.waits_ = what;
+    if (what == Wait::Step) process.lab_.plan(process, process.clock);
+  }
+  void await_resume() const {}
+};
+
+network::EndpointId Process::node() const { return lab_.fabric().node(port_.nic); }
+
+Task Process::post(nic::Descriptor descriptor) {
+  while (queued_ >= lab_.fabric().parameters().queue_slots) co_await Suspend{*this, Wait::Slot};
+  clock = clock + lab_.machine().description.host.post_cost;
+  descriptor.posted = clock.value;
+  ++queued_;
+  lab_.fabric_->post(port_, descriptor);
+}
+
+Task Process::next() {
+  if (arrived_.empty()) co_await Suspend{*this, Wait::Arrival};
+  take_front();
+}
+
+Task Process::in_step() { co_await Suspend{*this, Wait::Step}; }
+
+void Process::take_front() {
+  item = arrived_.front();
+  arrived_.pop_front();
+  const machine::HostParameters& h = lab_.machine().description.host;
+  clock = std::max(clock, item.time()) + (h.cache_injection ? h.cache_read : h.memory_read) + h.receive_cost;
+  lab_.fabric_->consumed(port_, item.is_message ? 1 : 0, item.is_message ? 0 : 1);
+}
+
+nic::Descriptor Process::to(const Process& other, nic::Operation operation, std::uint64_t length,
+                            std::uint16_t flags) const {
+  nic::Descriptor d;
+  d.operation = operation;
+  d.node = other.node();
+  d.port = other.port_.port;
+  d.length = length;
+  d.flags = flags;
+  d.local_key = key_;
+  d.remote_key = other.key_;
+  return d;
+}
+
+nic::Descriptor Process::answer(const nic::Message& message, nic::Operation operation) const {
+  return to(lab_.sender_of(message), operation, 0);
+}
+
+Lab::Lab(const machine::Machine& machine, const std::string& engine,
+         const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
+    : machine_(machine), network_(workload::make_engine(engine, machine, {seed, 1})) {
+  nic::Host& host = *this;
+  fabric_ = std::make_unique<nic::Fabric>(machine, *network_, host, nodes, seed);
+  by_port_.resize(nodes.size());
+}
+
+Process& Lab::add(std::size_t node, std::uint64_t memory, bool memory_queue) {
+  auto number = static_cast<unsigned>(processes_.size());
+  auto nic = static_cast<nic::NicId>(node);
+  nic::PortNo port = 0;
+  if (fabric_->open(nic, number, memory_queue, port) != nic::Status::Ok)
+    throw UserError({{machine_.description.origin("nic.ports"), "nic.ports",
+                      fmt::format("an experiment opens more ports on a node than its interface has, {}",
+                                  fabric_->parameters().ports)}});
+  processes_.emplace_back(new Process(*this, number, {nic, port}));
+  Process& process = *processes_.back();
+  process.memory_.resize(memory);
+  nic::Status status = fabric_->register_memory(process.port_, kBase, memory, nic::kAllRights, process.key_);
+  WEFT_CHECK(status == nic::Status::Ok, "an experiment's memory can be registered");
+  if (by_port_[nic].size() <= port) by_port_[nic].resize(port + 1);
+  by_port_[nic][port] = &process;
+  return process;
+}
+
+void Lab::start(Process& process, Task program) {
+  process.waiter_ = program.handle();
+  process.program_ = programs_.size();
+  programs_.emplace_back(&process, std::move(program));
+  plan(process, process.clock);
+}
+
+void Lab::run() {
+  for (;;) {
+    if (plans_.empty()) {
+      if (std::all_of(programs_.begin(), programs_.end(), [](auto& p) { return p.second.done(); })) return;
+      if (!fabric_->advance(network::kForever) && plans_.empty())
+        throw std::runtime_error(fmt::format(
+            "an experiment on {} hangs: nothing is under way, and {} wait",
+            machine_.description.identity.name,
+            std::count_if(programs_.begin(), programs_.end(), [](auto& p) { return !p.second.done(); })));
+      continue;
+    }
+    Plan next = plans_.front();
+    if (fabric_->now() < next.at && fabric_->advance(next.at)) continue;  // others may have an earlier turn
+    std::pop_heap(plans_.begin(), plans_.end());
+    plans_.pop_back();
+    resume(*next.process);
+  }
+}
+
+void Lab::resume(Process& process) {
+  process.waits_ = Process::Wait::None;
+  std::exchange(process.waiter_, nullptr).resume();
+  if (const Task& program = programs_[process.program_].second; program.done()) program.rethrow();
+}
+
+void Lab::plan(Process& process, Time when) {
+  plans_.push_back({when, order_++, &process});
+  std::push_heap(plans_.begin(), plans_.end());
+}
+
+const Process& Lab::sender_of(const nic::Message& message) const {
+  for (nic::NicId nic = 0; nic < fabric_->nics(); ++nic)
+    if (fabric_->node(nic) == message.node) return *by_port_[nic][message.port];
+  WEFT_CHECK(false, "messages come from processes of the experiment");
+}
+
+Process& Lab::at(nic::PortRef port) { return *by_port_[port.nic][port.port]; }
+
+void Lab::arrived(nic::PortRef port, Item item) {
+  Process& process = at(port);
+  process.arrived_.push_back(item);
+  if (process.waits_ != Process::Wait::Arrival) return;
+  process.waits_ = Process::Wait::None;
+  plan(process, fabric_->now());
+}
+
+void Lab::message(nic::PortRef port, const nic::Message& message) { arrived(port, {true, message, {}}); }
+void Lab::event(nic::PortRef port, const nic::Event& event) {
+  if (event.kind == nic::EventKind::Failed)
+    throw std::runtime_error(fmt::format("an operation of an experiment on {} failed with status {}",
+                                         machine_.description.identity.name, static_cast<int>(event.status)));
+  arrived(port, {false, {}, event});
+}
+
+void Lab::slot_free(nic::PortRef port, Time when) {
+  Process& process = at(port);
+  if (process.queued_ > 0) --process.queued_;
+  if (process.waits_ != Process::Wait::Slot) return;
+  process.waits_ = Process::Wait::None;
+  process.clock = std::max(process.clock, when);
+  plan(process, when);
+}
+
+bool Lab::read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) {
+  std::memcpy(to, processes_[owner]->memory_.data() + (address - kBase), length);
+  return true;
+}
+
+bool Lab::write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) {
+  std::memcpy(processes_[owner]->memory_.data() + (address - kBase), from, length);
+  return true;
+}
+
+}  // namespace weft::measure::lab

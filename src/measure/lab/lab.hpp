@@ -1,0 +1,120 @@
+// Experiments on the interfaces of a machine, in one process of the operating system.
+//
+// The programs of an experiment are coroutines, each with a clock of its own, a port and some memory. They
+// pay what the machine's description says a processor pays for posting and receiving; the fabric below is the
+// one `weft run` uses. A program runs until it waits; the lab lets the fabric run until there is something to
+// see, so that no program acts in another's past.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/lab/task.hpp"
+#include "nic/fabric.hpp"
+
+namespace weft::measure::lab {
+
+/// What a port has received.
+struct Item {
+  bool is_message = false;
+  nic::Message message;
+  nic::Event event;
+  Time time() const { return {is_message ? message.time : event.time}; }
+};
+
+class Lab;
+
+/// One program's place: its clock, its port, its memory.
+class Process {
+ public:
+  Time clock{0};
+
+  unsigned number() const { return number_; }
+  nic::PortRef port() const { return port_; }
+  network::EndpointId node() const;
+  Lab& lab() const { return lab_; }
+
+  void compute(Time time) { clock = clock + time; }
+  /// The processor's time to post is paid; waits while the submission queue is full.
+  Task post(nic::Descriptor descriptor);
+  /// Waits for the next thing that arrives; it lies in `item` then, and the time to take it is paid.
+  Task next();
+  /// Has anything arrived by now? Only known once the fabric has come as far as this clock: see in_step().
+  bool waiting() const { return !arrived_.empty() && arrived_.front().time() <= clock; }
+  /// Lets all others come as far as this clock.
+  Task in_step();
+  Item item;
+
+  /// A descriptor for an operation on another process; all of both memories is registered.
+  nic::Descriptor to(const Process& other, nic::Operation operation, std::uint64_t length,
+                     std::uint16_t flags = 0) const;
+  /// The same for whoever sent a message.
+  nic::Descriptor answer(const nic::Message& message, nic::Operation operation) const;
+
+ private:
+  friend class Lab;
+  struct Suspend;
+  Process(Lab& lab, unsigned number, nic::PortRef port) : lab_(lab), number_(number), port_(port) {}
+  void take_front();
+
+  Lab& lab_;
+  unsigned number_;
+  nic::PortRef port_;
+  std::uint64_t key_ = 0;
+  unsigned queued_ = 0;  // descriptors in its submission queue
+  std::deque<Item> arrived_;
+  std::vector<std::uint8_t> memory_;
+  std::coroutine_handle<> waiter_;
+  std::size_t program_ = 0;
+  enum class Wait { None, Slot, Arrival, Step } waits_ = Wait::None;
+};
+
+class Lab : private nic::Host {
+ public:
+  Lab(const machine::Machine& machine, const std::string& engine,
+      const std::vector<network::EndpointId>& nodes, std::uint64_t seed = 1);
+
+  const machine::Machine& machine() const { return machine_; }
+  const nic::Fabric& fabric() const { return *fabric_; }
+
+  /// A process on one of the nodes, with memory of its own. `memory_queue`: it posts by doorbell.
+  Process& add(std::size_t node, std::uint64_t memory = 4096, bool memory_queue = false);
+  /// What the processes run; called once for each program.
+  void start(Process& process, Task program);
+  /// Until all programs have ended. Throws where they cannot.
+  void run();
+
+ private:
+  friend class Process;
+  struct Plan {
+    Time at;
+    std::uint64_t order;
+    Process* process;
+    bool operator<(const Plan& o) const { return at != o.at ? at > o.at : order > o.order; }
+  };
+
+  bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override;
+  bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  void message(nic::PortRef port, const nic::Message& message) override;
+  void event(nic::PortRef port, const nic::Event& event) override;
+  void slot_free(nic::PortRef port, Time at) override;
+
+  Process& at(nic::PortRef port);
+  const Process& sender_of(const nic::Message& message) const;
+  void arrived(nic::PortRef port, Item item);
+  void plan(Process& process, Time at);
+  void resume(Process& process);
+
+  const machine::Machine& machine_;
+  std::unique_ptr<network::Network> network_;
+  std::unique_ptr<nic::Fabric> fabric_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  std::vector<std::vector<Process*>> by_port_;  // nic, port
+  std::vector<std::pair<Process*, Task>> programs_;
+  std::vector<Plan> plans_;
+  std::uint64_t order_ = 0;
+};
+
+}  // namespace weft::measure::lab

@@ -1,0 +1,115 @@
+// Experiments against sums that can be done by hand.
+#include "measure/lab/lab.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "measure/lab/benchmarks.hpp"
+#include "measure/lab/streams.hpp"
+
+namespace weft::measure::lab {
+namespace {
+
+machine::Machine with(const std::string& name, const std::vector<std::string>& settings = {}) {
+  return machine::build(machine::describe(name, settings));
+}
+
+TEST(Lab, HalfARoundTripIsTheSumOfItsParts) {
+  machine::Machine m = with("extoll-r1");
+  const auto& d = m.description;
+  double bus = (16 + 8 + 8) * 8 / 12.8;  // a message of 8 B with its head, and framing, at 12.8 Gb/s
+  auto ns = [](Time t) { return static_cast<double>(t.value) * 1e-3; };
+  double expected = ns(d.host.post_cost) + 2 * (bus + ns(d.host.write_latency)) + ns(d.nic.send_latency) +
+                    ns(d.nic.receive_latency) + 2 * ns(d.router.latency) +
+                    ns(d.cables[0].flight_time(d.cables[0].length)) + 48 * 8 / 4.992 +
+                    ns(d.host.memory_read) + ns(d.host.receive_cost);
+  EXPECT_NEAR(message_latency_ns(m, {}, 8), expected, 1);
+}
+
+TEST(Lab, AnMpiMessageOf8BytesTakes64BytesOfWire) {  // F108
+  machine::Machine m = with("extoll-r1");
+  EXPECT_EQ(wire_bytes(m, 8), 64u);
+  EXPECT_EQ(wire_bytes(m, 48), 104u) << "all of one small message";
+  EXPECT_EQ(wire_bytes(m, 49), 104u + 41u) << "and a byte in a second one";
+}
+
+TEST(Lab, OnePairIsLimitedByItsProcessorManyByTheWire) {  // F109
+  machine::Machine m = with("extoll-r1");
+  PairSetup one, four, eight;
+  four.pairs = 4;
+  eight.pairs = 8;
+  double alone = message_rate(m, one, 8), some = message_rate(m, four, 8), many = message_rate(m, eight, 8);
+  EXPECT_LT(alone, 1e9 / (240 + 30)) << "its processor's time for a send";
+  EXPECT_GT(alone, 0.85e9 / (240 + 30));
+  EXPECT_NEAR(some / 9.75e6, 1, 0.02) << "64 B at 4.992 Gb/s";
+  EXPECT_NEAR(many / some, 1, 0.02);
+}
+
+TEST(Lab, APauseAfterEachSendLowersTheRateAndNotTheLatency) {  // F220
+  machine::Machine plain = with("extoll-r1"), paused = with("extoll-r1", {"software.send_delay=1us"});
+  PairSetup one;
+  EXPECT_NEAR(1e9 / message_rate(paused, one, 8) - 1e9 / message_rate(plain, one, 8), 1000, 30);
+  // A ping-pong waits for its answer meanwhile.
+  EXPECT_NEAR(library_latency_ns(paused, one, 8), library_latency_ns(plain, one, 8), 1);
+}
+
+TEST(Lab, LongMessagesAreFetchedAndFillTheWire) {
+  machine::Machine m = with("extoll-r1");
+  PairSetup one;
+  one.volume = 1 << 20;
+  double bytes = message_rate(m, one, 1 << 16) * (1 << 16);
+  EXPECT_NEAR(bytes / (624e6 * 128 / 168), 1, 0.06);
+}
+
+TEST(Lab, EnginesAgreeWhereNobodyIsInTheWay) {
+  machine::Machine m = with("tianhe2", {"topology.groups=1", "topology.group_frames=1"});
+  PairSetup ideal, flit;
+  flit.engine = "flit";
+  EXPECT_NEAR(put_latency_ns(m, ideal, 8), put_latency_ns(m, flit, 8), 4);
+}
+
+TEST(Lab, TheSameTwice) {
+  machine::Machine m = with("extoll-r1");
+  RandomUpdates how;
+  how.updates = 256;
+  ApplicationResult a = random_updates(m, how), b = random_updates(m, how);
+  EXPECT_EQ(a.seconds, b.seconds);
+  EXPECT_EQ(a.library_share, b.library_share);
+}
+
+TEST(Lab, WhatWaitsForEverIsTold) {
+  machine::Machine m = with("extoll-r1");
+  Lab lab(m, "ideal", {0, 1});
+  Process& alone = lab.add(0);
+  auto waits = [](Process& p) -> Task { co_await p.next(); };
+  lab.start(alone, waits(alone));
+  EXPECT_THROW(lab.run(), std::runtime_error);
+}
+
+TEST(Streams, SharedWaysAreShared) {
+  machine::Machine m = with("mesh", {"topology.dims=[4]"});
+  StreamSetup setup;
+  setup.packet = 256;
+  setup.packets = 400;
+  double alone = stream_rates(m, {{0, 3}}, setup)[0];
+  std::vector<double> both = stream_rates(m, {{0, 3}, {1, 2}}, setup);
+  EXPECT_NEAR(both[0] / alone, 0.5, 0.05);
+  EXPECT_NEAR(both[1] / alone, 0.5, 0.05);
+}
+
+TEST(Streams, EveryEndpointHasOnePartner) {
+  machine::Machine m = with("mesh");
+  std::vector<int> sends(m.graph->endpoints()), receives(m.graph->endpoints());
+  for (const Stream& s : random_pairs(m, 7)) {
+    ++sends[s.from];
+    ++receives[s.to];
+    EXPECT_NE(s.from, s.to);
+  }
+  EXPECT_EQ(std::accumulate(sends.begin(), sends.end(), 0), 64);
+  for (int one : sends) EXPECT_EQ(one, 1);
+  for (int one : receives) EXPECT_EQ(one, 1);
+}
+
+}  // namespace
+}  // namespace weft::measure::lab

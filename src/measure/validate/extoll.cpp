@@ -1,0 +1,196 @@
+// The figures of the EXTOLL R1 paper (002_b7c7371ed2ee2981.txt).
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "measure/lab/benchmarks.hpp"
+#include "measure/validate/clock_scaling.hpp"
+#include "measure/validate/figure.hpp"
+
+namespace weft::measure {
+
+namespace {
+
+using lab::PairSetup;
+
+// ---- message rate and bandwidth
+
+/// The fewest pairs that reach 97% of the highest rate.
+std::size_t saturating(const std::vector<double>& rates) {
+  double most = *std::max_element(rates.begin(), rates.end());
+  std::size_t pairs = 0;
+  while (rates[pairs] < 0.97 * most) ++pairs;
+  return pairs + 1;
+}
+
+void message_rate(Trial& trial) {
+  machine::Machine m = trial.machine();
+  std::vector<double> rates;
+  Plot over_pairs{"Message rate over pairs",
+                  "extoll-r1",
+                  "Messages of 8 B between two nodes with a message-passing library, not aggregated.",
+                  "pairs of processes",
+                  "million messages/s",
+                  false,
+                  false,
+                  {}};
+  Series series{"ours", Series::Look::Ours, {}};
+  for (unsigned pairs = 1; pairs <= 8; ++pairs) {
+    PairSetup setup;
+    setup.pairs = pairs;
+    rates.push_back(lab::message_rate(m, setup, 8) * 1e-6);
+    series.points.emplace_back(pairs, rates.back());
+  }
+  over_pairs.series.push_back(std::move(series));
+  over_pairs.series.push_back({"published", Series::Look::Published, {{4, 9.73}, {8, 9.73}}});
+  trial.plots.push_back(std::move(over_pairs));
+  double most = *std::max_element(rates.begin(), rates.end());
+  std::size_t enough = saturating(rates);
+  trial.give("V-EX1-01", "", most);
+  trial.give("V-EX1-03", "saturated", static_cast<double>(enough),
+             "fewest pairs with 97% of the highest rate");
+  double least = *std::min_element(rates.begin() + static_cast<std::ptrdiff_t>(enough) - 1, rates.end());
+  trial.give("V-EX1-03", "beyond", 100 * least / most, "the lowest rate with that many pairs or more");
+  trial.give("C1", "", static_cast<double>(lab::wire_bytes(m, 8)));
+  trial.give("C3", "", 156.0 / most);
+}
+
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/message-rate",
+                               20,
+                               "extoll-r1",
+                               {{"V-EX1-01", "", "message rate, 8 B, several pairs", "M/s", 9.73,
+                                 percent_off(2), Basis::Predicted, true, "table I, section V.A"},
+                                {"V-EX1-03", "saturated", "pairs needed to saturate the message rate",
+                                 "pairs", 4, points_off(0), Basis::Calibrated, true, "section V.A, figure 4"},
+                                {"V-EX1-03", "beyond", "message rate with more pairs, of the highest", "%",
+                                 100, points_off(3), Basis::Predicted, true, "section V.A, figure 4"},
+                                {"C1", "", "wire taken by an MPI message of 8 B", "B", 64, points_off(0),
+                                 Basis::Predicted, true, "table I"},
+                                {"C3", "", "cycles of 156 MHz for each message at that rate", "cycles", 16.03,
+                                 percent_off(2), Basis::Predicted, true, "table I"}},
+                               message_rate});
+
+void bandwidth(Trial& trial) {
+  machine::Machine m = trial.machine();
+  Plot rate{"Message rate over size",
+            "extoll-r1",
+            "Four pairs of processes on two nodes.",
+            "bytes",
+            "million messages/s",
+            true,
+            false,
+            {}};
+  Plot bandwidth{
+      "Bandwidth over size",
+      "extoll-r1",
+      "The same messages. Up to 2 KiB they travel in small messages of 64 B, beyond that they are fetched "
+      "in packets of 128 B.",
+      "bytes",
+      "MB/s",
+      true,
+      false,
+      {}};
+  Series rates{"ours", Series::Look::Ours, {}}, speeds{"ours", Series::Look::Ours, {}};
+  double peak = 0;
+  for (std::uint64_t bytes = 1; bytes <= 1u << 20; bytes *= trial.quick ? 16 : 2) {
+    PairSetup setup;
+    setup.pairs = 4;
+    setup.volume = trial.quick ? 1 << 17 : 1 << 18;
+    double each = lab::message_rate(m, setup, bytes);
+    rates.points.emplace_back(bytes, each * 1e-6);
+    speeds.points.emplace_back(bytes, each * static_cast<double>(bytes) * 1e-6);
+    peak = std::max(peak, speeds.points.back().second);
+  }
+  rate.series = {rates, {"published", Series::Look::Published, {{8, 9.73}}}};
+  bandwidth.series = {speeds, {"published peak", Series::Look::Published, {{1 << 14, 480}, {1 << 20, 480}}}};
+  trial.plots.push_back(std::move(rate));
+  trial.plots.push_back(std::move(bandwidth));
+  trial.give("V-EX1-02", "", peak);
+}
+
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/bandwidth",
+                               21,
+                               "extoll-r1",
+                               {{"V-EX1-02", "", "peak bandwidth in the message rate test", "MB/s", 480,
+                                 percent_off(5), Basis::Calibrated, true, "section V.A"}},
+                               bandwidth});
+
+// ---- one hop
+
+void hop(Trial& trial) {
+  machine::Machine m = trial.machine();
+  PairSetup near, far;
+  near.engine = far.engine = "flit";
+  far.nodes = {{0, 3}};  // one more ring to cross
+  trial.give("V-EX1-04", "", lab::message_latency_ns(m, far, 8) - lab::message_latency_ns(m, near, 8),
+             "two hops less one, flit by flit");
+}
+
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/hop",
+                               22,
+                               "extoll-r1",
+                               {{"V-EX1-04", "", "latency of a further hop", "ns", 300, percent_off(2),
+                                 Basis::Calibrated, true, "section V: about 300 ns"}},
+                               hop});
+
+// ---- core clock
+
+struct ClockRow {
+  int mhz;
+  double rate, bandwidth, latency;
+};
+constexpr ClockRow kTableThree[] = {
+    {140, 88.62, 92.64, 93.16}, {125, 79.21, 85.23, 87.18}, {117, 74.61, 80.89, 83.79}};
+
+void core_clock(Trial& trial) {
+  ClockScaling base = clock_scaling(trial.machine(), trial.quick);
+  Plot plot{"What the core clock drives",
+            "extoll-r1",
+            "Message rate, bandwidth and latency (its inverse), each compared with 156 MHz and averaged over "
+            "all message "
+            "sizes. Dots: Table III of the paper.",
+            "core clock, % of 156 MHz",
+            "% of the value at 156 MHz",
+            false,
+            false,
+            {}};
+  Series ours[3] = {{"message rate", Series::Look::Ours, {{100, 100}}},
+                    {"bandwidth", Series::Look::Ours, {{100, 100}}},
+                    {"latency", Series::Look::Ours, {{100, 100}}}};
+  Series published{"published", Series::Look::Published, {}};
+  for (const ClockRow& row : kTableThree) {
+    ClockScaling at = clock_scaling(trial.machine({fmt::format("core.clock={}MHz", row.mhz)}), trial.quick);
+    std::array<double, 3> relative = compared(at, base);
+    std::array<double, 3> paper{row.rate, row.bandwidth, row.latency};
+    const char* names[3] = {"message rate", "bandwidth", "latency"};
+    for (std::size_t i = 0; i < 3; ++i) {
+      trial.give("V-EX1-06", fmt::format("{} at {} MHz", names[i], row.mhz), 100 * relative[i]);
+      ours[i].points.emplace_back(row.mhz / 1.56, 100 * relative[i]);
+      published.points.emplace_back(row.mhz / 1.56, paper[i]);
+    }
+  }
+  plot.series = {ours[0], ours[1], ours[2], published};
+  trial.plots.push_back(std::move(plot));
+}
+
+std::vector<Figure> clock_figures() {
+  std::vector<Figure> out;
+  for (const ClockRow& row : kTableThree) {
+    auto add = [&](const char* what, double published) {
+      out.push_back({"V-EX1-06", fmt::format("{} at {} MHz", what, row.mhz),
+                     fmt::format("{}, compared with 156 MHz", what), "%", published, points_off(2),
+                     Basis::Predicted, true, "table III"});
+    };
+    add("message rate", row.rate);
+    add("bandwidth", row.bandwidth);
+    add("latency", row.latency);
+  }
+  return out;
+}
+
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/core-clock", 23, "extoll-r1", clock_figures(), core_clock});
+
+}  // namespace
+
+}  // namespace weft::measure

@@ -1,0 +1,134 @@
+// Published figures and the experiments that reproduce them.
+//
+// An experiment registers itself from its own file. It names the figures it is about: what was published,
+// where, how close we must come, and whether a parameter of the profile was chosen to meet it (calibrated) or
+// nothing was (predicted). It runs on the machine's profile, so every value it gives follows from that.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/registry.hpp"
+#include "machine/machine.hpp"
+
+namespace weft::measure {
+
+enum class Basis { Calibrated, Predicted };
+
+/// How far ours may be off.
+struct Tolerance {
+  enum class Kind { Percent, Points, AtLeast } kind;
+  double value;
+};
+inline Tolerance percent_off(double value) { return {Tolerance::Kind::Percent, value}; }
+inline Tolerance points_off(double value) {
+  return {Tolerance::Kind::Points, value};
+}  // in the figure's unit
+inline Tolerance at_least() { return {Tolerance::Kind::AtLeast, 0}; }  // published is a lower bound
+
+struct Figure {
+  std::string id;     // "V-TH2-03"
+  std::string point;  // which of several values with that number: "5 hops"
+  std::string what;
+  std::string unit;
+  double published = 0;
+  Tolerance tolerance = percent_off(0);
+  Basis basis = Basis::Predicted;
+  bool quick = true;  // part of --quick
+  std::string source = {};
+  std::string name() const { return point.empty() ? id : id + " " + point; }
+};
+
+/// A figure with our value.
+struct FigureResult {
+  std::string experiment, machine;
+  Figure figure;
+  double ours = 0;
+  std::string note;  // what is assumed, or what else is worth knowing
+  /// Ours minus published, in percent of it or in the figure's unit, as the tolerance is.
+  double error() const;
+  std::string error_unit() const {
+    return figure.tolerance.kind == Tolerance::Kind::Percent ? "%" : "points";
+  }
+  bool within() const;
+};
+
+/// What is drawn of an experiment.
+struct Series {
+  enum class Look { Ours, Published, Fit };
+  std::string name;
+  Look look = Look::Ours;
+  std::vector<std::pair<double, double>> points;
+};
+
+struct Plot {
+  std::string title, machine, about;
+  std::string x_label, y_label;
+  bool log_x = false, log_y = false;
+  std::vector<Series> series;
+};
+
+/// What an experiment is given, and what it hands back.
+class Trial {
+ public:
+  Trial(std::string machine, std::vector<std::string> settings, bool quickly)
+      : quick(quickly), machine_(std::move(machine)), settings_(std::move(settings)) {}
+
+  const bool quick;
+  /// The experiment's machine; settings of the user lie over those of the experiment.
+  machine::Machine machine(std::vector<std::string> settings = {}) const;
+  machine::Description description() const;
+  const std::string& machine_name() const { return machine_; }
+  const std::vector<std::string>& settings() const { return settings_; }
+
+  void give(std::string id, std::string point, double ours, std::string note = "");
+
+  struct Value {
+    std::string id, point;
+    double ours;
+    std::string note;
+  };
+  std::vector<Value> values;
+  std::vector<Plot> plots;
+
+ private:
+  std::string machine_;
+  std::vector<std::string> settings_;
+};
+
+struct ExperimentKind {
+  std::string name;  // "tianhe2/latency"
+  int order = 0;
+  std::string machine;
+  std::vector<Figure> figures;
+  void (*run)(Trial& trial);
+};
+
+using Experiments = config::Registry<ExperimentKind>;
+
+struct ValidateOptions {
+  std::string machine;                // empty: all
+  std::vector<std::string> figures;   // ids; empty: all
+  std::vector<std::string> settings;  // over the profiles
+  bool quick = false;
+  unsigned threads = 1;
+  std::function<void(const std::string& experiment, std::size_t done, std::size_t of, double seconds)>
+      progress;
+};
+
+struct ValidateResult {
+  std::vector<FigureResult> figures;
+  std::vector<Plot> plots;
+  double seconds = 0;
+  std::size_t outside() const;
+};
+
+/// Throws UserError where there is no such machine or figure.
+ValidateResult validate(const ValidateOptions& options);
+
+/// All figures there are, in the order of their experiments.
+std::vector<const ExperimentKind*> experiments_in_order();
+
+}  // namespace weft::measure

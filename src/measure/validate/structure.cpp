@@ -1,0 +1,165 @@
+// Figures that follow from a machine's description: counts, rates, distances.
+#include "machine/side_sections.hpp"
+#include "measure/lab/benchmarks.hpp"
+#include "measure/validate/figure.hpp"
+#include "topology/metrics.hpp"
+
+namespace weft::measure {
+
+namespace {
+
+double gbps(DataRate rate) { return static_cast<double>(rate.value) * 1e-9; }
+
+const topology::CableType& first_cable(const machine::Machine& m) { return m.graph->cable_types().front(); }
+
+void tianhe2(Trial& trial) {
+  machine::Machine m = machine::build_graph(trial.description());
+  trial.give("C15", "", m.graph->endpoints());
+  trial.give("C41", "", m.graph->routers());
+  trial.give("V-TH2-14", "", 2 * gbps(first_cable(m).raw_rate()) * m.description.router.ports * 1e-3);
+  trial.give("V-TH2-15", "", gbps(first_cable(m).raw_rate()) / 56);
+}
+
+WEFT_REGISTER(ExperimentKind, {"tianhe2/structure",
+                               16,
+                               "tianhe2",
+                               {{"C15", "", "nodes of the largest system", "nodes", 18432, points_off(0),
+                                 Basis::Predicted, true, "section 3"},
+                                {"C41", "", "router chips with 32 planes of leaf switches", "routers", 7296,
+                                 points_off(0), Basis::Predicted, true, "derived from section 3"},
+                                {"V-TH2-14", "", "bandwidth of a router, both ways", "Tb/s", 5.376,
+                                 percent_off(0.1), Basis::Predicted, true, "section 2.1.1"},
+                                {"V-TH2-15", "", "rate of a port, of 56 Gb/s", "times", 2, percent_off(1),
+                                 Basis::Predicted, true, "section 2.1.1"}},
+                               tianhe2});
+
+void extoll_r1(Trial& trial) {
+  machine::Machine m = machine::build_graph(trial.description());
+  trial.give("V-EX1-05", "raw", gbps(first_cable(m).raw_rate()));
+  trial.give("V-EX1-05", "net", gbps(first_cable(m).rate()));
+}
+
+WEFT_REGISTER(ExperimentKind, {"extoll-r1/structure",
+                               26,
+                               "extoll-r1",
+                               {{"V-EX1-05", "raw", "rate of a link", "Gb/s", 6.24, percent_off(0.5),
+                                 Basis::Calibrated, true, "section V"},
+                                {"V-EX1-05", "net", "rate of a link after its coding", "Gb/s", 5,
+                                 percent_off(0.5), Basis::Predicted, true, "table I"}},
+                               extoll_r1});
+
+void tourmalet(Trial& trial) {
+  machine::Description d = trial.description();
+  const topology::CableType& cable = d.cables.front();
+  trial.give("V-EX2-01", "", gbps(cable.raw_rate()));
+  // Four ports of the crossbar lead to functional units; the bus has a transceiver for each of its 16 lanes.
+  unsigned bus_lanes = d.host.bus == machine::Bus::PcieGen3x16 ? 16 : 0;
+  trial.give("V-EX2-03", "", (d.router.ports - 4) * cable.lanes + bus_lanes);
+}
+
+WEFT_REGISTER(ExperimentKind, {"extoll-tourmalet/structure",
+                               40,
+                               "extoll-tourmalet",
+                               {{"V-EX2-01", "", "rate of a link", "Gb/s", 100, percent_off(1),
+                                 Basis::Predicted, true, "003 section 2.4.4: about 100 Gb/s"},
+                                {"V-EX2-03", "", "transceivers of the chip", "lanes", 100, points_off(0),
+                                 Basis::Predicted, true, "003 section 5.2"}},
+                               tourmalet});
+
+void deep(Trial& trial) {
+  machine::Machine m = machine::build_graph(trial.description());
+  trial.give("V-EX2-02", "raw", gbps(first_cable(m).raw_rate()));
+  trial.give("V-EX2-02", "net", gbps(first_cable(m).rate()));
+  trial.give("C32", "", m.graph->endpoints());
+}
+
+WEFT_REGISTER(ExperimentKind, {"deep-booster/structure",
+                               41,
+                               "deep-booster",
+                               {{"V-EX2-02", "raw", "rate of a link of the FPGA cards", "Gb/s", 16,
+                                 percent_off(0.5), Basis::Predicted, true, "003 section 5.1.2"},
+                                {"V-EX2-02", "net", "the same after its coding", "Gb/s", 12.8,
+                                 percent_off(0.5), Basis::Predicted, true, "003 section 5.1.2"},
+                                {"C32", "", "booster nodes", "nodes", 384, points_off(0), Basis::Predicted,
+                                 true, "003 section 5.4"}},
+                               deep});
+
+void greenice(Trial& trial) {
+  machine::Machine m = machine::build_graph(trial.description());
+  topology::Distances d = topology::measure_distances(*m.graph, *m.faults);
+  trial.give("C38", "diameter", d.diameter());
+  trial.give("C38", "mean distance", d.mean());
+  trial.give("C38", "cables", m.graph->cables());
+  trial.give("V-NAA-05", "",
+             m.graph->endpoints() * machine::processor_of(m.description).peak_gflops() * 1e-3);
+}
+
+WEFT_REGISTER(ExperimentKind,
+              {"greenice/structure",
+               42,
+               "greenice",
+               {{"C38", "diameter", "cables between the nodes furthest apart", "cables", 5, points_off(0),
+                 Basis::Predicted, true, "derived from 003 section 5.4.5"},
+                {"C38", "mean distance", "cables between two nodes on average", "cables", 2.58,
+                 percent_off(0.5), Basis::Predicted, true, "derived from 003 section 5.4.5"},
+                {"C38", "cables", "cables of the 4 x 2 x 4 torus", "cables", 80, points_off(0),
+                 Basis::Predicted, true, "derived from 003 section 5.4.5"},
+                {"V-NAA-05", "", "peak of the machine", "TFLOP/s", 32, percent_off(1), Basis::Calibrated,
+                 true, "003 section 6.2.1"}},
+               greenice});
+
+void track(Trial& trial, const char* id) {
+  trial.give("C20", id, machine::build_graph(trial.description()).graph->endpoints());
+}
+void track1(Trial& trial) {
+  track(trial, "Track-1");
+  machine::Description d = trial.description();
+  trial.give("V-EXN-08", "", 10 * gbps(d.cables.front().raw_rate()) / 8);
+}
+void track2(Trial& trial) { track(trial, "Track-2"); }
+
+WEFT_REGISTER(ExperimentKind, {"exanest-track1/structure",
+                               31,
+                               "exanest-track1",
+                               {{"C20", "Track-1", "FPGAs of a rack", "FPGAs", 432, points_off(0),
+                                 Basis::Predicted, true, "table 1"},
+                                {"V-EXN-08", "", "ten links of a quad board together", "GB/s", 20,
+                                 percent_off(0.5), Basis::Predicted, true, "section 2"}},
+                               track1});
+WEFT_REGISTER(ExperimentKind, {"exanest-track2/structure",
+                               32,
+                               "exanest-track2",
+                               {{"C20", "Track-2", "FPGAs of a rack", "FPGAs", 3840, points_off(0),
+                                 Basis::Predicted, true, "table 1"}},
+                               track2});
+
+void apenet(Trial& trial) {
+  machine::Machine m = trial.machine();
+  // Four nodes are a ring in each dimension: 1 is one hop from 0, and 2 is two.
+  lab::PairSetup near, far;
+  near.engine = far.engine = "flit";
+  far.nodes = {{0, 2}};
+  double hop = lab::message_latency_ns(m, far, 8) - lab::message_latency_ns(m, near, 8);
+  double cable = static_cast<double>(first_cable(m).flight_time(first_cable(m).length).value) * 1e-3;
+  trial.give("V-APE-01", "", hop - cable, "two hops less one, less the cable; flit by flit");
+  trial.give("V-APE-02", "", gbps(first_cable(m).raw_rate()));
+  trial.give("V-APE-07", "", gbps(m.description.host.bus_rate()) / 8);
+  trial.give("C27", "", gbps(first_cable(m).rate()));
+}
+
+WEFT_REGISTER(ExperimentKind, {"apenet-plus/structure",
+                               35,
+                               "apenet-plus",
+                               {{"V-APE-01", "", "latency of a router", "ns", 60, percent_off(5),
+                                 Basis::Calibrated, true, "section 3.2"},
+                                {"V-APE-02", "", "rate of a link", "Gb/s", 34, percent_off(0.5),
+                                 Basis::Predicted, true, "table 1"},
+                                {"V-APE-07", "", "host bandwidth, each way", "GB/s", 4, percent_off(1),
+                                 Basis::Predicted, true, "table 1"},
+                                {"C27", "", "rate of a link after its coding", "Gb/s", 27.2, percent_off(0.5),
+                                 Basis::Predicted, true, "derived; the coding is assumed"}},
+                               apenet});
+
+}  // namespace
+
+}  // namespace weft::measure

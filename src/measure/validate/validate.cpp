@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <mutex>
+#include <set>
+
+#include "base/parallel.hpp"
+#include "measure/validate/figure.hpp"
+
+namespace weft::measure {
+
+double FigureResult::error() const {
+  double off = ours - figure.published;
+  switch (figure.tolerance.kind) {
+    case Tolerance::Kind::Percent:
+      return 100 * off / figure.published;
+    case Tolerance::Kind::AtLeast:
+      return std::min(0.0, off);
+    case Tolerance::Kind::Points:
+      break;
+  }
+  return off;
+}
+
+bool FigureResult::within() const { return std::abs(error()) <= figure.tolerance.value; }
+
+machine::Description Trial::description() const { return machine::describe(machine_, settings_); }
+
+machine::Machine Trial::machine(std::vector<std::string> settings) const {
+  settings.insert(settings.end(), settings_.begin(), settings_.end());
+  return machine::build(machine::describe(machine_, settings));
+}
+
+void Trial::give(std::string id, std::string point, double ours, std::string note) {
+  values.push_back({std::move(id), std::move(point), ours, std::move(note)});
+}
+
+std::size_t ValidateResult::outside() const {
+  return static_cast<std::size_t>(
+      std::count_if(figures.begin(), figures.end(), [](const FigureResult& f) { return !f.within(); }));
+}
+
+std::vector<const ExperimentKind*> experiments_in_order() {
+  std::vector<const ExperimentKind*> out;
+  for (const auto& [name, experiment] : Experiments::all()) out.push_back(&experiment);
+  std::stable_sort(out.begin(), out.end(), [](auto* a, auto* b) { return a->order < b->order; });
+  return out;
+}
+
+namespace {
+
+bool wanted(const Figure& figure, const ValidateOptions& o) {
+  if (o.quick && !figure.quick) return false;
+  return o.figures.empty() || std::find(o.figures.begin(), o.figures.end(), figure.id) != o.figures.end();
+}
+
+void check_names(const ValidateOptions& o, const std::vector<const ExperimentKind*>& all) {
+  std::set<std::string> machines, ids;
+  for (const ExperimentKind* e : all) {
+    machines.insert(e->machine);
+    for (const Figure& figure : e->figures) ids.insert(figure.id);
+  }
+  auto known = [](const std::set<std::string>& names) {
+    return std::vector<std::string>(names.begin(), names.end());
+  };
+  Diagnostics problems;
+  if (!o.machine.empty() && !machines.count(o.machine))
+    problems.add({}, "machine",
+                 fmt::format("there are no published figures of '{}'{}; expected one of {}", o.machine,
+                             did_you_mean(o.machine, known(machines)), join(known(machines), ", ")));
+  for (const std::string& id : o.figures)
+    if (!ids.count(id))
+      problems.add({}, "--figure",
+                   fmt::format("there is no figure '{}'{}; `weft validate --list` shows them", id,
+                               did_you_mean(id, known(ids))));
+  problems.throw_if_any();
+}
+
+/// Puts an experiment's values to the figures it announced.
+void collect(const ExperimentKind& e, const Trial& trial, const ValidateOptions& o, ValidateResult& out) {
+  for (const Figure& figure : e.figures) {
+    if (!wanted(figure, o)) continue;
+    auto at = std::find_if(trial.values.begin(), trial.values.end(), [&](const Trial::Value& v) {
+      return v.id == figure.id && v.point == figure.point;
+    });
+    WEFT_CHECK(at != trial.values.end(), fmt::format("{} gives {}", e.name, figure.name()));
+    out.figures.push_back({e.name, e.machine, figure, at->ours, at->note});
+  }
+  out.plots.insert(out.plots.end(), trial.plots.begin(), trial.plots.end());
+}
+
+}  // namespace
+
+ValidateResult validate(const ValidateOptions& o) {
+  auto start = std::chrono::steady_clock::now();
+  auto since = [](auto when) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - when).count();
+  };
+  std::vector<const ExperimentKind*> all = experiments_in_order();
+  check_names(o, all);
+  std::erase_if(all, [&](const ExperimentKind* e) {
+    return (!o.machine.empty() && e->machine != o.machine) ||
+           std::none_of(e->figures.begin(), e->figures.end(), [&](const Figure& f) { return wanted(f, o); });
+  });
+  std::vector<Trial> trials;
+  for (const ExperimentKind* e : all) trials.emplace_back(e->machine, o.settings, o.quick);
+  std::mutex guard;
+  std::size_t done = 0;
+  parallel_for(all.size(), o.threads, [&](unsigned, std::uint64_t i) {
+    auto began = std::chrono::steady_clock::now();
+    all[i]->run(trials[i]);
+    std::lock_guard lock(guard);
+    ++done;
+    if (o.progress) o.progress(all[i]->name, done, all.size(), since(began));
+  });
+  ValidateResult out;
+  for (std::size_t i = 0; i < all.size(); ++i) collect(*all[i], trials[i], o, out);
+  out.seconds = since(start);
+  return out;
+}
+
+}  // namespace weft::measure

@@ -1,0 +1,50 @@
+#include "nic/bus.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weft::nic {
+namespace {
+
+machine::HostParameters pcie() {
+  machine::HostParameters h;
+  h.bus = machine::Bus::PcieGen3x16;
+  h.bus_payload = {128};
+  h.read_request = {256};
+  h.tags = 1024;
+  return h;
+}
+
+/// Bytes on a line of PCIe Gen3 x16.
+double ns(double bytes) { return bytes * 8 / 126.030769230; }
+
+TEST(HostBus, AWriteDoesNotWaitForWhatMemoryStillOwes) {
+  HostBus bus(pcie());
+  Time data = bus.from_memory({0}, 4096);
+  Time doorbell = bus.to_interface({0}, 8);
+  EXPECT_GT(data, Time{200'000});
+  // It waits for the line, which carries the data in its turn, and not for the memory's latency.
+  EXPECT_NEAR(static_cast<double>(doorbell.value) * 1e-3, ns(4096 + 32 * 26) + ns(8 + 26) + 150, 3);
+}
+
+TEST(HostBus, ReadsAndWritesTogetherGetWhatIsLeft) {
+  // Both ways at once: the line up carries written data, requests for data to send and acknowledgements.
+  HostBus bus(pcie());
+  Time last{0};
+  constexpr int kPackets = 4000;
+  for (int i = 0; i < kPackets; ++i) {
+    Time now{i * 1000};
+    bus.from_memory(now, 256);
+    last = bus.to_memory(now, 256);
+  }
+  double each = static_cast<double>((last - Time{150'000}).value) * 1e-3 / kPackets;
+  EXPECT_NEAR(each, ns(2 * (128 + 26) + 26 + 2 * 8), 0.2);
+}
+
+TEST(HostBus, AnIdleLineTakesAcknowledgementsForNothing) {
+  HostBus bus(pcie());
+  bus.to_memory({0}, 256);
+  EXPECT_EQ(bus.to_interface({1'000'000}, 8), HostBus(pcie()).to_interface({1'000'000}, 8));
+}
+
+}  // namespace
+}  // namespace weft::nic

@@ -1,0 +1,18 @@
+// Published figures beside ours: a table for the terminal, rows for programs, a page with plots.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "measure/validate/figure.hpp"
+
+namespace weft::report {
+
+std::string validation_text(const measure::ValidateResult& result);
+
+/// A list with an object for each figure; `error` and `tolerance` are in the same unit, `error_unit`.
+nlohmann::ordered_json validation_json(const measure::ValidateResult& result);
+
+std::string validation_page(const measure::ValidateResult& result);
+
+}  // namespace weft::report
