@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace, record, noise, mpi = "auto", place = "linear";
+  std::string engine, cores = "auto", compute, out, trace, record, noise, fault, mpi = "auto",
+                      place = "linear";
   std::vector<std::string> slow;
   bool json = false;
   unsigned threads = 1;
@@ -118,10 +119,23 @@ std::string command_line(const Options& o) {
   if (!o.engine.empty()) out += " --engine " + o.engine;
   for (const std::string& slow : o.slow) out += " --slow " + quoted(slow);
   if (!o.noise.empty()) out += " --noise " + quoted(o.noise);
+  if (!o.fault.empty()) out += " --fault " + quoted(o.fault);
   if (o.run.seed != 1) out += fmt::format(" --seed {}", o.run.seed);
   out += " --";
   for (const std::string& word : o.run.command) out += " " + quoted(word);
   return out;
+}
+
+std::vector<network::link::FaultEvent> faults_of(const Options& o, const network::EngineKind& engine,
+                                                 const machine::Machine& machine) {
+  if (o.fault.empty()) return {};
+  if (!engine.links_fail) {
+    Diagnostics problems;
+    problems.add({"--fault"}, "",
+                 fmt::format("nothing breaks in the {} engine; take --engine flit", engine.name));
+    problems.throw_if_any();
+  }
+  return network::link::read_faults(o.fault, *machine.graph);
 }
 
 int run(Options& o) {
@@ -131,7 +145,7 @@ int run(Options& o) {
   read_disturbance(o.slow, o.noise, o.run);
   o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
   const network::EngineKind& engine = engine_named(o.engine);
-  auto network = engine.make(machine, {o.run.seed, o.threads});
+  auto network = engine.make(machine, {o.run.seed, o.threads, faults_of(o, engine, machine)});
   o.run.library = library_path();
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
   o.run.mpi = wants_mpi(o);
@@ -159,6 +173,7 @@ int run(Options& o) {
       result.nodes.push_back(simulation.fabric().node(i));
     }
     watch.finish(simulation, result.run);
+    result.incidents = network->incidents();
   }
   result.command = command_line(o);
   result.version = WEFT_VERSION;
@@ -172,6 +187,9 @@ int run(Options& o) {
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
     return 1;
   }
+  if (!o.quiet)
+    for (const network::Network::Incident& incident : result.incidents)
+      fmt::print(stderr, "weft: at {} {}\n", host::time_text(incident.at), incident.what);
   if (!o.quiet)
     fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
                result.machine, engine.name, host::time_text(result.run.end));
@@ -224,6 +242,11 @@ std::function<int()> declare_run(CLI::App& app) {
   app.add_flag("--label", o->run.output.label, "Each line of output begins with its rank");
   app.add_option("--output", o->run.output.folder, "Folder for the output: rank-N.out and rank-N.err")
       ->option_text("DIR");
+  app.add_option(
+         "--fault", o->fault,
+         "What breaks during the run, and when: \"at 3us cut r12.p3; at 8us restore r12.p3\", as for `weft "
+         "traffic`; or a file with such statements")
+      ->option_text("SCRIPT");
   app.add_option("--seed", o->run.seed, "Two runs with the same seed are the same")->option_text("N [1]");
   app.add_option("--threads", o->threads, "Threads of the engine; results are the same")
       ->option_text("N [1]")

@@ -13,6 +13,9 @@ struct MpiModel {
   std::uint32_t eager, rendezvous, ack, matching;
   std::int64_t send_cost, receive_cost, match_cost;
   std::int64_t copy_bits_per_second;
+  std::uint64_t get_size;
+  std::uint32_t gets;
+  std::int64_t send_delay, send_delay_per_kib;
   std::uint32_t credits, credits_most;
   std::uint32_t block, blocks, ring_blocks;
   std::uint32_t in_order;  // the interface keeps the order of packets

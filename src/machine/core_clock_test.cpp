@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "machine/description.hpp"
 #include "machine/machine.hpp"
-#include "machine/side_sections.hpp"
 
 namespace weft::machine {
 namespace {
@@ -51,21 +51,15 @@ TEST(CoreClock, NothingFollowsFromAClockAlone) {
   }
 }
 
-TEST(SideSections, AreReadAgainAsTheyAre) {
-  Description d = chip({"software.eager_limit=8KiB", "software.eager=puts", "software.send_delay=5ns",
-                        "processor.model=Opteron", "processor.sockets=2", "processor.cores=4",
+TEST(Processor, HasAPeak) {
+  Description d = chip({"processor.model=Opteron", "processor.sockets=2", "processor.cores=4",
                         "processor.clock=2.5GHz", "processor.flops_per_cycle=4"});
-  SoftwareParameters software = software_of(d);
-  EXPECT_EQ(software.eager_limit.value, 8192);
-  EXPECT_EQ(software.eager, Eager::Puts);
-  EXPECT_EQ(software.send_delay, Time{5'000});
-  EXPECT_EQ(software.header, SoftwareParameters{}.header);
-  EXPECT_DOUBLE_EQ(processor_of(d).peak_gflops(), 80);  // F221
+  EXPECT_DOUBLE_EQ(d.processor.peak_gflops(), 80);  // F221
 }
 
-TEST(SideSections, MistakesAreFoundLikeAnyOther) {
+TEST(Processor, MistakesAreFoundLikeAnyOther) {
   try {
-    chip({"software.eager=pigeons", "processor.cores=0"});
+    chip({"mpi.eager=pigeons", "processor.cores=0"});
     ADD_FAILURE() << "accepted";
   } catch (const UserError& error) {
     EXPECT_EQ(error.diagnostics().size(), 2u);

@@ -8,7 +8,6 @@
 
 #include "machine/core_clock.hpp"
 #include "machine/profiles.hpp"
-#include "machine/side_sections.hpp"
 
 namespace weft::machine {
 
@@ -364,11 +363,8 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   read_nic(root, reader, out);
   host_section().read(&out.host, root.find("host"), "host", reader);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
-  SoftwareParameters software;
-  ProcessorParameters processor;
   CoreParameters core;
-  software_section().read(&software, root.find("software"), "software", reader);
-  processor_section().read(&processor, root.find("processor"), "processor", reader);
+  processor_section().read(&out.processor, root.find("processor"), "processor", reader);
   core_section().read(&core, root.find("core"), "core", reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
@@ -395,8 +391,6 @@ const std::vector<FixedSection>& fixed_sections() {
       {"host", "What an interface sits in: bus, memory and processor", &host_section()},
       {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
       {"core", "Clock and width of the chip with interface and router", &core_section()},
-      {"software", "What a message-passing library adds, for the experiments of `weft validate`",
-       &software_section()},
       {"processor", "What computes on a node", &processor_section()},
   };
   return sections;

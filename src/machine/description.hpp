@@ -8,6 +8,7 @@
 #include "config/schema.hpp"
 #include "machine/mpi_parameters.hpp"
 #include "machine/nic_parameters.hpp"
+#include "machine/processor.hpp"
 #include "routing/kind.hpp"
 #include "topology/cable.hpp"
 #include "topology/kind.hpp"
@@ -69,6 +70,7 @@ struct Description {
   NicParameters nic;
   HostParameters host;
   MpiParameters mpi;
+  ProcessorParameters processor;
 
   std::vector<config::Setting> settings;                     // every parameter, as it is in force
   std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from

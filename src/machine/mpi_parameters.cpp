@@ -31,6 +31,16 @@ const config::Section& mpi_section() {
                "The processor's time for each entry of a queue it compares with, where it does that", time)
         .field(&M::copy_rate, "copy_rate", "How fast the processor copies",
                Range<DataRate>{{1'000'000}, {std::int64_t{1} << 50}})
+        .field(&M::test_cost, "test_cost",
+               "The processor's time for a test that finds nothing, in the experiments of `weft validate`",
+               time)
+        .field(&M::get_size, "get_size", "Longer messages are fetched in pieces of this size",
+               Range<DataSize>{{64}, {std::int64_t{1} << 30}})
+        .field(&M::gets, "gets", "Such pieces of a message under way at a time", Range<unsigned>{1, 1024})
+        .field(&M::send_delay, "send_delay",
+               "A pause put after each send, to see what a lower message rate does", time)
+        .field(&M::send_delay_per_kib, "send_delay_per_kib", "Further pause for each KiB of the message",
+               time)
         .field(
             &M::credits, "credits",
             "Small messages, or blocks of a shared pool, a process may have under way to another at first; "

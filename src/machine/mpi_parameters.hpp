@@ -33,6 +33,11 @@ struct MpiParameters {
   Time receive_cost{100'000};
   Time match_cost{10'000};
   DataRate copy_rate{40'000'000'000};
+  Time test_cost{50'000};
+  DataSize get_size{std::int64_t{1} << 30};
+  unsigned gets = 4;
+  Time send_delay{0};
+  Time send_delay_per_kib{0};
   unsigned credits = 0;
   unsigned credits_most = 64;
   DataSize block{4096};

@@ -48,6 +48,7 @@ struct ProgramResult {
   host::RunResult run;
   std::vector<nic::Counters> nics;
   std::vector<network::EndpointId> nodes;
+  std::vector<network::Network::Incident> incidents;  // what broke and was mended
   double wall_seconds = 0;
 };
 

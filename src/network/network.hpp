@@ -18,6 +18,7 @@
 
 #include "config/registry.hpp"
 #include "machine/machine.hpp"
+#include "network/link/fault_script.hpp"
 #include "network/packet.hpp"
 
 namespace weft::network {
@@ -72,6 +73,13 @@ class Network {
   /// The largest packet it takes, in bytes. Engines that model packets as fluids have no limit.
   virtual std::uint64_t largest_packet() const { return std::numeric_limits<std::uint64_t>::max(); }
 
+  /// What broke and was mended so far, in order of time.
+  struct Incident {
+    Time at;
+    std::string what;
+  };
+  virtual std::vector<Incident> incidents() const { return {}; }
+
   /// What stands in the network and waits for what, in words, for when the caller waits in vain.
   virtual std::vector<std::string> explain() const { return {}; }
 };
@@ -80,12 +88,15 @@ class Network {
 struct EngineOptions {
   std::uint64_t seed = 1;
   unsigned threads = 1;
+  std::vector<link::FaultEvent> faults =
+      {};  // what breaks, in order of time; only where EngineKind::links_fail
 };
 
 /// An engine registers itself: WEFT_REGISTER(network::EngineKind, {"flow", "...", make}).
 struct EngineKind {
   std::string name, about;
   std::unique_ptr<Network> (*make)(const machine::Machine& machine, const EngineOptions& options);
+  bool links_fail = false;  // it has cables whose bits are damaged and that can be cut
 };
 
 }  // namespace weft::network

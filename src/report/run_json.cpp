@@ -81,6 +81,8 @@ ordered_json run_json(const measure::ProgramResult& result, const measure::RunSt
                       const measure::RunDetails& details, const machine::Machine& machine) {
   ordered_json out{{"weft", result.version}, {"machine", result.machine}, {"engine", result.engine}};
   out["run"] = {{"command", result.command}, {"seed", result.seed}, {"fine", result.run.fine}};
+  for (const network::Network::Incident& incident : result.incidents)
+    out["run"]["incidents"].push_back({{"at_ps", incident.at.value}, {"what", incident.what}});
   if (!result.run.fine) {
     out["run"]["failure"] = result.run.failure;
     out["run"]["details"] = result.run.details;

@@ -268,27 +268,36 @@ int Engine::register_buffer(Lane& lane, Request& r, unsigned rights, std::uint64
   return 0;
 }
 
-/// One long operation, in pieces as long as the interface takes.
+/// One long operation, in pieces as long as the interface takes, and as many at a time as may be.
 void Engine::move(Lane& lane, Request& r, nic::Operation operation, weft_memory remote,
                   std::uint64_t remote_offset, std::uint64_t local_key, std::uint64_t local_offset,
                   std::uint64_t operand, unsigned flags) {
+  nic::Descriptor& d = r.whole;
+  d.operation = operation;
+  d.flags = static_cast<std::uint16_t>(nic::kNotifyDone | flags);
+  d.node = remote.owner.node;
+  d.port = remote.owner.port;
+  d.remote_key = remote.key;
+  d.remote_offset = remote_offset;
+  d.local_key = local_key;
+  d.local_offset = local_offset;
+  d.operand = operand;
+  d.context = r.id;
+  r.left = r.length;
+  const unsigned most = r.protocol == Protocol::RendezvousGet ? model.gets : ~0u;
+  while (r.left && r.pieces < most) move_piece(lane, r);
+}
+
+void Engine::move_piece(Lane& lane, Request& r) {
   std::uint64_t most = port->header->limits.rdma_limit;
-  r.pieces = static_cast<unsigned>((r.length + most - 1) / most);
-  for (std::uint64_t at = 0; at < r.length; at += most) {
-    nic::Descriptor d;
-    d.operation = operation;
-    d.flags = static_cast<std::uint16_t>(nic::kNotifyDone | flags);
-    d.node = remote.owner.node;
-    d.port = remote.owner.port;
-    d.remote_key = remote.key;
-    d.remote_offset = remote_offset + at;
-    d.local_key = local_key;
-    d.local_offset = local_offset + at;
-    d.length = std::min(most, r.length - at);
-    d.operand = operand;
-    d.context = r.id;
-    post(lane, d);
-  }
+  if (r.protocol == Protocol::RendezvousGet) most = std::min(most, model.get_size);
+  nic::Descriptor d = r.whole;
+  d.length = std::min<std::uint64_t>(most, r.left);
+  d.remote_offset += r.length - r.left;
+  d.local_offset += r.length - r.left;
+  r.left -= d.length;
+  ++r.pieces;
+  post(lane, d);
 }
 
 }  // namespace weft::fi

@@ -79,7 +79,9 @@ struct Request {
   std::unique_ptr<char[]> bounce;  // its data, where the caller's buffer is not kept, or is scattered
   std::uint64_t local_key = 0;     // registered for it
   std::size_t length = 0, moved = 0;
-  unsigned pieces = 0;  // under way
+  unsigned pieces = 0;    // under way
+  std::size_t left = 0;   // of an operation this side moves: what no piece is under way for yet
+  nic::Descriptor whole;  // that operation
   int error = 0;
   host::Protocol protocol{};
   Incoming* incoming = nullptr;  // of a receive
@@ -203,6 +205,7 @@ struct Engine {
   void move(host::Lane& lane, Request& request, nic::Operation operation, weft_memory remote,
             std::uint64_t remote_offset, std::uint64_t local_key, std::uint64_t local_offset,
             std::uint64_t operand, unsigned flags);
+  void move_piece(host::Lane& lane, Request& request);
 
   // Channels of blocks (blocks.cpp).
   void make_blocks(Blocks& blocks, unsigned count, unsigned rights);
@@ -220,6 +223,7 @@ struct Engine {
   // Sending (send.cpp).
   Request& new_send(std::uint32_t peer, const Outgoing& out);
   void send_eager(host::Lane& lane, std::uint32_t peer, const Outgoing& out, std::uint32_t request);
+  void pause(host::Lane& lane, std::size_t length, host::Protocol protocol);
   int send_request(host::Lane& lane, std::uint32_t peer, const Outgoing& out, Request& request);
   void clear_to_send(host::Lane& lane, const nic::Message& m);
 

@@ -155,7 +155,12 @@ void Engine::take(Lane& lane, const nic::Event& e) {
       }
       if (e.operation >= nic::Operation::FetchAdd && request->result.length)
         request->result.write(0, &e.data, std::min<std::size_t>(8, request->result.length));
-      if (--request->pieces == 0) piece_done(lane, *request);
+      --request->pieces;
+      if (request->left && !request->error) {
+        move_piece(lane, *request);
+      } else if (request->pieces == 0) {
+        piece_done(lane, *request);
+      }
       return;
     }
     case nic::EventKind::Local:  // a block that was sent from is free again

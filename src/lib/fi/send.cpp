@@ -72,6 +72,14 @@ void Engine::send_eager(Lane& lane, std::uint32_t peer, const Outgoing& out, std
     send_fragments(lane, peer, head, flags, out.buffer, request);
   }
   sum.cost = counted + lib::now(lane) - before;
+  pause(lane, length, protocol);
+}
+
+/// The pause that a machine's description puts after each send.
+void Engine::pause(Lane& lane, std::size_t length, Protocol protocol) {
+  std::int64_t time = model.send_delay + static_cast<std::int64_t>(static_cast<__int128>(length) *
+                                                                   model.send_delay_per_kib / 1024);
+  if (time > 0) charge(lane, time, protocol);
 }
 
 /// One small message, or several that follow each other.
@@ -112,6 +120,7 @@ int Engine::send_request(Lane& lane, std::uint32_t peer, const Outgoing& out, Re
                       out.tag, key, request.id};
   unsigned flags = (out.tagged ? kTagged : 0) | (out.has_data ? kHasData : 0);
   small(lane, peer, Kind::Request, flags, &head, sizeof head);
+  pause(lane, request.length, request.protocol);
   return 0;
 }
 

@@ -47,7 +47,7 @@ TEST(Lab, OnePairIsLimitedByItsProcessorManyByTheWire) {  // F109
 }
 
 TEST(Lab, APauseAfterEachSendLowersTheRateAndNotTheLatency) {  // F220
-  machine::Machine plain = with("extoll-r1"), paused = with("extoll-r1", {"software.send_delay=1us"});
+  machine::Machine plain = with("extoll-r1"), paused = with("extoll-r1", {"mpi.send_delay=1us"});
   PairSetup one;
   EXPECT_NEAR(1e9 / message_rate(paused, one, 8) - 1e9 / message_rate(plain, one, 8), 1000, 30);
   // A ping-pong waits for its answer meanwhile.

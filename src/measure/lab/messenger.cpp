@@ -12,7 +12,9 @@ namespace {
 // A tag says what a packet is and how long the whole message.
 constexpr std::uint32_t kLength = 0x0fff'ffff, kEagerTag = 0x1000'0000, kRequestTag = 0x2000'0000;
 
-constexpr std::uint64_t kRequestBytes = 16;  // where the data is
+// What goes before the data of a message that is sent at once, and what asks for others to be fetched: as
+// many bytes as in front of the messages of MPI programs.
+constexpr std::uint64_t kHeadBytes = 16, kRequestBytes = 28;
 
 }  // namespace
 
@@ -21,15 +23,20 @@ Time Messenger::copy_time(std::uint64_t bytes) const {
       static_cast<std::int64_t>(static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 / s_.copy_rate.value)};
 }
 
+/// Where registrations are remembered, that of a buffer used again costs nothing.
+void Messenger::register_memory(std::uint64_t bytes) {
+  if (p_.lab().fabric().parameters().registration_cache == 0)
+    p_.compute(p_.lab().fabric().registration_cost(0, bytes));
+}
+
 Task Messenger::send(Process& to, std::uint64_t bytes) {
   p_.compute(s_.send_cost);
   if (bytes <= static_cast<std::uint64_t>(s_.eager_limit.value)) {
     co_await send_eagerly(to, bytes);
   } else {
-    if (s_.register_each) p_.compute(p_.lab().fabric().registration_cost(0, bytes));
+    register_memory(bytes);
     std::uint64_t limit = static_cast<std::uint64_t>(p_.lab().fabric().parameters().message_limit.value);
-    nic::Descriptor request = p_.to(
-        to, Operation::Message, std::min(limit, static_cast<std::uint64_t>(s_.header.value) + kRequestBytes));
+    nic::Descriptor request = p_.to(to, Operation::Message, std::min(limit, kRequestBytes));
     request.tag = kRequestTag | static_cast<std::uint32_t>(bytes & kLength);
     ++requests_open_;
     co_await p_.post(request);
@@ -40,9 +47,9 @@ Task Messenger::send(Process& to, std::uint64_t bytes) {
 
 Task Messenger::send_eagerly(Process& to, std::uint64_t bytes) {
   const machine::NicParameters& nic = p_.lab().fabric().parameters();
-  std::uint64_t left = bytes + static_cast<std::uint64_t>(s_.header.value);
+  std::uint64_t left = bytes + kHeadBytes;
   std::uint32_t tag = kEagerTag | static_cast<std::uint32_t>(bytes & kLength);
-  if (s_.eager == machine::Eager::Puts) {
+  if (s_.eager != machine::Eager::Messages) {
     bool immediate = left <= static_cast<std::uint64_t>(nic.immediate_limit.value);
     if (!immediate) p_.compute(copy_time(bytes));
     nic::Descriptor put =
@@ -88,7 +95,7 @@ Task Messenger::progress() {
     std::uint64_t bytes = m.tag & kLength;
     if (m.tag & kRequestTag) {
       p_.compute(s_.receive_cost);
-      if (s_.register_each) p_.compute(p_.lab().fabric().registration_cost(0, bytes));
+      register_memory(bytes);
       Fetch fetch;
       fetch.get = p_.answer(m, Operation::Get);
       fetch.length = bytes;

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "machine/side_sections.hpp"
+#include "machine/description.hpp"
 #include "measure/lab/lab.hpp"
 
 namespace weft::measure::lab {
@@ -12,7 +12,7 @@ namespace weft::measure::lab {
 class Messenger {
  public:
   explicit Messenger(Process& process)
-      : p_(process), s_(machine::software_of(process.lab().machine().description)) {}
+      : p_(process), s_(process.lab().machine().description.mpi) {}
 
   /// Hands a message over; the data of long ones is still here afterwards.
   Task send(Process& to, std::uint64_t bytes);
@@ -36,10 +36,11 @@ class Messenger {
   Task progress();
   Task pump();
   void complete(std::uint64_t bytes, bool copied);
+  void register_memory(std::uint64_t bytes);
   Time copy_time(std::uint64_t bytes) const;
 
   Process& p_;
-  machine::SoftwareParameters s_;
+  machine::MpiParameters s_;
   unsigned requests_open_ = 0;                                              // sends that wait to be fetched
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> parts_;  // bytes here, by sender
   std::deque<Fetch> fetches_;

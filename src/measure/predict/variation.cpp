@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
-#include "machine/side_sections.hpp"
+#include "machine/description.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/predict/predict.hpp"
 
@@ -121,7 +121,7 @@ std::vector<std::string> settings_for(const Variation& v, const machine::Machine
       setup.pairs = 1;
       double alone = lab::message_rate(m, setup, 8);
       double pause = processes_per_node / (factor * all) - 1 / alone;
-      out.push_back(fmt::format("software.send_delay={}ps", std::max(0ll, std::llround(pause * 1e12))));
+      out.push_back(fmt::format("mpi.send_delay={}ps", std::max(0ll, std::llround(pause * 1e12))));
       break;
     }
   }

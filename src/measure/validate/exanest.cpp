@@ -1,5 +1,5 @@
 // The figures of the ExaNeSt paper (000_6c87cd3b5848a22e.txt) that its test bed gives.
-#include "machine/side_sections.hpp"
+#include "machine/description.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/validate/figure.hpp"
 
@@ -40,7 +40,7 @@ void latency(Trial& trial) {
   trial.give("V-EXN-05", "", first, "published is a range, 1 to 2 us");
   trial.give("V-EXN-06", "",
              static_cast<double>(m.description.host.cache_read.value) * 1e-12 *
-                 static_cast<double>(machine::processor_of(m.description).clock.value));
+                 static_cast<double>(m.description.processor.clock.value));
 }
 
 WEFT_REGISTER(ExperimentKind, {"exanest-trenz/latency",

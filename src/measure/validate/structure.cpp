@@ -1,5 +1,5 @@
 // Figures that follow from a machine's description: counts, rates, distances.
-#include "machine/side_sections.hpp"
+#include "machine/description.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/validate/figure.hpp"
 #include "topology/metrics.hpp"
@@ -91,7 +91,7 @@ void greenice(Trial& trial) {
   trial.give("C38", "mean distance", d.mean());
   trial.give("C38", "cables", m.graph->cables());
   trial.give("V-NAA-05", "",
-             m.graph->endpoints() * machine::processor_of(m.description).peak_gflops() * 1e-3);
+             m.graph->endpoints() * m.description.processor.peak_gflops() * 1e-3);
 }
 
 WEFT_REGISTER(ExperimentKind,

@@ -31,7 +31,7 @@ class FlitNetwork : public Network, private Traffic, private Observer {
   FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
       : flit_(static_cast<std::uint64_t>(machine.description.router.flit.value)),
         largest_flits_(largest_packet_flits(machine)),
-        guard_(make_guard(machine, settings(machine, options))),
+        guard_(make_guard(machine, options)),
         engine_(*machine.graph, *machine.routing, settings(machine, options), guard_.get()),
         waiting_(machine.graph->endpoints()) {
     message_classes_ = engine_.settings().message_classes;
@@ -78,6 +78,14 @@ class FlitNetwork : public Network, private Traffic, private Observer {
     for (; !notices_.empty() && notices_.top().at == at; notices_.pop()) notices.push_back(notices_.top());
   }
 
+  std::vector<Incident> incidents() const override {
+    std::vector<Incident> out;
+    if (guard_)
+      for (const auto& entry : guard_->timeline())
+        out.push_back({engine_.settings().cycle.time(entry.at), entry.what});
+    return out;
+  }
+
   std::vector<std::string> explain() const override {
     std::vector<std::string> out;
     for (const Waiting& hop : engine_.explain_stall())
@@ -95,11 +103,10 @@ class FlitNetwork : public Network, private Traffic, private Observer {
     return s;
   }
 
-  /// For the cables that have bit errors, where there are any.
-  static std::unique_ptr<Guard> make_guard(const machine::Machine& machine, const Settings& settings) {
-    return Guard::needed(machine, {})
-               ? std::make_unique<Guard>(machine, settings, std::vector<link::FaultEvent>{})
-               : nullptr;
+  /// For the cables that have bit errors or will break, where there are any.
+  static std::unique_ptr<Guard> make_guard(const machine::Machine& machine, const EngineOptions& options) {
+    if (!Guard::needed(machine, options.faults)) return nullptr;
+    return std::make_unique<Guard>(machine, settings(machine, options), options.faults);
   }
 
   // What the engine asks and tells.
@@ -154,7 +161,8 @@ WEFT_REGISTER(EngineKind,
               {"flit", "every flit, buffer and credit, cycle by cycle: the reference",
                [](const machine::Machine& machine, const EngineOptions& options) -> std::unique_ptr<Network> {
                  return std::make_unique<FlitNetwork>(machine, options);
-               }});
+               },
+               true});
 
 }  // namespace
 

@@ -1,0 +1,33 @@
+#include "machine/processor.hpp"
+
+namespace weft::machine {
+
+using config::Range;
+
+double ProcessorParameters::peak_gflops() const {
+  return sockets * cores * static_cast<double>(clock.value) * 1e-9 * flops_per_cycle +
+         accelerators * accelerator_gflops;
+}
+
+const config::Section& processor_section() {
+  using P = ProcessorParameters;
+  static const config::Section section =
+      config::Schema<P>()
+          .field(&P::model, "model", "What the processor is called")
+          .field(&P::sockets, "sockets", "Processors of a node", Range<unsigned>{0, 64})
+          .field(&P::cores, "cores", "Cores of a processor", Range<unsigned>{1, 4096})
+          .field(&P::threads_per_core, "threads_per_core", "Hardware threads of a core",
+                 Range<unsigned>{1, 64})
+          .field(&P::clock, "clock", "Clock of a core; 0: not given",
+                 Range<Frequency>{{0}, {100'000'000'000}})
+          .field(&P::flops_per_cycle, "flops_per_cycle",
+                 "Double-precision operations of a core in a cycle; 0: not given", Range<double>{0, 1024})
+          .field(&P::accelerator, "accelerator", "What a node's accelerators are called")
+          .field(&P::accelerators, "accelerators", "Accelerators of a node", Range<unsigned>{0, 64})
+          .field(&P::accelerator_gflops, "accelerator_gflops", "Peak of an accelerator, GFLOP/s",
+                 Range<double>{0, 1e6})
+          .section();
+  return section;
+}
+
+}  // namespace weft::machine
