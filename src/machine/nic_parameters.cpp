@@ -250,6 +250,10 @@ const config::Section& host_section() {
         .choice(&H::bus, "bus", "What joins processor, memory and interface", buses)
         .field(&H::bus_payload, "bus_payload", "Most data in one transaction of the bus",
                Range<DataSize>{{16}, {4096}})
+        .field(&H::write_combining, "write_combining",
+               "Stores of the processor to the interface that lie together leave as one transaction of up to "
+               "this; 8B: each alone; 0: as much as a transaction of the bus takes",
+               Range<DataSize>{{0}, {4096}})
         .field(&H::read_request, "read_request", "Most data the interface asks memory for at once",
                Range<DataSize>{{16}, {4096}})
         .field(&H::tags, "tags", "Requests to memory that may be open", Range<unsigned>{1, 1024})

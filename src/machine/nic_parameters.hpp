@@ -71,6 +71,7 @@ enum class Bus {
 struct HostParameters {
   Bus bus = Bus::PcieGen3x16;
   DataSize bus_payload{256};
+  DataSize write_combining{0};
   DataSize read_request{512};
   unsigned tags = 32;
   Time write_latency{150'000};

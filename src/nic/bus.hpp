@@ -12,6 +12,9 @@ class HostBus {
  public:
   explicit HostBus(const machine::HostParameters& host)
       : payload_(host.bus_payload.value),
+        combined_(host.write_combining.value > 0
+                      ? std::min(host.write_combining.value, host.bus_payload.value)
+                      : host.bus_payload.value),
         read_request_(host.read_request.value),
         overhead_(host.bus_overhead()),
         acknowledgement_(machine::bus_acknowledgement(host.bus)),
@@ -28,8 +31,9 @@ class HostBus {
 
   /// The processor writes to the interface; returns when the last byte is there.
   Time to_interface(Time at, std::int64_t bytes) {
-    down_free_ = std::max(at, down_free_) + time_of(bytes, rate_);
-    take(up_free_, transactions(bytes) * acknowledgement_);
+    std::int64_t count = std::max<std::int64_t>(1, (bytes + combined_ - 1) / combined_);
+    down_free_ = std::max(at, down_free_) + on_line(bytes + count * overhead_, rate_);
+    take(up_free_, count * acknowledgement_);
     return down_free_ + write_latency_;
   }
 
@@ -67,7 +71,7 @@ class HostBus {
   /// A little traffic that nobody waits for. It fills the time a line was idle, or delays what comes next.
   void take(Time& line, std::int64_t bytes) const { line = line + on_line(bytes, rate_); }
 
-  std::int64_t payload_, read_request_, overhead_, acknowledgement_, rate_, read_rate_ = 0;
+  std::int64_t payload_, combined_, read_request_, overhead_, acknowledgement_, rate_, read_rate_ = 0;
   Time write_latency_, read_latency_;
   Time down_free_{0}, up_free_{0};
 };

@@ -46,5 +46,26 @@ TEST(HostBus, AnIdleLineTakesAcknowledgementsForNothing) {
   EXPECT_EQ(bus.to_interface({1'000'000}, 8), HostBus(pcie()).to_interface({1'000'000}, 8));
 }
 
+// F80: stores to one line leave as one transaction; each alone pays for its own frame.
+TEST(HostBus, CombinedStoresShareATransaction) {
+  machine::HostParameters h;
+  h.bus = machine::Bus::HyperTransport800x16;
+  h.bus_payload = {64};
+  auto line_time = [&](std::int64_t combining, std::int64_t bytes) {
+    h.write_combining = {combining};
+    HostBus bus(h);
+    return bus.to_interface(Time{0}, bytes) - h.write_latency;
+  };
+  auto expected = [&](std::int64_t bytes, std::int64_t transactions) {
+    std::int64_t all = bytes + transactions * h.bus_overhead();
+    return Time{
+        static_cast<std::int64_t>(static_cast<__int128>(all) * 8 * 1'000'000'000'000 / h.bus_rate().value)};
+  };
+  EXPECT_EQ(line_time(64, 64), expected(64, 1));
+  EXPECT_EQ(line_time(8, 64), expected(64, 8));
+  EXPECT_EQ(line_time(64, 65), expected(65, 2));
+  EXPECT_EQ(line_time(0, 64), line_time(64, 64));
+}
+
 }  // namespace
 }  // namespace weft::nic

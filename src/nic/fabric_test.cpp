@@ -276,6 +276,48 @@ TEST(Fabric, PortsTakeTurns) {
   EXPECT_GT(b.events(1)[0].time, 200'000'000);
 }
 
+// F146: more operations are under way than the bus has tags; they share what the tags let through.
+TEST(Fabric, MoreIsUnderWayThanTheBusHasTags) {
+  constexpr unsigned kGets = 64;
+  constexpr std::uint64_t kBytes = 4096;
+  auto end = [&](unsigned tags) {
+    std::string host = std::string(kPlainHost) + "\nread_request = \"64B\"\ntags = " + std::to_string(tags);
+    Bench b(torus(std::string(kPlainNic) + "\nqueue_slots = 128\nevent_slots = 256", host), 2, "ideal");
+    std::uint64_t key = b.region(0, 0, kGets * kBytes), other = b.region(1, 0, kGets * kBytes);
+    for (unsigned i = 0; i < kGets; ++i) {
+      Descriptor d = b.to(1, Operation::Get, kBytes, kNotifyDone);
+      d.local_key = key;
+      d.remote_key = other;
+      d.local_offset = d.remote_offset = i * kBytes;
+      b.post(0, d);
+    }
+    EXPECT_TRUE(b.settle());
+    EXPECT_EQ(b.events(0).size(), kGets);
+    return b.fabric->now();
+  };
+  // Four requests of 64 bytes in 300 ns are 6.8 Gb/s; with 64 the cable or the bus is the limit.
+  Time few = end(4), many = end(64);
+  Time bound{static_cast<std::int64_t>(kGets * kBytes * 300'000 / (4 * 64))};
+  EXPECT_GE(few, bound);
+  EXPECT_LT(few.value, bound.value * 11 / 10);
+  EXPECT_LT(many.value, few.value / 2);
+}
+
+// F123: a burst of the bus is a packet, and a packet a burst.
+TEST(Fabric, ABurstIsAPacket) {
+  Bench b(torus(std::string(kPlainNic) + "\npayload = \"256B\"",
+                std::string(kPlainHost) + "\nbus_payload = \"256B\""),
+          2);
+  std::uint64_t key = b.region(0, 0, 8192), other = b.region(1, 0, 8192);
+  Descriptor d = b.to(1, Operation::Put, 4096);
+  d.local_key = key;
+  d.remote_key = other;
+  b.post(0, d);
+  ASSERT_TRUE(b.settle());
+  EXPECT_EQ(b.fabric->counters(0).packets_sent, 16u);
+  EXPECT_EQ(b.fabric->counters(1).packets_received, 16u);
+}
+
 TEST(Fabric, FenceWaitsForWhatCameBefore) {
   for (bool fence : {false, true}) {
     Bench b(torus("in_order = false"), 3);
