@@ -13,6 +13,7 @@
 
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
+#include "lib/threads.hpp"
 
 namespace host = weft::host;
 namespace lib = weft::lib;
@@ -90,6 +91,12 @@ int start(Call call) {
   return end(lane, call());
 }
 
+int started_with(int result, const int* level) {
+  constexpr int kMultiple = 3;  // MPI_THREAD_MULTIPLE, in Open MPI and in MPICH
+  if (result == 0 && level && *level == kMultiple) lib::expect_threads();
+  return result;
+}
+
 template <class Call>
 int finish(Call call) {
   host::Header* header = lib::segment();
@@ -130,7 +137,8 @@ using Finalize = int (*)();
   }                                                                                                       \
   int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                       \
     return start([&] {                                                                                    \
-      return reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given); \
+      return started_with(                                                                                \
+          reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given), given); \
     });                                                                                                   \
   }                                                                                                       \
   int prefix##_Finalize() {                                                                               \
