@@ -81,8 +81,8 @@ bool Simulation::all_stopped() {
   return true;
 }
 
-/// Threads beside the first may sleep in ways nobody sees, as workers do between their tasks: virtual time goes on
-/// without them until they come back.
+/// Threads beside the first may sleep in ways nobody sees, as workers do between their tasks: virtual time
+/// goes on without them until they come back.
 void Simulation::leave_sleepers() {
   for (Process& p : processes_) {
     if (p.ended || p.segment->header().joins.load() == 0) continue;

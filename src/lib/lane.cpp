@@ -173,7 +173,8 @@ bool take_over() {
 }
 
 Lane* lane() {
-  if (my_lane && my_lane->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::External) &&
+  if (my_lane &&
+      my_lane->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::External) &&
       !outside_depth)  // it slept, and virtual time went on without it
     ask(*my_lane, Call::Sleep, host::kNoPort, now(*my_lane), host::kNoRank);
   if (my_lane || !segment()) return my_lane;
@@ -192,14 +193,12 @@ void adopt(Lane& l) {
   pthread_setspecific(thread_end, &l);
 }
 
-bool resume(Lane& l, const Lane& by) {
-  if (l.state.load() != static_cast<std::uint32_t>(LaneState::External)) return false;
-  jump_to(l, now(by));
+void resume(Lane& l, std::int64_t time) {
   auto external = static_cast<std::uint32_t>(LaneState::External);
+  jump_to(l, time);
   bell->running.fetch_add(1);
-  if (l.state.compare_exchange_strong(external, static_cast<std::uint32_t>(LaneState::Running))) return true;
-  stop_running();
-  return false;
+  if (!l.state.compare_exchange_strong(external, static_cast<std::uint32_t>(LaneState::Running)))
+    stop_running();
 }
 
 bool has_lane(int thread) {

@@ -131,18 +131,19 @@ using Init = int (*)(int*, char***);
 using InitThread = int (*)(int*, char***, int, int*);
 using Finalize = int (*)();
 
-#define WEFT_WRAP_MPI(prefix)                                                                             \
-  int prefix##_Init(int* count, char*** arguments) {                                                      \
-    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });        \
-  }                                                                                                       \
-  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                       \
-    return start([&] {                                                                                    \
-      return started_with(                                                                                \
-          reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given), given); \
-    });                                                                                                   \
-  }                                                                                                       \
-  int prefix##_Finalize() {                                                                               \
-    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });               \
+#define WEFT_WRAP_MPI(prefix)                                                                          \
+  int prefix##_Init(int* count, char*** arguments) {                                                   \
+    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });     \
+  }                                                                                                    \
+  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                    \
+    return start([&] {                                                                                 \
+      return started_with(                                                                             \
+          reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given), \
+          given);                                                                                      \
+    });                                                                                                \
+  }                                                                                                    \
+  int prefix##_Finalize() {                                                                            \
+    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });            \
   }
 
 WEFT_WRAP_MPI(MPI)

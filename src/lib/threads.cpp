@@ -2,9 +2,13 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "lib/launcher_libraries.hpp"
 #include "lib/weft.h"
@@ -18,13 +22,21 @@ namespace {
   static decltype(&name) next_##name = nullptr; \
   if (!next_##name) next_##name = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
-// What each lane waits for: the address of a condition or semaphore, or a thread.
-std::atomic<const void*> awaited[host::kLanes];
+// What each lane waits for: a condition, a semaphore or a thread; since when, to be let go on in order; and
+// the word it sleeps on.
+struct Wait {
+  std::atomic<const void*> what;
+  std::uint64_t ticket;
+  std::atomic<std::uint32_t> over;
+};
+Wait waits[host::kLanes];
+std::atomic<std::uint64_t> tickets;
 
 // Threads that have given up their lanes and may be joined; their times.
 struct Ended {
   pthread_t thread;
   std::int64_t clock;
+  bool ready;
 };
 Ended ended[64];
 unsigned ended_count = 0;
@@ -40,35 +52,73 @@ unsigned index_of(const host::Lane& lane) {
 
 const void* key_of(pthread_t thread) { return reinterpret_cast<const void*>(thread); }
 
-/// Out of virtual time, until what is waited for has happened.
-class Waiting {
- public:
-  Waiting(host::Lane& lane, const void* what) : place_(awaited[index_of(lane)]) {
-    place_.store(what);
-    weft_outside_begin();
-  }
-  ~Waiting() {
-    place_.store(nullptr);
-    weft_outside_end();
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
+long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
+  return syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+}
 
- private:
-  std::atomic<const void*>& place_;
-};
+/// To be called before what lets others see that it waits.
+void begin_wait(host::Lane& lane, const void* what) {
+  Wait& wait = waits[index_of(lane)];
+  wait.over.store(0);
+  wait.ticket = tickets.fetch_add(1);
+  wait.what.store(what);
+}
 
-/// Whoever waits for this goes on, at the caller's time.
-void let_go_on(const void* what, bool all) {
-  host::Lane* by = virtual_lane();
-  if (!by) return;
-  for (unsigned i = 0; i < host::kLanes; ++i) {
-    if (awaited[i].load() != what) continue;
-    awaited[i].store(nullptr);
-    lib::resume(*host::lane_at(lib::segment(), i), *by);
-    if (!all) return;
+/// Out of virtual time until somebody lets it go on.
+void sleep_until_over(host::Lane& lane) {
+  Wait& wait = waits[index_of(lane)];
+  weft_outside_begin();
+  while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
+  weft_outside_end();
+}
+
+/// Lets those who wait for this go on, or the one that has waited for longest; at this time, if it is known.
+/// False where nobody waits.
+bool let_go_on(const void* what, bool all, std::int64_t time) {
+  bool any = false;
+  for (;;) {
+    unsigned oldest = host::kLanes;
+    for (unsigned i = 0; i < host::kLanes; ++i)
+      if (waits[i].what.load() == what && (oldest == host::kLanes || waits[i].ticket < waits[oldest].ticket))
+        oldest = i;
+    if (oldest == host::kLanes) return any;
+    any = true;
+    waits[oldest].what.store(nullptr);
+    host::Lane* lane = host::lane_at(lib::segment(), oldest);
+    // It may be on its way to sleep: it is outside before that.
+    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External)) sched_yield();
+    lib::resume(*lane, time);
+    waits[oldest].over.store(1);
+    futex(&waits[oldest].over, FUTEX_WAKE_PRIVATE, 1);
+    if (!all) return true;
   }
 }
+
+std::int64_t time_here() {
+  host::Lane* lane = virtual_lane();
+  return lane ? lib::now(*lane) : 0;
+}
+
+/// Has this thread given up its lane? The caller's clock is not before that then.
+bool end_of(pthread_t thread, host::Lane& lane) {
+  for (unsigned i = 0; i < 64 && i < ended_count; ++i) {
+    if (!ended[i].ready || !pthread_equal(ended[i].thread, thread)) continue;
+    lib::jump_to(lane, ended[i].clock);
+    ended[i].ready = false;
+    return true;
+  }
+  return false;
+}
+
+class Outside {
+ public:
+  Outside() { weft_outside_begin(); }
+  ~Outside() { weft_outside_end(); }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+};
+
+bool anybody_waits() { return lib::segment() && tickets.load(std::memory_order_relaxed) != 0; }
 
 struct Start {
   void* (*function)(void*);
@@ -81,7 +131,8 @@ void* begin_thread(void* p) {
   free(p);
   if (start.lane) {
     lib::adopt(*start.lane);
-    lib::ask(*start.lane, host::Call::Sleep, host::kNoPort, lib::now(*start.lane), host::kNoRank);  // its turn
+    lib::ask(*start.lane, host::Call::Sleep, host::kNoPort, lib::now(*start.lane),
+             host::kNoRank);  // its turn
   }
   return start.function(start.argument);
 }
@@ -96,20 +147,17 @@ void thread_ends(host::Lane& lane) {
   static decltype(&pthread_mutex_lock) lock = nullptr;
   if (!lock) lock = reinterpret_cast<decltype(lock)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
   lock(&ended_mutex);
-  ended[ended_count++ % 64] = {pthread_self(), now(lane)};
+  ended[ended_count++ % 64] = {pthread_self(), now(lane), true};
   pthread_mutex_unlock(&ended_mutex);
-  for (unsigned i = 0; i < host::kLanes; ++i) {
-    if (awaited[i].load() != key_of(pthread_self())) continue;
-    awaited[i].store(nullptr);
-    resume(*host::lane_at(segment(), i), lane);
-  }
+  let_go_on(key_of(pthread_self()), true, now(lane));
 }
 
 }  // namespace weft::lib
 
 extern "C" {
 
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*), void* argument) {
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+                   void* argument) {
   REAL(pthread_create);
   host::Lane* parent = threads_expected ? virtual_lane() : nullptr;
   if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
@@ -126,21 +174,22 @@ int pthread_join(pthread_t thread, void** result) {
   REAL(pthread_join);
   host::Lane* lane = virtual_lane();
   if (!lane) return next_pthread_join(thread, result);
-  for (unsigned i = 0; i < 64 && i < ended_count; ++i) {
-    if (!pthread_equal(ended[i].thread, thread)) continue;
-    lib::jump_to(*lane, ended[i].clock);  // it is about to end, whatever virtual time does
-    ended[i].thread = {};
-    return next_pthread_join(thread, result);
+  if (!end_of(thread, *lane)) {
+    begin_wait(*lane, key_of(thread));
+    Outside outside;
+    int joined = next_pthread_join(thread, result);
+    waits[index_of(*lane)].what.store(nullptr);
+    end_of(thread, *lane);
+    return joined;
   }
-  Waiting waiting(*lane, key_of(thread));
-  return next_pthread_join(thread, result);
+  return next_pthread_join(thread, result);  // it is about to end, whatever virtual time does
 }
 
 int pthread_barrier_wait(pthread_barrier_t* barrier) {
   REAL(pthread_barrier_wait);
   host::Lane* lane = virtual_lane();
   if (!lane) return next_pthread_barrier_wait(barrier);
-  Waiting waiting(*lane, barrier);
+  Outside outside;
   return next_pthread_barrier_wait(barrier);
 }
 
@@ -148,7 +197,8 @@ int pthread_barrier_wait(pthread_barrier_t* barrier) {
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   REAL(pthread_mutex_lock);
   host::Lane* lane = virtual_lane();
-  if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0) return next_pthread_mutex_lock(mutex);
+  if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0)
+    return next_pthread_mutex_lock(mutex);
   int result;
   for (std::int64_t pause = 1000; (result = pthread_mutex_trylock(mutex)) == EBUSY;
        pause = pause < 1'000'000 ? pause * 2 : pause) {
@@ -159,35 +209,30 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
 }
 
 // Conditions are asked for by version: without one, the old function of the same name is found.
-#define REAL_CONDITION(name)                                                                          \
-  static decltype(&name) next = nullptr;                                                              \
-  if (!next) next = reinterpret_cast<decltype(next)>(dlvsym(RTLD_NEXT, #name, "GLIBC_2.3.2"));        \
+#define REAL_CONDITION(name)                                                                   \
+  static decltype(&name) next = nullptr;                                                       \
+  if (!next) next = reinterpret_cast<decltype(next)>(dlvsym(RTLD_NEXT, #name, "GLIBC_2.3.2")); \
   if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, #name))
 
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   REAL_CONDITION(pthread_cond_wait);
   host::Lane* lane = virtual_lane();
   if (!lane || lib::of_launcher_library(__builtin_return_address(0))) return next(condition, mutex);
-  int result;
-  {
-    Waiting waiting(*lane, condition);
-    result = next(condition, mutex);
-    // Coming back into virtual time may take a while; others may want the mutex for that.
-    pthread_mutex_unlock(mutex);
-  }
-  pthread_mutex_lock(mutex);
-  return result;
+  begin_wait(*lane, condition);
+  pthread_mutex_unlock(mutex);
+  sleep_until_over(*lane);
+  return pthread_mutex_lock(mutex);
 }
 
 int pthread_cond_signal(pthread_cond_t* condition) {
   REAL_CONDITION(pthread_cond_signal);
-  let_go_on(condition, false);
+  if (anybody_waits() && let_go_on(condition, false, time_here())) return 0;
   return next(condition);
 }
 
 int pthread_cond_broadcast(pthread_cond_t* condition) {
   REAL_CONDITION(pthread_cond_broadcast);
-  let_go_on(condition, true);
+  if (anybody_waits()) let_go_on(condition, true, time_here());
   return next(condition);
 }
 
@@ -195,14 +240,21 @@ int sem_wait(sem_t* semaphore) {
   REAL(sem_wait);
   host::Lane* lane = virtual_lane();
   if (!lane) return next_sem_wait(semaphore);
-  if (sem_trywait(semaphore) == 0) return 0;
-  Waiting waiting(*lane, semaphore);
-  return next_sem_wait(semaphore);
+  while (sem_trywait(semaphore) != 0) {
+    begin_wait(*lane, semaphore);
+    if (sem_trywait(semaphore) == 0) {  // posted meanwhile, by a thread without a lane
+      waits[index_of(*lane)].what.store(nullptr);
+      return 0;
+    }
+    sleep_until_over(*lane);
+  }
+  return 0;
 }
 
 int sem_post(sem_t* semaphore) {
   REAL(sem_post);
-  let_go_on(semaphore, false);
-  return next_sem_post(semaphore);
+  int result = next_sem_post(semaphore);
+  if (result == 0 && anybody_waits()) let_go_on(semaphore, false, time_here());
+  return result;
 }
 }

@@ -1,8 +1,8 @@
 // Threads of a program in virtual time.
 //
-// Threads that have a lane run one at a time (host/simulation.cpp), so that what they do to each other does not
-// depend on the system. One that waits for another is outside meanwhile, and whoever ends its wait lets it go on, at the
-// time at which that happens.
+// Threads that have a lane run one at a time (host/simulation.cpp), so that what they do to each other does
+// not depend on the system. One that waits for another is outside meanwhile, and whoever ends its wait lets
+// it go on, at the time at which that happens.
 #pragma once
 
 #include "lib/lane.hpp"
