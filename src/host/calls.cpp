@@ -298,6 +298,9 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
           case Call::Leave:
             what = "waits for its last operations to be done";
             break;
+          case Call::Yield:
+            what = "waits for a lock of another thread";
+            break;
           case Call::Room:
             what = "waits for room in its queue";
             break;

@@ -130,6 +130,14 @@ unsigned threads_of(pid_t process) {
   return 0;
 }
 
+bool sleeps(pid_t process, pid_t thread) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", process, thread));
+  std::string text;
+  if (!std::getline(file, text)) return false;
+  std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] == 'S';
+}
+
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length) {
   iovec local{to, length};
   iovec remote{reinterpret_cast<void*>(address), length};

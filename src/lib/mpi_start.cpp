@@ -13,6 +13,7 @@
 
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
+#include "lib/threads.hpp"
 
 namespace host = weft::host;
 namespace lib = weft::lib;
@@ -90,6 +91,12 @@ int start(Call call) {
   return end(lane, call());
 }
 
+int started_with(int result, const int* level) {
+  constexpr int kMultiple = 3;  // MPI_THREAD_MULTIPLE, in Open MPI and in MPICH
+  if (result == 0 && level && *level == kMultiple) lib::expect_threads();
+  return result;
+}
+
 template <class Call>
 int finish(Call call) {
   host::Header* header = lib::segment();
@@ -124,17 +131,19 @@ using Init = int (*)(int*, char***);
 using InitThread = int (*)(int*, char***, int, int*);
 using Finalize = int (*)();
 
-#define WEFT_WRAP_MPI(prefix)                                                                             \
-  int prefix##_Init(int* count, char*** arguments) {                                                      \
-    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });        \
-  }                                                                                                       \
-  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                       \
-    return start([&] {                                                                                    \
-      return reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given); \
-    });                                                                                                   \
-  }                                                                                                       \
-  int prefix##_Finalize() {                                                                               \
-    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });               \
+#define WEFT_WRAP_MPI(prefix)                                                                          \
+  int prefix##_Init(int* count, char*** arguments) {                                                   \
+    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });     \
+  }                                                                                                    \
+  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                    \
+    return start([&] {                                                                                 \
+      return started_with(                                                                             \
+          reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given), \
+          given);                                                                                      \
+    });                                                                                                \
+  }                                                                                                    \
+  int prefix##_Finalize() {                                                                            \
+    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });            \
   }
 
 WEFT_WRAP_MPI(MPI)
