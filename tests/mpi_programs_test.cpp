@@ -58,7 +58,7 @@ TEST_P(MpiPrograms, CheckTheirResultsOnATorusAndOnATree) {
   ProgramResult tree = run_ranks(kTree, GetParam().ranks, command);
   EXPECT_EQ(tree.code, 0) << tree.out << tree.err;
   EXPECT_THAT(tree.out, HasSubstr(" 0 failed"));
-  // The same bytes again; links that fail now and then change times and nothing else.
+  // The same bytes again, whichever cores there are.
   ProgramResult again = run_ranks(kTorus, GetParam().ranks, command, {"--cores", "all"});
   EXPECT_EQ(torus.out, again.out);
   EXPECT_EQ(torus.err, again.err);
@@ -72,9 +72,9 @@ INSTANTIATE_TEST_SUITE_P(All, MpiPrograms,
                                          Case{{"latency", "4096", "5"}, 2},
                                          Case{{"bandwidth", "16384", "8", "2"}, 2}, Case{{"message_rate"}, 8},
                                          Case{{"allreduce", "512", "4"}, 6}, Case{{"halo"}, 9}),
-                         [](const auto& info) { return info.param.command[0]; });
+                         [](const auto& one) { return one.param.command[0]; });
 
-TEST(MpiPrograms, AreNotDisturbedByBitErrors) {
+TEST(MpiProgram, AreNotDisturbedByBitErrors) {
   Words errors{"--set", "cable.default.bit_error_rate=1e-7"};
   for (const Words& command :
        {Words{kPrograms + "scramble", "40", "3000"}, {kPrograms + "collectives", "3"}}) {
@@ -84,7 +84,7 @@ TEST(MpiPrograms, AreNotDisturbedByBitErrors) {
   }
 }
 
-TEST(MpiPrograms, SeveralRanksOfANodeShareItsInterface) {
+TEST(MpiProgram, SeveralRanksOfANodeShareItsInterface) {
   ProgramResult r = run_ranks(kTorus, 8, {kPrograms + "collectives", "3"}, {"--per-node", "4"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr(" 0 failed"));
