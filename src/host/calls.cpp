@@ -76,10 +76,12 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       return check_leaving();
     case Call::Register:
       if (!port_known) break;
-      lane.result = error_of(fabric_->register_memory(
-          ref, r.argument[0], r.argument[1],
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)), lane.answer[0]));
-      if (lane.result == 0) cost = cost + fabric_->registration_cost(r.argument[0], r.argument[1]);
+      lane.result = error_of(
+          fabric_->register_memory(ref, r.argument[0], r.argument[1],
+                                   static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)),
+                                   lane.answer[0], r.argument[3] == 1));
+      if (lane.result == 0)
+        cost = cost + fabric_->registration_cost(r.argument[3] == 1 ? 0 : r.argument[0], r.argument[1]);
       break;
     case Call::Unregister:
       if (port_known) lane.result = error_of(fabric_->unregister_memory(ref, r.argument[0]));
