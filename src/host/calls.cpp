@@ -64,7 +64,7 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       if (r.argument[1] == 1) cost = Time{0};
       break;
     case Call::Meet:
-      return meet(lane);
+      return meet(rank, index);
     case Call::Close:
       if (!port_known) break;
       [[fallthrough]];
@@ -144,19 +144,17 @@ void Simulation::close_ports(Process& p) {
 }
 
 /// Answered when all ranks have come: all go on at once.
-void Simulation::meet(LaneBook& lane) {
+void Simulation::meet(std::uint32_t rank, std::uint32_t index) {
+  LaneBook& lane = processes_[rank].lanes[index];
+  lane.acting = false;
   lane.meeting = true;
   meeting_time_ = std::max(meeting_time_, lane.request.clock);
-  if (++meeting_ < processes_.size()) return;
+  if (++meeting_ < processes_.size()) return plan_wait(rank, index);
   Time at = std::max(meeting_time_, fabric_->now() - look_ahead_);
   meeting_ = 0;
   for (std::uint32_t other = 0; other < processes_.size(); ++other)
-    for (std::uint32_t i = 0; i < kLanes; ++i) {
-      LaneBook& book = processes_[other].lanes[i];
-      if (!std::exchange(book.meeting, false)) continue;
-      book.acting = false;
-      plan(other, i, at);
-    }
+    for (std::uint32_t i = 0; i < kLanes; ++i)
+      if (std::exchange(processes_[other].lanes[i].meeting, false)) plan(other, i, at);
 }
 
 /// Answered when the other rank has opened that port, or can no longer do so.

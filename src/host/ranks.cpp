@@ -194,7 +194,8 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   result.ending = ending;
   for (LaneBook& lane : p.lanes) {
     if (lane.leaving) --leaving_;
-    lane.leaving = false;
+    if (lane.meeting) --meeting_;
+    lane.leaving = lane.meeting = false;
     lane.state = State::Gone;
     ++lane.turn;
   }

@@ -213,7 +213,7 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
       continue;
     }
     if (lane.state != State::Waiting || lane.acting) continue;
-    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin;
+    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin || lane.meeting;
     if (!any && !(slot && lane.request.call == Call::Room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
@@ -266,6 +266,10 @@ void Simulation::find_runnable() {
     if (lane.acting) {
       act(plan.rank, plan.lane);
       continue;
+    }
+    if (std::exchange(lane.meeting, false)) {  // the others are not there yet, but something has arrived
+      --meeting_;
+      lane.result = -EAGAIN;
     }
     if (lane.request.call == Call::Spin && plan.at >= lane.request.deadline && only_polling()) {
       fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");

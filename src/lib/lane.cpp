@@ -234,6 +234,10 @@ int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint
   l.for_rank = for_rank;
   l.result = 0;
   block(l);
+  if (outside_depth) {  // back to where it was
+    l.state.store(static_cast<std::uint32_t>(LaneState::External), std::memory_order_release);
+    stop_running();
+  }
   return l.result;
 }
 
@@ -243,6 +247,10 @@ int meet(Lane& l) {
     clock_reads = 0;
   }
   return ask(l, Call::Meet, host::kNoPort, host::kNoDeadline, host::kNoRank);
+}
+
+int meet_or_event(Lane& l) {
+  return ask(l, Call::Meet, host::kAnyPort, host::kNoDeadline, host::kNoRank);
 }
 
 bool outside() { return outside_depth != 0; }

@@ -11,6 +11,8 @@ using host::Lane;
 using host::Protocol;
 
 bool Engine::progress(Lane& lane) {
+  // Where MPI ends, nobody needs anything any more; where it starts, what others send is taken as it comes.
+  if (lib::outside() && port->header->phase.load() != host::MpiPhase::Starting) return false;
   bool any = false;
   const host::Costs& costs = port->header->costs;
   for (;;) {
