@@ -201,6 +201,8 @@ TEST_P(Protocols, CarryEverythingAndTwiceTheSame) {
   json sums = parsed(first)["mpi"]["protocols"];
   ASSERT_TRUE(sums.contains(GetParam().protocol)) << sums;
   EXPECT_GT(sums[GetParam().protocol]["processor_ns"].get<double>(), 0);
+  if (std::string(GetParam().name) == "reordered") EXPECT_GT(parsed(first)["mpi"]["reordered"].get<int>(), 0);
+  if (std::string(GetParam().name) == "few_credits") EXPECT_GT(parsed(first)["mpi"]["credits_grown"].get<int>(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -216,10 +218,10 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"shared_few", {"mpi.eager=shared", "mpi.blocks=2", "mpi.block=256B"}, "fragments"},
         Way{"exclusive", {"mpi.eager=exclusive", "mpi.eager_limit=128KiB"}, "exclusive"},
         Way{"only_rendezvous", {"mpi.eager_limit=0B"}, "rendezvous_get"},
-        Way{"reordered", {"nic.in_order=false", "routing.kind=torus-adaptive"}, "rendezvous_get"},
+        Way{"reordered", {"nic.in_order=false", "routing.kind=minimal-adaptive", "router.channels=3"}, "rendezvous_get"},
         Way{"exanest", {"nic.kind=exanest"}, "fragments"},
         Way{"extoll", {"nic.kind=extoll", "nic.rdma_limit=8KiB"}, "rendezvous_get"},
-        Way{"errors", {"cable.default.bit_error_rate=1e-6"}, "rendezvous_get"}),
+        Way{"errors", {"cable.default.bit_error_rate=1e-6", "topology.dims=[2,2]"}, "rendezvous_get"}),
     [](const auto& one) { return std::string(one.param.name); });
 
 TEST(MpiRun, NodesAreTheSimulatedOnes) {

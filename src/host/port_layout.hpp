@@ -52,7 +52,7 @@ enum class Call : std::uint32_t {
   RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
   UnregisterGlobal,  // arguments: lower part of the global address
   Room,              // for room in the queue of `port` alone
-  Meet,              // for all ranks to call it, the latest of them
+  Meet,              // for all ranks to call it, the latest of them; or for something in the rings of `port`
   Yield,             // for the deadline; other threads of the process that poll go on at once
   Last = Yield,
 };

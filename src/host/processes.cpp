@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -44,6 +45,7 @@ namespace {
 
 [[noreturn]] void become(const std::string& program, const Launch& launch, pid_t simulator) {
   setpgid(0, 0);
+  personality(ADDR_NO_RANDOMIZE);    // programs that look at their addresses do the same every time
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the simulator's end, even a sudden one, is this process's end
   if (getppid() != simulator) _exit(127);
   if (launch.owner) launch.owner->store(getpid());

@@ -202,7 +202,8 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   result.ending = ending;
   for (LaneBook& lane : p.lanes) {
     if (lane.leaving) --leaving_;
-    lane.leaving = false;
+    if (lane.meeting) --meeting_;
+    lane.leaving = lane.meeting = false;
     lane.state = State::Gone;
     ++lane.turn;
   }
@@ -266,10 +267,10 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
   LaneBook& lane = p.lanes[index];
   ++lane.turn;
   lane.wake = kNever;
+  lane.request = p.segment->request(index, lane.granted);  // also of one that left: its work carries its time
   switch (p.segment->state(index)) {
     case LaneState::Blocked:
       lane.state = State::Waiting;
-      lane.request = p.segment->request(index, lane.granted);
       lane.result = 0;
       lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
                     lane.request.call != Call::Sleep && lane.request.call != Call::Room &&

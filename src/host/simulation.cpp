@@ -143,6 +143,7 @@ RunResult Simulation::run() {
 void Simulation::take_turns() {
   while (!failed_) {
     wait_for_ranks();
+    if (interrupted()) fail("interrupted");
     if (failed_) break;
     collect();
     output_->pass_on();
@@ -236,7 +237,7 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
       continue;
     }
     if (lane.state != State::Waiting || lane.acting) continue;
-    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin;
+    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin || lane.meeting;
     if (!any && !(slot && lane.request.call == Call::Room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
@@ -289,6 +290,10 @@ void Simulation::find_runnable() {
     if (lane.acting) {
       act(plan.rank, plan.lane);
       continue;
+    }
+    if (std::exchange(lane.meeting, false)) {  // the others are not there yet, but something has arrived
+      --meeting_;
+      lane.result = -EAGAIN;
     }
     if (lane.request.call == Call::Spin && plan.at >= lane.request.deadline && only_polling()) {
       fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");

@@ -155,7 +155,7 @@ class Simulation : private nic::Host {
   void act(std::uint32_t rank, std::uint32_t lane);
   std::int32_t open_port(std::uint32_t rank, LaneBook& lane);
   void close_ports(Process& process);
-  void meet(LaneBook& lane);
+  void meet(std::uint32_t rank, std::uint32_t lane);
   void look_up(std::uint32_t rank, LaneBook& lane);
   void answer_lookups(std::uint32_t rank);
   void check_leaving();

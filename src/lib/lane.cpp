@@ -236,6 +236,10 @@ int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint
   std::int64_t from = now(l);
   block(l);
   waited_since(l, from);
+  if (outside_depth) {  // back to where it was
+    l.state.store(static_cast<std::uint32_t>(LaneState::External), std::memory_order_release);
+    stop_running();
+  }
   return l.result;
 }
 
@@ -246,6 +250,8 @@ int meet(Lane& l) {
   }
   return ask(l, Call::Meet, host::kNoPort, host::kNoDeadline, host::kNoRank);
 }
+
+int meet_or_event(Lane& l) { return ask(l, Call::Meet, host::kAnyPort, host::kNoDeadline, host::kNoRank); }
 
 bool outside() { return outside_depth != 0; }
 

@@ -7,6 +7,7 @@
 #include "lib/mpi_start.hpp"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,7 @@ namespace lib = weft::lib;
 namespace {
 
 weft_port* port = nullptr;
-void (*drain_sends)() = nullptr;
+void (*serve_others)() = nullptr;
 int depth = 0;
 
 /// The library's own function. Where a program loaded its MPI later, the library is not among those searched.
@@ -104,7 +105,10 @@ int finish(Call call) {
   if (depth || !header || !lane || header->phase.load() != host::MpiPhase::Running) return call();
   ++depth;
   lib::enter(*lane);
-  if (drain_sends) drain_sends();
+  // Others may still need this rank: it serves them until all have come.
+  do
+    if (serve_others) serve_others();
+  while (lib::meet_or_event(*lane) == -EAGAIN);
   silence_libevent();
   header->phase.store(host::MpiPhase::Ending);
   weft_outside_begin();
@@ -121,7 +125,7 @@ int finish(Call call) {
 namespace weft::lib {
 
 weft_port* mpi_port() { return port; }
-void set_mpi_drain(void (*drain)()) { drain_sends = drain; }
+void set_mpi_service(void (*serve)()) { serve_others = serve; }
 
 }  // namespace weft::lib
 

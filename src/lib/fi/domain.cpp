@@ -158,7 +158,7 @@ int register_memory(fid* f, const void* base, std::size_t length, std::uint64_t 
   if (endpoint && endpoint->engine && l && !lib::outside()) {
     unsigned rights = (access & FI_REMOTE_READ ? WEFT_REMOTE_READ | WEFT_REMOTE_ATOMIC : 0) |
                       (access & FI_REMOTE_WRITE ? WEFT_REMOTE_WRITE | WEFT_REMOTE_ATOMIC : 0);
-    int result = weft_register(endpoint->engine->port, mr->base, length, rights, &mr->memory);
+    int result = weft_register_anywhere(endpoint->engine->port, mr->base, length, rights, &mr->memory);
     if (result != 0) {
       delete mr;
       return refuse(-result, FI_LOG_MR, "the interface refuses to register memory: %s\n", strerror(-result));
