@@ -1,85 +1,19 @@
 // What a message between two processes costs in processor time, everything included: both ranks, the
 // simulator and the system calls between them; and what it takes to start many ranks.
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <thread>
 
 #include "app/bench.hpp"
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
 #include "network/network.hpp"
+#include "run_cost.hpp"
 
 namespace weft::bench {
 
 namespace {
 
 using nlohmann::ordered_json;
-
-struct Cost {
-  bool fine = false;
-  double wall = 0, cpu = 0;
-  std::uint64_t most_bytes = 0;
-};
-
-std::vector<pid_t> children_of(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{0}/task/{0}/children", process));
-  std::vector<pid_t> out;
-  for (pid_t child; file >> child;) out.push_back(child);
-  return out;
-}
-
-/// Memory of a process, shared pages by its share of them.
-std::uint64_t proportional_bytes(pid_t process) {
-  std::ifstream file(fmt::format("/proc/{}/smaps_rollup", process));
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with("Pss:")) return std::stoull(line.substr(4)) * 1024;
-  return 0;
-}
-
-/// Runs this program with other arguments. `weigh`: also looks at the memory of all ranks now and then.
-Cost run_weft(std::vector<std::string> arguments, bool weigh) {
-  std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  auto start = std::chrono::steady_clock::now();
-  pid_t child = fork();
-  if (child == 0) {
-    int nothing = open("/dev/null", O_RDWR);
-    dup2(nothing, STDOUT_FILENO);
-    dup2(nothing, STDERR_FILENO);
-    std::vector<char*> argv{self.data()};
-    for (std::string& a : arguments) argv.push_back(a.data());
-    argv.push_back(nullptr);
-    execv(self.c_str(), argv.data());
-    _exit(127);
-  }
-  Cost cost;
-  int status = 0;
-  rusage used{};
-  if (!weigh) {
-    wait4(child, &status, 0, &used);
-  } else {
-    while (wait4(child, &status, WNOHANG, &used) == 0) {
-      std::uint64_t bytes = proportional_bytes(child);
-      for (pid_t rank : children_of(child)) bytes += proportional_bytes(rank);
-      cost.most_bytes = std::max(cost.most_bytes, bytes);
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-  }
-  cost.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  cost.cpu = seconds(used.ru_utime) + seconds(used.ru_stime);
-  cost.fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-  return cost;
-}
 
 std::string example(const std::string& name) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "examples" / name).string();

@@ -76,14 +76,18 @@ Nodes choose_nodes(const machine::Machine& machine) {
     if (std::uint32_t d = distance[graph.endpoint_router(e)]; usable(e) && d != topology::kNone)
       at[d].push_back(e);
   Nodes nodes{{first}, {}};
-  std::size_t left = kRanks - 1, kinds = at.size();
+  // One more of each distance in turn, until there are enough.
+  std::map<std::uint32_t, std::size_t> take;
+  for (std::size_t left = kRanks - 1, before = 0; left > 0 && left != before;) {
+    before = left;
+    for (const auto& [d, all] : at)
+      if (left > 0 && take[d] < all.size()) ++take[d], --left;
+  }
   for (const auto& [d, all] : at) {
-    std::size_t take = std::min(all.size(), (left + kinds - 1) / kinds);
-    for (std::size_t i = 0; i < take; ++i) nodes.chosen.push_back(all[i * all.size() / take]);
-    auto last = static_cast<unsigned>(nodes.chosen.size() - 1);
-    if (take) nodes.ranks[d + 1] = {last + 1 - static_cast<unsigned>(take), last};
-    left -= take;
-    --kinds;
+    if (take[d] == 0) continue;
+    auto begin = static_cast<unsigned>(nodes.chosen.size());
+    for (std::size_t i = 0; i < take[d]; ++i) nodes.chosen.push_back(all[i * all.size() / take[d]]);
+    nodes.ranks[d + 1] = {begin, static_cast<unsigned>(nodes.chosen.size() - 1)};
   }
   if (nodes.chosen.size() < 2) throw UserError("a machine of two nodes at least is needed");
   return nodes;

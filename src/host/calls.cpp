@@ -64,7 +64,7 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       if (r.argument[1] == 1) cost = Time{0};
       break;
     case Call::Meet:
-      return meet(lane);
+      return meet(rank, index);
     case Call::Close:
       if (!port_known) break;
       [[fallthrough]];
@@ -76,10 +76,12 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       return check_leaving();
     case Call::Register:
       if (!port_known) break;
-      lane.result = error_of(fabric_->register_memory(
-          ref, r.argument[0], r.argument[1],
-          static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)), lane.answer[0]));
-      if (lane.result == 0) cost = cost + fabric_->registration_cost(r.argument[0], r.argument[1]);
+      lane.result = error_of(
+          fabric_->register_memory(ref, r.argument[0], r.argument[1],
+                                   static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)),
+                                   lane.answer[0], r.argument[3] == 1));
+      if (lane.result == 0)
+        cost = cost + fabric_->registration_cost(r.argument[3] == 1 ? 0 : r.argument[0], r.argument[1]);
       break;
     case Call::Unregister:
       if (port_known) lane.result = error_of(fabric_->unregister_memory(ref, r.argument[0]));
@@ -142,19 +144,17 @@ void Simulation::close_ports(Process& p) {
 }
 
 /// Answered when all ranks have come: all go on at once.
-void Simulation::meet(LaneBook& lane) {
+void Simulation::meet(std::uint32_t rank, std::uint32_t index) {
+  LaneBook& lane = processes_[rank].lanes[index];
+  lane.acting = false;
   lane.meeting = true;
   meeting_time_ = std::max(meeting_time_, lane.request.clock);
-  if (++meeting_ < processes_.size()) return;
+  if (++meeting_ < processes_.size()) return plan_wait(rank, index);
   Time at = std::max(meeting_time_, fabric_->now() - look_ahead_);
   meeting_ = 0;
   for (std::uint32_t other = 0; other < processes_.size(); ++other)
-    for (std::uint32_t i = 0; i < kLanes; ++i) {
-      LaneBook& book = processes_[other].lanes[i];
-      if (!std::exchange(book.meeting, false)) continue;
-      book.acting = false;
-      plan(other, i, at);
-    }
+    for (std::uint32_t i = 0; i < kLanes; ++i)
+      if (std::exchange(processes_[other].lanes[i].meeting, false)) plan(other, i, at);
 }
 
 /// Answered when the other rank has opened that port, or can no longer do so.
@@ -297,6 +297,9 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             break;
           case Call::Leave:
             what = "waits for its last operations to be done";
+            break;
+          case Call::Yield:
+            what = "waits for a lock of another thread";
             break;
           case Call::Room:
             what = "waits for room in its queue";

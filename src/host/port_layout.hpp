@@ -52,8 +52,9 @@ enum class Call : std::uint32_t {
   RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
   UnregisterGlobal,  // arguments: lower part of the global address
   Room,              // for room in the queue of `port` alone
-  Meet,              // for all ranks to call it, the latest of them
-  Last = Meet,
+  Meet,              // for all ranks to call it, the latest of them; or for something in the rings of `port`
+  Yield,             // for the deadline; other threads of the process that poll go on at once
+  Last = Yield,
 };
 
 struct alignas(128) Lane {
@@ -68,6 +69,7 @@ struct alignas(128) Lane {
   std::int32_t result;     // 0 or a negative errno
   std::uint64_t argument[4];
   std::uint64_t answer[4];
+  std::atomic<std::int32_t> thread;  // the system's number for it
   Doing doing;
 };
 
@@ -143,6 +145,6 @@ inline nic::Event* events_of(PortArea* port, const Layout& h) {
   return reinterpret_cast<nic::Event*>(reinterpret_cast<char*>(port) + h.event_offset);
 }
 
-static_assert(sizeof(Header) <= 4096 && sizeof(PortArea) <= 256 && sizeof(Lane) == 128);
+static_assert(sizeof(Header) <= 4096 && sizeof(PortArea) <= 256 && sizeof(Lane) == 256);
 
 }  // namespace weft::host

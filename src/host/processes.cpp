@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/uio.h>
@@ -44,6 +45,7 @@ namespace {
 
 [[noreturn]] void become(const std::string& program, const Launch& launch, pid_t simulator) {
   setpgid(0, 0);
+  personality(ADDR_NO_RANDOMIZE);    // programs that look at their addresses do the same every time
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the simulator's end, even a sudden one, is this process's end
   if (getppid() != simulator) _exit(127);
   if (launch.owner) launch.owner->store(getpid());
@@ -128,6 +130,14 @@ unsigned threads_of(pid_t process) {
   while (std::getline(file, line))
     if (line.starts_with("Threads:")) return static_cast<unsigned>(std::stoul(line.substr(8)));
   return 0;
+}
+
+bool sleeps(pid_t process, pid_t thread) {
+  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", process, thread));
+  std::string text;
+  if (!std::getline(file, text)) return false;
+  std::size_t name_end = text.rfind(')');
+  return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] == 'S';
 }
 
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length) {

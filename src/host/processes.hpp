@@ -42,6 +42,8 @@ void kill_rank(pid_t process);
 /// Is `process` the rank's own or one that it started, however far down?
 bool belongs_to(pid_t process, pid_t rank);
 unsigned threads_of(pid_t process);
+/// Is this thread asleep in the system?
+bool sleeps(pid_t process, pid_t thread);
 
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length);
 bool write_memory(pid_t process, std::uint64_t address, const void* from, std::uint64_t length);

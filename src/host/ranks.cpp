@@ -67,10 +67,34 @@ void Simulation::start_all() {
 }
 
 bool Simulation::all_stopped() {
-  return std::none_of(running_.begin(), running_.end(), [&](LaneRef r) {
+  auto runs = [&](LaneRef r) {
     Process& p = processes_[r.rank];
     return !p.ended && p.segment->state(r.lane) == LaneState::Running;
-  });
+  };
+  if (std::any_of(running_.begin(), running_.end(), runs)) return false;
+  if (std::any_of(outside_.begin(), outside_.end(), runs)) return false;
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {  // threads that have just begun
+    Process& p = processes_[rank];
+    if (p.ended || p.segment->header().joins.load(std::memory_order_acquire) == p.joins) continue;
+    for (std::uint32_t lane = 1; lane < kLanes; ++lane)
+      if (p.lanes[lane].state == State::Absent && runs({rank, lane})) return false;
+  }
+  return true;
+}
+
+/// Threads beside the first may sleep in ways nobody sees, as workers do between their tasks: virtual time
+/// goes on without them until they come back.
+void Simulation::leave_sleepers() {
+  for (Process& p : processes_) {
+    if (p.ended || p.segment->header().joins.load() == 0) continue;
+    for (std::uint32_t i = 1; i < kLanes; ++i) {
+      Lane& lane = p.segment->lane(i);
+      if (p.segment->state(i) != LaneState::Running || !sleeps(p.owner, lane.thread.load())) continue;
+      auto running = static_cast<std::uint32_t>(LaneState::Running);
+      if (lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::External)))
+        bell_->running.fetch_sub(1);
+    }
+  }
 }
 
 void Simulation::wait_for_ranks() {
@@ -90,6 +114,7 @@ void Simulation::wait_for_ranks() {
       return;
     }
     if (!watch_processes()) return;
+    leave_sleepers();
     if (all_stopped()) {
       bell_->running.store(0);  // one that ended could not count itself out
       return;
@@ -177,7 +202,8 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   result.ending = ending;
   for (LaneBook& lane : p.lanes) {
     if (lane.leaving) --leaving_;
-    lane.leaving = false;
+    if (lane.meeting) --meeting_;
+    lane.leaving = lane.meeting = false;
     lane.state = State::Gone;
     ++lane.turn;
   }
@@ -203,7 +229,8 @@ void Simulation::collect() {
   std::vector<LaneRef> ran;
   std::swap(ran, running_);
   for (LaneRef r : std::exchange(outside_, {})) {
-    if (processes_[r.rank].segment->state(r.lane) == LaneState::Blocked) {
+    LaneState state = processes_[r.rank].segment->state(r.lane);
+    if (state == LaneState::Blocked || state == LaneState::Left) {
       ran.push_back(r);
     } else {
       outside_.push_back(r);
@@ -215,7 +242,7 @@ void Simulation::collect() {
     if (joins == p.joins || p.ended) continue;
     p.joins = joins;
     for (std::uint32_t lane = 1; lane < kLanes; ++lane)
-      if (p.lanes[lane].state == State::Absent && p.segment->state(lane) == LaneState::Blocked)
+      if (p.lanes[lane].state == State::Absent && p.segment->state(lane) != LaneState::Free)
         ran.push_back({rank, lane});
   }
   std::sort(ran.begin(), ran.end());
@@ -240,13 +267,14 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
   LaneBook& lane = p.lanes[index];
   ++lane.turn;
   lane.wake = kNever;
+  lane.request = p.segment->request(index, lane.granted);  // also of one that left: its work carries its time
   switch (p.segment->state(index)) {
     case LaneState::Blocked:
       lane.state = State::Waiting;
-      lane.request = p.segment->request(index, lane.granted);
       lane.result = 0;
       lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
-                    lane.request.call != Call::Sleep && lane.request.call != Call::Room;
+                    lane.request.call != Call::Sleep && lane.request.call != Call::Room &&
+                    lane.request.call != Call::Yield;
       result_.end = std::max(result_.end, lane.request.clock);
       break;
     case LaneState::External:

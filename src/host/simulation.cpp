@@ -49,6 +49,8 @@ const char* call_name(Call call) {
       return "wait for room";
     case Call::Meet:
       return "meet";
+    case Call::Yield:
+      return "wait for a thread";
   }
   return "wait";
 }
@@ -141,6 +143,7 @@ RunResult Simulation::run() {
 void Simulation::take_turns() {
   while (!failed_) {
     wait_for_ranks();
+    if (interrupted()) fail("interrupted");
     if (failed_) break;
     collect();
     output_->pass_on();
@@ -203,6 +206,14 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
   const Request& r = lane.request;
   if (r.deadline != kNever) plan(rank, index, r.deadline);
   if (r.call == Call::Sleep) return;
+  if (r.call == Call::Yield) {  // it wants what one that polls may hold
+    for (std::uint32_t i = 0; i < kLanes; ++i) {
+      LaneBook& other = p.lanes[i];
+      if (other.state == State::Waiting && !other.acting && other.request.call == Call::Spin)
+        plan(rank, i, std::max(other.request.clock, r.clock));
+    }
+    return;
+  }
   if (r.call == Call::Room) {
     bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
     if (!known || !p.segment->queue_full(r.port)) plan(rank, index, r.clock);
@@ -226,7 +237,7 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
       continue;
     }
     if (lane.state != State::Waiting || lane.acting) continue;
-    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin;
+    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin || lane.meeting;
     if (!any && !(slot && lane.request.call == Call::Room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
@@ -237,6 +248,15 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
 void Simulation::advance() {
   horizon_ = kNever;
   runnable_.clear();
+  in_turn_.assign(processes_.size(), false);
+  find_runnable();
+  for (const Plan& plan : std::exchange(deferred_, {})) {
+    plans_.push_back(plan);
+    std::push_heap(plans_.begin(), plans_.end());
+  }
+}
+
+void Simulation::find_runnable() {
   while (!failed_) {
     while (!plans_.empty()) {  // out-of-date plans
       const Plan& top = plans_.front();
@@ -260,10 +280,20 @@ void Simulation::advance() {
     std::pop_heap(plans_.begin(), plans_.end());
     plans_.pop_back();
     LaneBook& lane = processes_[plan.rank].lanes[plan.lane];
+    // Threads of a process run one after the other.
+    if (!lane.acting && plan.rank < in_turn_.size() && in_turn_[plan.rank]) {
+      deferred_.push_back(plan);
+      horizon_ = std::min(horizon_, plan.at + look_ahead_);
+      continue;
+    }
     lane.wake = kNever;
     if (lane.acting) {
       act(plan.rank, plan.lane);
       continue;
+    }
+    if (std::exchange(lane.meeting, false)) {  // the others are not there yet, but something has arrived
+      --meeting_;
+      lane.result = -EAGAIN;
     }
     if (lane.request.call == Call::Spin && plan.at >= lane.request.deadline && only_polling()) {
       fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
@@ -281,6 +311,7 @@ void Simulation::advance() {
     ++lane.turn;
     lane.wake = plan.at;
     runnable_.push_back({plan.rank, plan.lane});
+    in_turn_[plan.rank] = true;
     horizon_ = std::min(horizon_, plan.at + look_ahead_);
   }
 }

@@ -140,6 +140,7 @@ class Simulation : private nic::Host {
   // The ranks' turn.
   void wait_for_ranks();
   bool all_stopped();
+  void leave_sleepers();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
   bool ended_well(std::uint32_t rank);
@@ -149,11 +150,12 @@ class Simulation : private nic::Host {
   void collect_lane(std::uint32_t rank, std::uint32_t lane);
   void collect_ports(Process& process);
   void advance();
+  void find_runnable();
   void plan(std::uint32_t rank, std::uint32_t lane, Time at);
   void act(std::uint32_t rank, std::uint32_t lane);
   std::int32_t open_port(std::uint32_t rank, LaneBook& lane);
   void close_ports(Process& process);
-  void meet(LaneBook& lane);
+  void meet(std::uint32_t rank, std::uint32_t lane);
   void look_up(std::uint32_t rank, LaneBook& lane);
   void answer_lookups(std::uint32_t rank);
   void check_leaving();
@@ -180,6 +182,8 @@ class Simulation : private nic::Host {
   std::unique_ptr<Output> output_;
   std::unique_ptr<MpiLauncher> mpi_;
   std::vector<Plan> plans_;
+  std::vector<Plan> deferred_;  // of threads whose process has another one running
+  std::vector<bool> in_turn_;   // processes with a thread that runs next
   std::vector<LaneRef> running_, runnable_, outside_;
   std::vector<nic::Descriptor> posted_;
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on

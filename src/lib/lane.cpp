@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/threads.hpp"
+
 namespace weft::lib {
 
 using host::Bell;
@@ -63,7 +65,12 @@ void stop_running() {
 
 void block(Lane& lane) {
   std::uint32_t before = lane.grant.load(std::memory_order_relaxed);
-  lane.state.store(static_cast<std::uint32_t>(LaneState::Blocked), std::memory_order_release);
+  auto running = static_cast<std::uint32_t>(LaneState::Running);
+  if (!lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::Blocked),
+                                          std::memory_order_release)) {
+    bell->running.fetch_add(1);  // it had been taken out of the count while it slept
+    lane.state.store(static_cast<std::uint32_t>(LaneState::Blocked), std::memory_order_release);
+  }
   stop_running();
   while (lane.grant.load(std::memory_order_acquire) == before) futex(&lane.grant, FUTEX_WAIT, before);
 }
@@ -72,9 +79,31 @@ void end_of_thread(void* p) {
   auto* lane = static_cast<Lane*>(p);
   my_lane = nullptr;
   if (getpid() != own_pid) return;
-  if (lane->state.load() == static_cast<std::uint32_t>(LaneState::External)) return;
+  thread_ends(*lane);
+  lane->thread.store(0);
+  auto running = static_cast<std::uint32_t>(LaneState::Running);
+  bool counted = lane->state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::Left));
+  if (counted) return stop_running();
   lane->state.store(static_cast<std::uint32_t>(LaneState::Left), std::memory_order_release);
-  stop_running();
+}
+
+int thread_number() { return static_cast<int>(syscall(SYS_gettid)); }
+
+/// A lane nobody has, running and counted.
+Lane* take_lane(std::int64_t clock) {
+  for (unsigned i = 1; i < host::kLanes; ++i) {
+    Lane* candidate = host::lane_at(header, i);
+    std::uint32_t is_free = static_cast<std::uint32_t>(LaneState::Free);
+    if (!candidate->state.compare_exchange_strong(is_free, static_cast<std::uint32_t>(LaneState::Running)))
+      continue;
+    candidate->clock.store(clock);
+    candidate->safe_until = 0;
+    candidate->thread.store(0);
+    bell->running.fetch_add(1);
+    header->joins.fetch_add(1);
+    return candidate;
+  }
+  return nullptr;
 }
 
 void* map(const char* variable, std::size_t bytes) {
@@ -144,22 +173,39 @@ bool take_over() {
 }
 
 Lane* lane() {
+  if (my_lane &&
+      my_lane->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::External) &&
+      !outside_depth)  // it slept, and virtual time went on without it
+    ask(*my_lane, Call::Sleep, host::kNoPort, now(*my_lane), host::kNoRank);
   if (my_lane || !segment()) return my_lane;
-  for (unsigned i = 1; i < host::kLanes; ++i) {
-    Lane* candidate = host::lane_at(header, i);
-    std::uint32_t is_free = static_cast<std::uint32_t>(LaneState::Free);
-    if (!candidate->state.compare_exchange_strong(is_free, static_cast<std::uint32_t>(LaneState::Running)))
-      continue;
-    candidate->clock.store(now(*host::lane_at(header, 0)));
-    candidate->safe_until = 0;
-    my_lane = candidate;
-    pthread_setspecific(thread_end, candidate);
-    bell->running.fetch_add(1);
-    header->joins.fetch_add(1);
-    ask(*candidate, Call::Sleep, host::kNoPort, now(*candidate), host::kNoRank);
-    return candidate;
-  }
-  return nullptr;
+  Lane* fresh = take_lane(now(*host::lane_at(header, 0)));
+  if (!fresh) return nullptr;
+  adopt(*fresh);
+  ask(*fresh, Call::Sleep, host::kNoPort, now(*fresh), host::kNoRank);
+  return fresh;
+}
+
+Lane* lane_for_child(Lane& parent) { return take_lane(now(parent)); }
+
+void adopt(Lane& l) {
+  my_lane = &l;
+  l.thread.store(thread_number());
+  pthread_setspecific(thread_end, &l);
+}
+
+void resume(Lane& l, std::int64_t time) {
+  auto external = static_cast<std::uint32_t>(LaneState::External);
+  jump_to(l, time);
+  bell->running.fetch_add(1);
+  if (!l.state.compare_exchange_strong(external, static_cast<std::uint32_t>(LaneState::Running)))
+    stop_running();
+}
+
+bool has_lane(int thread) {
+  if (thread == own_pid) return true;
+  for (unsigned i = 1; i < host::kLanes; ++i)
+    if (host::lane_at(header, i)->thread.load(std::memory_order_relaxed) == thread) return true;
+  return false;
 }
 
 void enter(Lane& l) {
@@ -190,6 +236,10 @@ int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint
   std::int64_t from = now(l);
   block(l);
   waited_since(l, from);
+  if (outside_depth) {  // back to where it was
+    l.state.store(static_cast<std::uint32_t>(LaneState::External), std::memory_order_release);
+    stop_running();
+  }
   return l.result;
 }
 
@@ -197,10 +247,11 @@ int meet(Lane& l) {
   if (outside_depth) {
     outside_depth = 0;
     clock_reads = 0;
-    bell->running.fetch_add(1);
   }
   return ask(l, Call::Meet, host::kNoPort, host::kNoDeadline, host::kNoRank);
 }
+
+int meet_or_event(Lane& l) { return ask(l, Call::Meet, host::kAnyPort, host::kNoDeadline, host::kNoRank); }
 
 bool outside() { return outside_depth != 0; }
 
@@ -279,7 +330,6 @@ void weft_outside_end(void) {
   host::Lane* l = lib::lane_if_any();
   if (!l || !lib::outside_depth || --lib::outside_depth) return;
   lib::clock_reads = 0;
-  lib::bell->running.fetch_add(1);
   lib::ask(*l, host::Call::Sleep, host::kNoPort, lib::now(*l), host::kNoRank);
   lib::leave();
 }

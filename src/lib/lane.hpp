@@ -19,6 +19,18 @@ host::Lane* lane_if_any();
 /// The same; a thread without one takes one.
 host::Lane* lane();
 
+/// For a thread about to be started by the calling one: a lane at the caller's time, which runs from now on;
+/// or null.
+host::Lane* lane_for_child(host::Lane& parent);
+/// To be called by that thread first.
+void adopt(host::Lane& lane);
+
+/// Lets a lane that is outside go on, not before this time; counted as running from now on.
+void resume(host::Lane& lane, std::int64_t time);
+
+/// Is this one of the process's threads that have a lane?
+bool has_lane(int thread);
+
 /// Makes this process the one that has the rank's lanes, if none has opened a port yet.
 bool take_over();
 
@@ -38,6 +50,8 @@ int ask(host::Lane& lane, host::Call call, std::uint32_t port, std::int64_t dead
 
 /// Waits until all ranks have called this; all go on at the latest of their clocks.
 int meet(host::Lane& lane);
+/// The same; -EAGAIN where something has arrived meanwhile, which may need an answer before the others can come.
+int meet_or_event(host::Lane& lane);
 
 /// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
 bool outside();

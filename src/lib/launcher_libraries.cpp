@@ -21,8 +21,7 @@ int look_at(dl_phdr_info* info, size_t, void*) {
   const char* slash = strrchr(info->dlpi_name, '/');
   const char* name = slash ? slash + 1 : info->dlpi_name;
   bool one = false;
-  for (const char* start : {"libpmix.so", "libopen-rte.so", "libopen-pal.so", "libevent", "mca_pmix_"})
-    one |= strncmp(name, start, strlen(start)) == 0;
+  for (const char* start : {"libpmix.so", "mca_pmix_"}) one |= strncmp(name, start, strlen(start)) == 0;
   for (unsigned i = 0; one && i < info->dlpi_phnum && count < 16; ++i) {
     const auto& part = info->dlpi_phdr[i];
     if (part.p_type == PT_LOAD && (part.p_flags & PF_X))

@@ -42,17 +42,16 @@ int ask(weft_port* p, Lane& lane, Call call, std::uint64_t argument) {
   return ask(p, lane, call);
 }
 
-int ask_to_register(weft_port* p, Lane& lane, Call call, const void* base, size_t length, unsigned rights) {
+int ask_to_register(weft_port* p, Lane& lane, Call call, const void* base, size_t length, unsigned rights,
+                    bool anywhere = false) {
   lane.argument[1] = length;
   lane.argument[2] = rights;
+  lane.argument[3] = anywhere;
   return ask(p, lane, call, reinterpret_cast<std::uint64_t>(base));
 }
 
-}  // namespace
-
-extern "C" {
-
-int weft_register(weft_port* p, void* base, size_t length, unsigned rights, weft_memory* memory) {
+int register_cached(weft_port* p, void* base, size_t length, unsigned rights, weft_memory* memory,
+                    bool anywhere) {
   Lane* lane = lib::lane();
   if (!p || !lane) return -ENODEV;
   if (!memory) return -EINVAL;
@@ -66,7 +65,7 @@ int weft_register(weft_port* p, void* base, size_t length, unsigned rights, weft
       return 0;
     }
   }
-  int result = ask_to_register(p, *lane, Call::Register, base, length, rights);
+  int result = ask_to_register(p, *lane, Call::Register, base, length, rights, anywhere);
   while (result == -ENOSPC) {  // what is only kept for later makes room
     std::uint64_t idle;
     {
@@ -75,7 +74,7 @@ int weft_register(weft_port* p, void* base, size_t length, unsigned rights, weft
     }
     if (!idle) break;
     ask(p, *lane, Call::Unregister, idle);
-    result = ask_to_register(p, *lane, Call::Register, base, length, rights);
+    result = ask_to_register(p, *lane, Call::Register, base, length, rights, anywhere);
   }
   if (result != 0) return result;
   *memory = {p->self, lane->answer[0]};
@@ -88,6 +87,18 @@ int weft_register(weft_port* p, void* base, size_t length, unsigned rights, weft
     if (dropped) ask(p, *lane, Call::Unregister, dropped);
   }
   return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int weft_register(weft_port* p, void* base, size_t length, unsigned rights, weft_memory* memory) {
+  return register_cached(p, base, length, rights, memory, false);
+}
+
+int weft_register_anywhere(weft_port* p, void* base, size_t length, unsigned rights, weft_memory* memory) {
+  return register_cached(p, base, length, rights, memory, true);
 }
 
 int weft_unregister(weft_port* p, uint64_t key) {

@@ -7,12 +7,14 @@
 #include "lib/mpi_start.hpp"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
+#include "lib/threads.hpp"
 
 namespace host = weft::host;
 namespace lib = weft::lib;
@@ -20,7 +22,7 @@ namespace lib = weft::lib;
 namespace {
 
 weft_port* port = nullptr;
-void (*drain_sends)() = nullptr;
+void (*serve_others)() = nullptr;
 int depth = 0;
 
 /// The library's own function. Where a program loaded its MPI later, the library is not among those searched.
@@ -90,6 +92,12 @@ int start(Call call) {
   return end(lane, call());
 }
 
+int started_with(int result, const int* level) {
+  constexpr int kMultiple = 3;  // MPI_THREAD_MULTIPLE, in Open MPI and in MPICH
+  if (result == 0 && level && *level == kMultiple) lib::expect_threads();
+  return result;
+}
+
 template <class Call>
 int finish(Call call) {
   host::Header* header = lib::segment();
@@ -97,7 +105,10 @@ int finish(Call call) {
   if (depth || !header || !lane || header->phase.load() != host::MpiPhase::Running) return call();
   ++depth;
   lib::enter(*lane);
-  if (drain_sends) drain_sends();
+  // Others may still need this rank: it serves them until all have come.
+  do
+    if (serve_others) serve_others();
+  while (lib::meet_or_event(*lane) == -EAGAIN);
   silence_libevent();
   header->phase.store(host::MpiPhase::Ending);
   weft_outside_begin();
@@ -114,7 +125,7 @@ int finish(Call call) {
 namespace weft::lib {
 
 weft_port* mpi_port() { return port; }
-void set_mpi_drain(void (*drain)()) { drain_sends = drain; }
+void set_mpi_service(void (*serve)()) { serve_others = serve; }
 
 }  // namespace weft::lib
 
@@ -124,17 +135,19 @@ using Init = int (*)(int*, char***);
 using InitThread = int (*)(int*, char***, int, int*);
 using Finalize = int (*)();
 
-#define WEFT_WRAP_MPI(prefix)                                                                             \
-  int prefix##_Init(int* count, char*** arguments) {                                                      \
-    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });        \
-  }                                                                                                       \
-  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                       \
-    return start([&] {                                                                                    \
-      return reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given); \
-    });                                                                                                   \
-  }                                                                                                       \
-  int prefix##_Finalize() {                                                                               \
-    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });               \
+#define WEFT_WRAP_MPI(prefix)                                                                          \
+  int prefix##_Init(int* count, char*** arguments) {                                                   \
+    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });     \
+  }                                                                                                    \
+  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                    \
+    return start([&] {                                                                                 \
+      return started_with(                                                                             \
+          reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given), \
+          given);                                                                                      \
+    });                                                                                                \
+  }                                                                                                    \
+  int prefix##_Finalize() {                                                                            \
+    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });            \
   }
 
 WEFT_WRAP_MPI(MPI)

@@ -2,8 +2,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <semaphore.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -60,7 +58,7 @@ std::int64_t saturated(std::int64_t from, std::int64_t seconds, std::int64_t pic
   return from + seconds * kSecond + picoseconds;
 }
 
-/// Waiting for something real: other threads, files.
+/// Waiting for something real: files.
 class Outside {
  public:
   Outside() { weft_outside_begin(); }
@@ -198,44 +196,5 @@ int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_se
     timeval none{};
     return next_select(count, reads, writes, errors, at_once ? &none : nullptr);
   });
-}
-
-// Waiting for another thread: virtual time must go on, or that thread would never get there.
-
-int pthread_join(pthread_t thread, void** result) {
-  REAL(pthread_join);
-  if (!virtual_lane()) return next_pthread_join(thread, result);
-  Outside outside;
-  return next_pthread_join(thread, result);
-}
-
-int pthread_barrier_wait(pthread_barrier_t* barrier) {
-  REAL(pthread_barrier_wait);
-  if (!virtual_lane()) return next_pthread_barrier_wait(barrier);
-  Outside outside;
-  return next_pthread_barrier_wait(barrier);
-}
-
-int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
-  // Asked for by version: without one, the old function of the same name is found.
-  static decltype(&pthread_cond_wait) next = nullptr;
-  if (!next) next = reinterpret_cast<decltype(next)>(dlvsym(RTLD_NEXT, "pthread_cond_wait", "GLIBC_2.3.2"));
-  if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "pthread_cond_wait"));
-  if (!virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) return next(condition, mutex);
-  weft_outside_begin();
-  int result = next(condition, mutex);
-  // Coming back into virtual time may take a while; others may want the mutex for that.
-  pthread_mutex_unlock(mutex);
-  weft_outside_end();
-  pthread_mutex_lock(mutex);
-  return result;
-}
-
-int sem_wait(sem_t* semaphore) {
-  REAL(sem_wait);
-  if (!virtual_lane()) return next_sem_wait(semaphore);
-  if (sem_trywait(semaphore) == 0) return 0;
-  Outside outside;
-  return next_sem_wait(semaphore);
 }
 }

@@ -113,6 +113,8 @@ int weft_get_limits(const weft_port* port, weft_limits* limits);
 int weft_lookup(weft_port* port, int rank, int index, weft_address* address);
 
 int weft_register(weft_port* port, void* base, size_t length, unsigned rights, weft_memory* memory);
+/* The same, at times that do not depend on where the system put it: as if it began with a page. */
+int weft_register_anywhere(weft_port* port, void* base, size_t length, unsigned rights, weft_memory* memory);
 int weft_unregister(weft_port* port, uint64_t key);
 /* Done with it, but it may be registered again: stays known while there is room (nic.registration_cache). */
 int weft_release(weft_port* port, uint64_t key);

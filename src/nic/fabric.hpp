@@ -106,8 +106,10 @@ class Fabric {
 
   Status open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port);
   void close(PortRef port);
+  /// `anywhere`: as if it lay elsewhere, from the beginning of a page on; the same memory always in the same
+  /// place. Times then do not depend on where the system put it.
   Status register_memory(PortRef port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                         std::uint64_t& key);
+                         std::uint64_t& key, bool anywhere = false);
   Time registration_cost(std::uint64_t address, std::uint64_t length) const;
   Status unregister_memory(PortRef port, std::uint64_t key);
 

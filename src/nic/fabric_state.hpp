@@ -1,6 +1,9 @@
 // The fabric's inner state; only its own files include this.
 #pragma once
 
+#include <map>
+#include <tuple>
+
 #include "nic/fabric.hpp"
 
 namespace weft::nic {
@@ -16,6 +19,7 @@ struct Fabric::Transfer {
   std::uint32_t port_generation = 0, owner = 0;
   std::uint64_t local_address = 0;
   std::uint64_t remote_address = 0;
+  std::uint64_t local_shift = 0, remote_shift = 0;  // to the addresses that are translated
   std::uint32_t remote_owner = 0;
   std::uint32_t domain = kNoDomain;  // of the global address it goes to
   bool buffered = false;             // it has room in a buffer its queue shares
@@ -109,6 +113,9 @@ struct Fabric::Nic {
   HostBus bus;
   TranslationCache translation;
   MemoryTable memory;
+  // Where memory is said to lie that was registered without a place: by owner, address and length.
+  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::uint64_t> places;
+  std::uint64_t next_place = std::uint64_t{1} << 50;
   DomainTable domains;
   std::uint64_t stores = 0;  // posts by the processor's stores
   std::vector<QueueBuffer> buffers;

@@ -13,6 +13,7 @@ struct Region {
   std::uint64_t address = 0, length = 0;
   std::uint32_t port = 0;
   std::uint32_t rights = 0;
+  std::uint64_t shift = 0;  // from its addresses to those that are translated
 };
 
 class MemoryTable {
@@ -22,7 +23,8 @@ class MemoryTable {
   MemoryTable(std::uint64_t seed, std::uint32_t node) : seed_(seed), node_(node) {}
 
   /// The new key, or 0 where the table is full.
-  std::uint64_t add(std::uint32_t port, std::uint64_t address, std::uint64_t length, std::uint32_t rights) {
+  std::uint64_t add(std::uint32_t port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
+                    std::uint64_t shift) {
     std::uint32_t index;
     if (!free_.empty()) {
       index = free_.back();
@@ -34,7 +36,7 @@ class MemoryTable {
     }
     std::uint64_t secret = random_bits(seed_ ^ 0x6b6579, node_, ++issued_) >> 20;
     std::uint64_t key = (secret | 1) << 20 | index;
-    regions_[index] = {key, address, length, port, rights};
+    regions_[index] = {key, address, length, port, rights, shift};
     bytes_ += length;
     return key;
   }
@@ -60,6 +62,11 @@ class MemoryTable {
     if (offset > region->length || length > region->length - offset) return Status::BadRange;
     address = region->address + offset;
     return Status::Ok;
+  }
+
+  std::uint64_t shift(std::uint64_t key) const {
+    const Region* region = find(key);
+    return region ? region->shift : 0;
   }
 
   /// Registered in all.

@@ -106,9 +106,11 @@ Status Fabric::place(Flight& f, Transfer& x, Time& ready) {
         n.memory.check(x.d.port, x.d.remote_key, x.d.remote_offset, x.d.length, rights, x.remote_address);
     if (status != Status::Ok) return status;
     x.remote_owner = n.ports[x.d.port].owner;
+    x.remote_shift = n.memory.shift(x.d.remote_key);
   }
   std::uint64_t length = f.kind == Kind::GetRequest ? 1 : f.length;
-  ready = ready + n.translation.translate(x.remote_owner, x.remote_address + f.offset, length);
+  ready =
+      ready + n.translation.translate(x.remote_owner, x.remote_address + x.remote_shift + f.offset, length);
   return Status::Ok;
 }
 
@@ -167,7 +169,8 @@ void Fabric::receive(std::uint32_t index, Time when) {
       return at(ready, Data, index);
     }
     case Kind::GetData: {
-      Time ready = f.ready + n.translation.translate(x.owner, x.local_address + f.offset, f.length);
+      Time ready =
+          f.ready + n.translation.translate(x.owner, x.local_address + x.local_shift + f.offset, f.length);
       f.ready = ready;
       return at(n.bus.to_memory(ready, f.length), Data, index);
     }

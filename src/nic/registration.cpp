@@ -14,10 +14,17 @@ Status Fabric::check_region(const Nic& n, std::uint64_t address, std::uint64_t l
 }
 
 Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                               std::uint64_t& key) {
-  if (Status status = check_region(*nics_[ref.nic], address, length, rights); status != Status::Ok)
-    return status;
-  key = nics_[ref.nic]->memory.add(ref.port, address, length, rights);
+                               std::uint64_t& key, bool anywhere) {
+  Nic& n = *nics_[ref.nic];
+  if (Status status = check_region(n, address, length, rights); status != Status::Ok) return status;
+  std::uint64_t shift = 0;
+  if (anywhere) {
+    auto page = static_cast<std::uint64_t>(p_.page.value);
+    auto [at, fresh] = n.places.try_emplace({n.ports[ref.port].owner, address, length}, n.next_place);
+    if (fresh) n.next_place += (length + page - 1) / page * page;
+    shift = at->second - address;
+  }
+  key = n.memory.add(ref.port, address, length, rights, shift);
   return key ? Status::Ok : Status::NoRoom;
 }
 

@@ -60,8 +60,10 @@ void Fabric::reach_chip(std::uint32_t index) {
   }
   if (x.d.flags & kGlobal) x.domain = x.d.port;
   if (x.atomic()) x.d.length = 8;
-  if (x.d.operation == Operation::Put || x.d.operation == Operation::Get)
+  if (x.d.operation == Operation::Put || x.d.operation == Operation::Get) {
     n.memory.check(x.from_port, x.d.local_key, x.d.local_offset, x.d.length, 0, x.local_address);
+    x.local_shift = n.memory.shift(x.d.local_key);
+  }
   switch (x.d.operation) {
     case Operation::Message:
       ++n.counters.messages;
@@ -249,7 +251,9 @@ Time Fabric::data_on_chip(Nic& n, Transfer& x, Flight& f, std::uint32_t owner, s
   }
   const std::uint8_t* begin = x.staging.data() + (f.offset - x.staged);
   f.data.assign(begin, begin + f.length);
-  Time translated = from + n.translation.translate(owner, address + f.offset, f.length);
+  std::uint64_t shift =
+      address == x.remote_address && f.kind == Kind::GetData ? x.remote_shift : x.local_shift;
+  Time translated = from + n.translation.translate(owner, address + shift + f.offset, f.length);
   return n.bus.from_memory(translated, f.length);
 }
 

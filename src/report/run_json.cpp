@@ -53,25 +53,26 @@ ordered_json counters_json(const nic::Counters& c) {
           {"busy_ns", ns(c.busy)}};
 }
 
-ordered_json mpi_json(const measure::RunDetails& details) {
-  ordered_json out{{"calls", ordered_json::array()}, {"collectives", ordered_json::array()}};
+ordered_json calls_json(const measure::RunDetails& details) {
+  ordered_json out{{"mpi_calls", ordered_json::array()}, {"mpi_collectives", ordered_json::array()}};
   for (const measure::CallSums& s : details.mpi.calls)
-    out["calls"].push_back({{"call", host::call_facts(s.call).name},
-                            {"count", s.count},
-                            {"bytes", s.bytes},
-                            {"total_ns", ns(s.total)},
-                            {"longest_ns", ns(s.longest)}});
+    out["mpi_calls"].push_back({{"call", host::call_facts(s.call).name},
+                                {"count", s.count},
+                                {"bytes", s.bytes},
+                                {"total_ns", ns(s.total)},
+                                {"longest_ns", ns(s.longest)}});
   for (const measure::CollectiveSums& s : details.mpi.collectives)
-    out["collectives"].push_back({{"call", host::call_facts(s.slowest.call).name},
-                                  {"bytes", s.slowest.bytes},
-                                  {"members", s.slowest.members},
-                                  {"count", s.count},
-                                  {"mean_ns", ns(s.total) / static_cast<double>(s.count)},
-                                  {"slowest_ns", ns(s.slowest.took())},
-                                  {"slowest_at_ns", ns(s.slowest.last_came)},
-                                  {"last_rank", s.slowest.last_rank},
-                                  {"waited_for_last_ns", ns(s.slowest.last_came - s.slowest.first_came)}});
-  out["calls_left_out"] = details.mpi.left_out;
+    out["mpi_collectives"].push_back(
+        {{"call", host::call_facts(s.slowest.call).name},
+         {"bytes", s.slowest.bytes},
+         {"members", s.slowest.members},
+         {"count", s.count},
+         {"mean_ns", ns(s.total) / static_cast<double>(s.count)},
+         {"slowest_ns", ns(s.slowest.took())},
+         {"slowest_at_ns", ns(s.slowest.last_came)},
+         {"last_rank", s.slowest.last_rank},
+         {"waited_for_last_ns", ns(s.slowest.last_came - s.slowest.first_came)}});
+  out["mpi_calls_left_out"] = details.mpi.left_out;
   return out;
 }
 
@@ -98,7 +99,7 @@ ordered_json run_json(const measure::ProgramResult& result, const measure::RunSt
                             {"exit_code", rank.ending.code},
                             {"signal", rank.ending.signal}});
   }
-  if (!details.mpi.calls.empty()) out["mpi"] = mpi_json(details);
+  if (!details.mpi.calls.empty()) out.update(calls_json(details));
   for (std::size_t i = 1; i < measure::kOperations; ++i)
     if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)
       out["operations"][measure::operation_name(i)] = operation_json(sums);

@@ -18,7 +18,7 @@ void Engine::make_blocks(Blocks& blocks, unsigned count, unsigned rights) {
   if (blocks.memory) return;
   std::size_t bytes = std::size_t{model.block} * count;
   blocks.memory.reset(new char[bytes]);
-  if (weft_register(port, blocks.memory.get(), bytes, rights, &blocks.registered) != 0) return;
+  if (weft_register_anywhere(port, blocks.memory.get(), bytes, rights, &blocks.registered) != 0) return;
   ++sums.registrations;
   lib::found_something();
   for (unsigned i = 0; i < count; ++i) blocks.free.push_back(static_cast<std::uint16_t>(count - 1 - i));

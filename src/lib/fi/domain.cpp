@@ -12,7 +12,7 @@ void Lock::take(host::Lane& l) {
   // Only a thread that waits for the simulator holds it for long; it goes on in virtual time.
   for (std::int64_t pause = 1000; held_.test_and_set(std::memory_order_acquire);
        pause = pause < 1'000'000 ? pause * 2 : pause)
-    if (!lib::outside()) lib::ask(l, host::Call::Sleep, host::kNoPort, lib::now(l) + pause, host::kNoRank);
+    if (!lib::outside()) lib::ask(l, host::Call::Yield, host::kNoPort, lib::now(l) + pause, host::kNoRank);
 }
 
 namespace {
@@ -158,7 +158,7 @@ int register_memory(fid* f, const void* base, std::size_t length, std::uint64_t 
   if (endpoint && endpoint->engine && l && !lib::outside()) {
     unsigned rights = (access & FI_REMOTE_READ ? WEFT_REMOTE_READ | WEFT_REMOTE_ATOMIC : 0) |
                       (access & FI_REMOTE_WRITE ? WEFT_REMOTE_WRITE | WEFT_REMOTE_ATOMIC : 0);
-    int result = weft_register(endpoint->engine->port, mr->base, length, rights, &mr->memory);
+    int result = weft_register_anywhere(endpoint->engine->port, mr->base, length, rights, &mr->memory);
     if (result != 0) {
       delete mr;
       return refuse(-result, FI_LOG_MR, "the interface refuses to register memory: %s\n", strerror(-result));

@@ -9,13 +9,14 @@ namespace weft::fi {
 
 namespace {
 
-Endpoint* draining = nullptr;
+Endpoint* served = nullptr;
 
-void drain_endpoint() {
+void serve() {
   host::Lane* l = lane();
-  if (!draining || !draining->engine || !l) return;
-  Entry entered(*draining->domain, *l);
-  draining->engine->drain(*l);
+  if (!served || !served->engine || !l) return;
+  Entry entered(*served->domain, *l);
+  served->engine->progress(*l);
+  served->engine->drain(*l);
 }
 
 int enable(Endpoint& endpoint) {
@@ -28,8 +29,8 @@ int enable(Endpoint& endpoint) {
       return refuse(-result, FI_LOG_EP_CTRL, "the interface has no port: %s\n", strerror(-result));
   }
   endpoint.engine = new Engine(endpoint, port, own);
-  draining = &endpoint;
-  lib::set_mpi_drain(drain_endpoint);
+  served = &endpoint;
+  lib::set_mpi_service(serve);
   return 0;
 }
 
@@ -96,7 +97,7 @@ int control(fid* f, int command, void* argument) {
 int close_endpoint(fid* f) {
   auto* endpoint = reinterpret_cast<Endpoint*>(f);
   endpoint->domain->endpoint = nullptr;
-  if (draining == endpoint) draining = nullptr;
+  if (served == endpoint) served = nullptr;
   delete endpoint->engine;
   delete endpoint;
   return 0;

@@ -260,7 +260,7 @@ int Engine::register_buffer(Lane& lane, Request& r, unsigned rights, std::uint64
   }
   weft_memory memory;
   std::int64_t before = lib::now(lane);
-  int result = weft_register(port, base, r.length, rights, &memory);
+  int result = weft_register_anywhere(port, base, r.length, rights, &memory);
   sums.protocol[static_cast<unsigned>(r.protocol)].cost += lib::now(lane) - before;
   ++sums.registrations;
   if (result != 0) return result;

@@ -172,7 +172,8 @@ struct Engine {
   ssize_t atomic(host::Lane& lane, const AtomicCall& call, const Remote& at);
 
   /// Takes what has arrived by now; true where there was something.
-  bool progress(host::Lane& lane);
+  /// Takes what has arrived; with `until`, only until there is something in it.
+  bool progress(host::Lane& lane, const std::deque<Completion>* until = nullptr);
   /// Until nothing of what was given to send is left here.
   void drain(host::Lane& lane);
   /// A rank whose message this process waits for, if it waits for one rank alone.

@@ -100,6 +100,7 @@ struct Cq {
   int wait_file = -1;
   std::atomic<bool> signalled{false};
   std::deque<Completion> entries;
+  bool gave = false;  // something at the last look
 };
 
 struct Cntr {

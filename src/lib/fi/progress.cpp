@@ -10,10 +10,13 @@ namespace weft::fi {
 using host::Lane;
 using host::Protocol;
 
-bool Engine::progress(Lane& lane) {
+bool Engine::progress(Lane& lane, const std::deque<Completion>* until) {
+  // Where MPI ends, nobody needs anything any more; where it starts, what others send is taken as it comes.
+  if (lib::outside() && port->header->phase.load() != host::MpiPhase::Starting) return false;
   bool any = false;
   const host::Costs& costs = port->header->costs;
   for (;;) {
+    if (until && !until->empty()) return any;
     nic::Message* m = lib::next_message(port);
     nic::Event* e = lib::next_event(port);
     std::int64_t seen = lib::outside() ? INT64_MAX : lib::now(lane);

@@ -3,6 +3,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 
@@ -40,6 +42,9 @@ ssize_t take(Cq& cq, host::Lane& lane, void* out, std::size_t count, fi_addr_t* 
   return cq.entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
 
+/// What arrived is handed over one by one, as it is taken and paid for: whoever waits for the first goes on
+/// before the last is looked at. MPI libraries look until there is nothing more, so after each there is
+/// nothing for one look.
 ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   auto& cq = *reinterpret_cast<Cq*>(f);
   host::Lane* l = lane();
@@ -47,14 +52,18 @@ ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   if (!l || !engine) return -FI_EAGAIN;
   {
     Entry entered(*cq.domain, *l);
-    if (cq.entries.empty()) engine->progress(*l);
+    if (!lib::outside() && std::exchange(cq.gave, false)) return -FI_EAGAIN;
+    engine->progress(*l, &cq.entries);
     ssize_t taken = take(cq, *l, out, count, sources);
+    cq.gave = taken > 0;
     if (taken != -FI_EAGAIN || lib::outside()) return taken;
   }
   if (!lib::look_again(*l, engine->port->index, engine->awaited_rank())) return -FI_EAGAIN;
   Entry entered(*cq.domain, *l);
-  engine->progress(*l);
-  return take(cq, *l, out, count, sources);
+  engine->progress(*l, &cq.entries);
+  ssize_t taken = take(cq, *l, out, count, sources);
+  cq.gave = taken > 0;
+  return taken;
 }
 
 ssize_t read(fid_cq* f, void* out, std::size_t count) { return read_from(f, out, count, nullptr); }

@@ -1,0 +1,19 @@
+// What a run of this program costs: time, processor time of everything in it, and memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::bench {
+
+struct Cost {
+  bool fine = false;
+  double wall = 0, cpu = 0;
+  std::uint64_t most_bytes = 0;
+};
+
+/// Runs this program with other arguments. `weigh`: also looks at the memory of all ranks now and then.
+Cost run_weft(std::vector<std::string> arguments, bool weigh);
+
+}  // namespace weft::bench

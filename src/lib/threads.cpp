@@ -1,0 +1,260 @@
+#include "lib/threads.hpp"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lib/launcher_libraries.hpp"
+#include "lib/weft.h"
+
+namespace host = weft::host;
+namespace lib = weft::lib;
+
+namespace {
+
+#define REAL(name)                              \
+  static decltype(&name) next_##name = nullptr; \
+  if (!next_##name) next_##name = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
+
+// What each lane waits for: a condition, a semaphore or a thread; since when, to be let go on in order; and
+// the word it sleeps on.
+struct Wait {
+  std::atomic<const void*> what;
+  std::uint64_t ticket;
+  std::atomic<std::uint32_t> over;
+};
+Wait waits[host::kLanes];
+std::atomic<std::uint64_t> tickets;
+
+// Threads that have given up their lanes and may be joined; their times.
+struct Ended {
+  pthread_t thread;
+  std::int64_t clock;
+  bool ready;
+};
+Ended ended[64];
+unsigned ended_count = 0;
+pthread_mutex_t ended_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+bool threads_expected = false;
+
+host::Lane* virtual_lane() { return lib::segment() && !lib::outside() ? lib::lane_if_any() : nullptr; }
+
+unsigned index_of(const host::Lane& lane) {
+  return static_cast<unsigned>(&lane - host::lane_at(lib::segment(), 0));
+}
+
+const void* key_of(pthread_t thread) { return reinterpret_cast<const void*>(thread); }
+
+long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
+  return syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
+}
+
+/// To be called before what lets others see that it waits.
+void begin_wait(host::Lane& lane, const void* what) {
+  Wait& wait = waits[index_of(lane)];
+  wait.over.store(0);
+  wait.ticket = tickets.fetch_add(1);
+  wait.what.store(what);
+}
+
+/// Out of virtual time until somebody lets it go on.
+void sleep_until_over(host::Lane& lane) {
+  Wait& wait = waits[index_of(lane)];
+  weft_outside_begin();
+  while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
+  weft_outside_end();
+}
+
+/// Lets those who wait for this go on, or the one that has waited for longest; at this time, if it is known.
+/// False where nobody waits.
+bool let_go_on(const void* what, bool all, std::int64_t time) {
+  bool any = false;
+  for (;;) {
+    unsigned oldest = host::kLanes;
+    for (unsigned i = 0; i < host::kLanes; ++i)
+      if (waits[i].what.load() == what && (oldest == host::kLanes || waits[i].ticket < waits[oldest].ticket))
+        oldest = i;
+    if (oldest == host::kLanes) return any;
+    any = true;
+    waits[oldest].what.store(nullptr);
+    host::Lane* lane = host::lane_at(lib::segment(), oldest);
+    // It may be on its way to sleep: it is outside before that.
+    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External)) sched_yield();
+    lib::resume(*lane, time);
+    waits[oldest].over.store(1);
+    futex(&waits[oldest].over, FUTEX_WAKE_PRIVATE, 1);
+    if (!all) return true;
+  }
+}
+
+std::int64_t time_here() {
+  host::Lane* lane = virtual_lane();
+  return lane ? lib::now(*lane) : 0;
+}
+
+/// Has this thread given up its lane? The caller's clock is not before that then.
+bool end_of(pthread_t thread, host::Lane& lane) {
+  for (unsigned i = 0; i < 64 && i < ended_count; ++i) {
+    if (!ended[i].ready || !pthread_equal(ended[i].thread, thread)) continue;
+    lib::jump_to(lane, ended[i].clock);
+    ended[i].ready = false;
+    return true;
+  }
+  return false;
+}
+
+class Outside {
+ public:
+  Outside() { weft_outside_begin(); }
+  ~Outside() { weft_outside_end(); }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+};
+
+bool anybody_waits() { return lib::segment() && tickets.load(std::memory_order_relaxed) != 0; }
+
+struct Start {
+  void* (*function)(void*);
+  void* argument;
+  host::Lane* lane;
+};
+
+void* begin_thread(void* p) {
+  Start start = *static_cast<Start*>(p);
+  free(p);
+  if (start.lane) {
+    lib::adopt(*start.lane);
+    lib::ask(*start.lane, host::Call::Sleep, host::kNoPort, lib::now(*start.lane),
+             host::kNoRank);  // its turn
+  }
+  return start.function(start.argument);
+}
+
+}  // namespace
+
+namespace weft::lib {
+
+void expect_threads() { threads_expected = true; }
+
+void thread_ends(host::Lane& lane) {
+  static decltype(&pthread_mutex_lock) lock = nullptr;
+  if (!lock) lock = reinterpret_cast<decltype(lock)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  lock(&ended_mutex);
+  ended[ended_count++ % 64] = {pthread_self(), now(lane), true};
+  pthread_mutex_unlock(&ended_mutex);
+  let_go_on(key_of(pthread_self()), true, now(lane));
+}
+
+}  // namespace weft::lib
+
+extern "C" {
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+                   void* argument) {
+  REAL(pthread_create);
+  host::Lane* parent = threads_expected ? virtual_lane() : nullptr;
+  if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
+    return next_pthread_create(thread, attributes, function, argument);
+  auto* start = static_cast<Start*>(malloc(sizeof(Start)));
+  if (!start) return EAGAIN;
+  *start = {function, argument, lib::lane_for_child(*parent)};
+  int result = next_pthread_create(thread, attributes, begin_thread, start);
+  if (result != 0) free(start);
+  return result;
+}
+
+int pthread_join(pthread_t thread, void** result) {
+  REAL(pthread_join);
+  host::Lane* lane = virtual_lane();
+  if (!lane) return next_pthread_join(thread, result);
+  if (!end_of(thread, *lane)) {
+    begin_wait(*lane, key_of(thread));
+    Outside outside;
+    int joined = next_pthread_join(thread, result);
+    waits[index_of(*lane)].what.store(nullptr);
+    end_of(thread, *lane);
+    return joined;
+  }
+  return next_pthread_join(thread, result);  // it is about to end, whatever virtual time does
+}
+
+int pthread_barrier_wait(pthread_barrier_t* barrier) {
+  REAL(pthread_barrier_wait);
+  host::Lane* lane = virtual_lane();
+  if (!lane) return next_pthread_barrier_wait(barrier);
+  Outside outside;
+  return next_pthread_barrier_wait(barrier);
+}
+
+// A thread that holds a mutex may wait for the simulator: others then wait in virtual time, where it goes on.
+int pthread_mutex_lock(pthread_mutex_t* mutex) {
+  REAL(pthread_mutex_lock);
+  host::Lane* lane = virtual_lane();
+  if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0)
+    return next_pthread_mutex_lock(mutex);
+  int result;
+  for (std::int64_t pause = 1000; (result = pthread_mutex_trylock(mutex)) == EBUSY;
+       pause = pause < 1'000'000 ? pause * 2 : pause) {
+    if (!lib::has_lane(mutex->__data.__owner)) return next_pthread_mutex_lock(mutex);
+    lib::ask(*lane, host::Call::Yield, host::kNoPort, lib::now(*lane) + pause, host::kNoRank);
+  }
+  return result;
+}
+
+// Conditions are asked for by version: without one, the old function of the same name is found.
+#define REAL_CONDITION(name)                                                                   \
+  static decltype(&name) next = nullptr;                                                       \
+  if (!next) next = reinterpret_cast<decltype(next)>(dlvsym(RTLD_NEXT, #name, "GLIBC_2.3.2")); \
+  if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, #name))
+
+int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
+  REAL_CONDITION(pthread_cond_wait);
+  host::Lane* lane = virtual_lane();
+  if (!lane || lib::of_launcher_library(__builtin_return_address(0))) return next(condition, mutex);
+  begin_wait(*lane, condition);
+  pthread_mutex_unlock(mutex);
+  sleep_until_over(*lane);
+  return pthread_mutex_lock(mutex);
+}
+
+int pthread_cond_signal(pthread_cond_t* condition) {
+  REAL_CONDITION(pthread_cond_signal);
+  if (anybody_waits() && let_go_on(condition, false, time_here())) return 0;
+  return next(condition);
+}
+
+int pthread_cond_broadcast(pthread_cond_t* condition) {
+  REAL_CONDITION(pthread_cond_broadcast);
+  if (anybody_waits()) let_go_on(condition, true, time_here());
+  return next(condition);
+}
+
+int sem_wait(sem_t* semaphore) {
+  REAL(sem_wait);
+  host::Lane* lane = virtual_lane();
+  if (!lane) return next_sem_wait(semaphore);
+  while (sem_trywait(semaphore) != 0) {
+    begin_wait(*lane, semaphore);
+    if (sem_trywait(semaphore) == 0) {  // posted meanwhile, by a thread without a lane
+      waits[index_of(*lane)].what.store(nullptr);
+      return 0;
+    }
+    sleep_until_over(*lane);
+  }
+  return 0;
+}
+
+int sem_post(sem_t* semaphore) {
+  REAL(sem_post);
+  int result = next_sem_post(semaphore);
+  if (result == 0 && anybody_waits()) let_go_on(semaphore, false, time_here());
+  return result;
+}
+}

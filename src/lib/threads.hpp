@@ -1,0 +1,18 @@
+// Threads of a program in virtual time.
+//
+// Threads that have a lane run one at a time (host/simulation.cpp), so that what they do to each other does
+// not depend on the system. One that waits for another is outside meanwhile, and whoever ends its wait lets
+// it go on, at the time at which that happens.
+#pragma once
+
+#include "lib/lane.hpp"
+
+namespace weft::lib {
+
+/// MPI was asked for MPI_THREAD_MULTIPLE: threads that are started have lanes from their beginning.
+void expect_threads();
+
+/// The calling thread's lane is given up: those who wait for its end go on.
+void thread_ends(host::Lane& lane);
+
+}  // namespace weft::lib
