@@ -13,6 +13,7 @@
 #include "measure/run_stats.hpp"
 #include "report/run_report.hpp"
 #include "report/trace.hpp"
+#include "workload/placement.hpp"
 
 namespace weft::app {
 
@@ -23,7 +24,7 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace, mpi = "auto";
+  std::string engine, cores = "auto", compute, out, trace, mpi = "auto", place;
   bool json = false;
   unsigned threads = 1;
   bool quiet = false;
@@ -63,6 +64,14 @@ void check(const Options& o, const machine::Machine& m) {
                             {"nic.event_slots", d.nic.event_slots}})
     if (value == 0) problems.add(d.origin(key), key, "is 0: no program can open a port on such an interface");
   problems.throw_if_any();
+}
+
+/// The node of each rank, where they are not to fill the machine from its first node on.
+void place(Options& o, const machine::Machine& m) {
+  if (o.place.empty()) return;
+  workload::Placement placement(*m.graph, *m.faults);
+  auto nodes = placement.place((o.run.ranks + o.run.per_node - 1) / o.run.per_node, o.place, o.run.seed);
+  for (unsigned rank = 0; rank < o.run.ranks; ++rank) o.run.place.push_back(nodes[rank / o.run.per_node]);
 }
 
 /// Whether ranks get what MPI needs; refuses libraries that would run around the simulated network.
@@ -128,6 +137,7 @@ std::string command_line(const Options& o) {
   for (const std::string& setting : o.machine.settings) out += " --set " + quoted(setting);
   out += fmt::format(" -n {}", o.run.ranks);
   if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
+  if (!o.place.empty()) out += " --place " + quoted(o.place);
   if (!o.engine.empty()) out += " --engine " + o.engine;
   if (o.run.seed != 1) out += fmt::format(" --seed {}", o.run.seed);
   out += " --";
@@ -139,6 +149,7 @@ int run(Options& o) {
   if (!o.compute.empty()) o.machine.settings.push_back("host.compute=" + o.compute);
   machine::Machine machine = machine::build(o.machine.describe());
   check(o, machine);
+  place(o, machine);
   const network::EngineKind& engine = engine_named(o.engine);
   auto network = engine.make(machine, {o.run.seed, o.threads});
   o.run.library = library_path();
@@ -199,6 +210,11 @@ std::function<int()> declare_run(CLI::App& app) {
   app.add_option("--per-node", o->run.per_node, "Processes on each node")
       ->option_text("K [1]")
       ->check(CLI::Range(1, 1024));
+  std::vector<std::string> places;
+  for (const auto& kind : workload::placement_kinds())
+    places.push_back(fmt::format("{}: {}", kind.name, kind.about));
+  app.add_option("--place", o->place, "Nodes for the processes. " + join(places, "; "))
+      ->option_text("HOW [linear]");
   std::vector<std::string> engines;
   for (const auto& [name, kind] : config::Registry<network::EngineKind>::all())
     engines.push_back(fmt::format("{}: {}", name, kind.about));
