@@ -62,6 +62,7 @@ int run(Options& o) {
   measure::ValidateResult result = measure::validate(o.validate);
   if (!o.out.empty()) {
     write(o.out + "/validation.html", report::validation_page(result));
+    write(o.out + "/validation.md", report::validation_markdown(result));
     write(o.out + "/validation.json", report::validation_json(result).dump(1) + "\n");
   }
   if (o.json)
@@ -89,7 +90,7 @@ std::function<int()> declare(CLI::App& app) {
       ->option_text("N [0]")
       ->check(CLI::Range(0, 1024));
   o->validate.threads = 0;
-  app.add_option("--out", o->out, "Folder for validation.html, with plots, and validation.json")
+  app.add_option("--out", o->out, "Folder for validation.html, with plots, validation.md and validation.json")
       ->option_text("DIR");
   app.add_flag("--json", o->json, "Machine-readable: a list with a row for each figure");
   app.footer("\nExits with 1 where a figure is outside its tolerance.");

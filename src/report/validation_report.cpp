@@ -83,4 +83,16 @@ ordered_json validation_json(const ValidateResult& result) {
   return rows;
 }
 
+std::string validation_markdown(const ValidateResult& result) {
+  std::string out =
+      "| figure | machine | what | published | ours | error | allowed | "
+      "|\n|---|---|---|---|---|---|---|---|\n";
+  for (const FigureResult& f : result.figures)
+    out += fmt::format("| {} | {} | {} | {} {} | {} | {} | {} | {}{} |\n", f.figure.name(), f.machine,
+                       f.figure.what, value_text(f.figure.published), f.figure.unit, value_text(f.ours),
+                       error_text(f), tolerance_text(f), basis_text(f.figure.basis),
+                       f.within() ? "" : ", **outside**");
+  return out;
+}
+
 }  // namespace weft::report

@@ -13,6 +13,9 @@ std::string validation_text(const measure::ValidateResult& result);
 /// A list with an object for each figure; `error` and `tolerance` are in the same unit, `error_unit`.
 nlohmann::ordered_json validation_json(const measure::ValidateResult& result);
 
+/// The table for a document.
+std::string validation_markdown(const measure::ValidateResult& result);
+
 std::string validation_page(const measure::ValidateResult& result);
 
 }  // namespace weft::report
