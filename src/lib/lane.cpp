@@ -249,9 +249,7 @@ int meet(Lane& l) {
   return ask(l, Call::Meet, host::kNoPort, host::kNoDeadline, host::kNoRank);
 }
 
-int meet_or_event(Lane& l) {
-  return ask(l, Call::Meet, host::kAnyPort, host::kNoDeadline, host::kNoRank);
-}
+int meet_or_event(Lane& l) { return ask(l, Call::Meet, host::kAnyPort, host::kNoDeadline, host::kNoRank); }
 
 bool outside() { return outside_depth != 0; }
 

@@ -41,8 +41,8 @@ class Page {
       : result_(result), stats_(stats), machine_(machine) {}
 
   std::string html() const {
-    return html_page(title(), head() + failure() + protocols_section(result_.run.mpi) + breakdown() + sizes() + matrix() + ranks() + interfaces() +
-                                  configuration());
+    return html_page(title(), head() + failure() + protocols_section(result_.run.mpi) + breakdown() +
+                                  sizes() + matrix() + ranks() + interfaces() + configuration());
   }
 
  private:
