@@ -201,8 +201,12 @@ TEST_P(Protocols, CarryEverythingAndTwiceTheSame) {
   json sums = parsed(first)["mpi"]["protocols"];
   ASSERT_TRUE(sums.contains(GetParam().protocol)) << sums;
   EXPECT_GT(sums[GetParam().protocol]["processor_ns"].get<double>(), 0);
-  if (std::string(GetParam().name) == "reordered") EXPECT_GT(parsed(first)["mpi"]["reordered"].get<int>(), 0);
-  if (std::string(GetParam().name) == "few_credits") EXPECT_GT(parsed(first)["mpi"]["credits_grown"].get<int>(), 0);
+  if (std::string(GetParam().name) == "reordered") {
+    EXPECT_GT(parsed(first)["mpi"]["reordered"].get<int>(), 0);
+  }
+  if (std::string(GetParam().name) == "few_credits") {
+    EXPECT_GT(parsed(first)["mpi"]["credits_grown"].get<int>(), 0);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -218,7 +222,9 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"shared_few", {"mpi.eager=shared", "mpi.blocks=2", "mpi.block=256B"}, "fragments"},
         Way{"exclusive", {"mpi.eager=exclusive", "mpi.eager_limit=128KiB"}, "exclusive"},
         Way{"only_rendezvous", {"mpi.eager_limit=0B"}, "rendezvous_get"},
-        Way{"reordered", {"nic.in_order=false", "routing.kind=minimal-adaptive", "router.channels=3"}, "rendezvous_get"},
+        Way{"reordered",
+            {"nic.in_order=false", "routing.kind=minimal-adaptive", "router.channels=3"},
+            "rendezvous_get"},
         Way{"exanest", {"nic.kind=exanest"}, "fragments"},
         Way{"extoll", {"nic.kind=extoll", "nic.rdma_limit=8KiB"}, "rendezvous_get"},
         Way{"errors", {"cable.default.bit_error_rate=1e-6", "topology.dims=[2,2]"}, "rendezvous_get"}),
@@ -230,6 +236,17 @@ TEST(MpiRun, NodesAreTheSimulatedOnes) {
   EXPECT_EQ(r.out,
             "rank 0 on node0, 0 of 2 there\nrank 1 on node0, 1 of 2 there\n"
             "rank 2 on node1, 0 of 2 there\nrank 3 on node1, 1 of 2 there\n");
+}
+
+TEST(MpiRun, RanksMayBePlaced) {
+  ScratchFolder scratch;
+  std::ofstream(scratch.file("nodes")) << "5\n3\n";
+  ProgramResult r = run_mpi(
+      "torus", 3, {"--per-node", "2", "--quiet", "--place", "file:" + scratch.file("nodes")}, {"where"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out,
+            "rank 0 on node5, 0 of 2 there\nrank 1 on node5, 1 of 2 there\nrank 2 on node3, 0 of 1 there\n");
+  EXPECT_EQ(run_mpi("torus", 3, {"--place", "nowhere"}, {"where"}).code, 2);
 }
 
 TEST(MpiRun, ThreadsRunTwiceTheSame) {
