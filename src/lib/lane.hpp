@@ -50,7 +50,8 @@ int ask(host::Lane& lane, host::Call call, std::uint32_t port, std::int64_t dead
 
 /// Waits until all ranks have called this; all go on at the latest of their clocks.
 int meet(host::Lane& lane);
-/// The same; -EAGAIN where something has arrived meanwhile, which may need an answer before the others can come.
+/// The same; -EAGAIN where something has arrived meanwhile, which may need an answer before the others can
+/// come.
 int meet_or_event(host::Lane& lane);
 
 /// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
