@@ -90,6 +90,9 @@ TEST(PredictCommand, MistakesAreTold) {
   EXPECT_NE(r.err.find("'fast'"), std::string::npos) << r.err;
   EXPECT_EQ(
       test::run_program({"predict", "extoll-r1", "--vary", "latency=50%", "--skeleton", "wheather"}).code, 2);
+  EXPECT_EQ(
+      test::run_program({"predict", "extoll-r1", "--vary", "message-rate=50%", "--skeleton", "lammps"}).code,
+      2);
 }
 
 TEST(ShowCommand, SourcesOfEveryValueOfTianhe2) {

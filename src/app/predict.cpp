@@ -49,7 +49,7 @@ PredictWorkload skeleton(const Options& o) {
         static_cast<double>(r.run.compute.value) * 1e-12 / static_cast<double>(r.jobs.front().ranks);
     return {seconds, 0, std::max(0.0, 1 - compute / seconds)};
   };
-  return {o.workload, "", 1, 1, run};
+  return {o.workload, "", 1, 1, false, run};
 }
 
 /// A program in virtual time. Its ranks wait in the library.
@@ -76,7 +76,7 @@ PredictWorkload program(const Options& o) {
     }
     return {static_cast<double>(r.end.value) * 1e-12, 0, all > 0 ? waited / all : 0};
   };
-  return {fs::path(o.command.front()).filename().string(), "", 1, o.per_node, run};
+  return {fs::path(o.command.front()).filename().string(), "", 1, o.per_node, false, run};
 }
 
 void choose_workloads(const Options& o, measure::PredictOptions& to) {
@@ -146,6 +146,11 @@ int run(const Options& o) {
   options.beyond = read_beyond(o);
   options.progress = show_progress;
   choose_workloads(o, options);
+  if (o.vary.starts_with("message-rate") && !options.workloads.front().can_pause)
+    throw UserError(
+        "--vary message-rate: only random-access and weather can pause after a send; expected frequency, "
+        "latency or "
+        "bandwidth for other workloads");
   if (!o.out.empty()) {
     std::error_code failed;
     fs::create_directories(o.out, failed);

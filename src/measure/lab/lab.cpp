@@ -13,6 +13,7 @@ namespace weft::measure::lab {
 namespace {
 
 constexpr std::uint64_t kBase = 0x7000'0000'0000;  // where a process's memory begins
+constexpr unsigned kLongestQuiet = 1'000'000;
 
 }  // namespace
 
@@ -105,6 +106,7 @@ void Lab::start(Process& process, Task program) {
 }
 
 void Lab::run() {
+  unsigned quiet = 0;  // turns in a row with nothing under way
   for (;;) {
     if (plans_.empty()) {
       if (std::all_of(programs_.begin(), programs_.end(), [](auto& p) { return p.second.done(); })) return;
@@ -120,6 +122,11 @@ void Lab::run() {
     std::pop_heap(plans_.begin(), plans_.end());
     plans_.pop_back();
     resume(*next.process);
+    quiet = fabric_->idle() ? quiet + 1 : 0;
+    if (quiet > kLongestQuiet)
+      throw std::runtime_error(
+          fmt::format("an experiment on {} hangs: its programs look for what nobody sent",
+                      machine_.description.identity.name));
   }
 }
 

@@ -62,6 +62,14 @@ TEST(Lab, LongMessagesAreFetchedAndFillTheWire) {
   EXPECT_NEAR(bytes / (624e6 * 128 / 168), 1, 0.06);
 }
 
+TEST(Lab, LongMessagesFromSeveralSendersAllArrive) {
+  // Their pieces come back in any order; every update must be applied for this to end.
+  machine::Machine m = with("extoll-r1", {"software.eager_limit=0B", "software.get_size=64B"});
+  RandomUpdates how;
+  how.updates = 128;
+  EXPECT_GT(random_updates(m, how).per_second(), 0);
+}
+
 TEST(Lab, EnginesAgreeWhereNobodyIsInTheWay) {
   machine::Machine m = with("tianhe2", {"topology.groups=1", "topology.group_frames=1"});
   PairSetup ideal, flit;
@@ -85,6 +93,16 @@ TEST(Lab, WhatWaitsForEverIsTold) {
   auto waits = [](Process& p) -> Task { co_await p.next(); };
   lab.start(alone, waits(alone));
   EXPECT_THROW(lab.run(), std::runtime_error);
+  Lab polling(m, "ideal", {0, 1});
+  Process& polls = polling.add(0);
+  auto looks = [](Process& p) -> Task {
+    while (!p.waiting()) {
+      p.compute({10'000});
+      co_await p.in_step();
+    }
+  };
+  polling.start(polls, looks(polls));
+  EXPECT_THROW(polling.run(), std::runtime_error);
 }
 
 TEST(Streams, SharedWaysAreShared) {

@@ -98,6 +98,7 @@ Task Messenger::progress() {
       register_memory(bytes);
       Fetch fetch;
       fetch.get = p_.answer(m, Operation::Get);
+      fetch.get.context = ++fetches_begun_;
       fetch.length = bytes;
       fetches_.push_back(fetch);
       co_await pump();
@@ -115,17 +116,18 @@ Task Messenger::progress() {
   if (e.kind == EventKind::Responded) --requests_open_;
   if (e.kind == EventKind::Done) {
     --gets_open_;
-    Fetch& first = fetches_.front();
-    first.arrived += e.length;
-    if (first.arrived == first.length) {
-      complete(first.length, false);
-      fetches_.pop_front();
+    auto fetch = std::find_if(fetches_.begin(), fetches_.end(),
+                              [&](const Fetch& f) { return f.get.context == e.context; });
+    fetch->arrived += e.length;
+    if (fetch->arrived == fetch->length) {
+      complete(fetch->length, false);
+      fetches_.erase(fetch);
     }
     co_await pump();
   }
 }
 
-/// Asks for as much as may be under way. Gets of one target come back in order, so the oldest is done first.
+/// Asks for as much as may be under way, the oldest message first.
 Task Messenger::pump() {
   for (std::size_t i = 0; i < fetches_.size() && gets_open_ < s_.gets;) {
     Fetch& fetch = fetches_[i];

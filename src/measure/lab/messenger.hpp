@@ -44,6 +44,7 @@ class Messenger {
   unsigned requests_open_ = 0;                                              // sends that wait to be fetched
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> parts_;  // bytes here, by sender
   std::deque<Fetch> fetches_;
+  std::uint64_t fetches_begun_ = 0;
   unsigned gets_open_ = 0;
   unsigned complete_ = 0;
   std::uint64_t last_length_ = 0;

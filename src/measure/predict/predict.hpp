@@ -44,6 +44,7 @@ struct PredictWorkload {
   std::string name, unit;  // "random-access", "GUPS"
   double unit_factor = 1;  // units of performance in work per second
   unsigned per_node = 1;
+  bool can_pause = false;  // after a send, which is how a message rate is lowered
   std::function<WorkloadResult(const machine::Machine&)> run;
 };
 

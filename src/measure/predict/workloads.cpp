@@ -31,8 +31,8 @@ WorkloadResult weather(const machine::Machine& m) {
 std::vector<std::string> built_in_workload_names() { return {"random-access", "weather"}; }
 
 PredictWorkload built_in_workload(const std::string& name) {
-  if (name == "random-access") return {name, "GUPS", 1e-9, 8, random_access};
-  if (name == "weather") return {name, "GFLOP/s", 1e-9, 8, weather};
+  if (name == "random-access") return {name, "GUPS", 1e-9, 8, true, random_access};
+  if (name == "weather") return {name, "GFLOP/s", 1e-9, 8, true, weather};
   throw UserError(
       fmt::format("there is no workload '{}'{}", name, did_you_mean(name, built_in_workload_names())));
 }

@@ -252,7 +252,7 @@ void random_pairs(Trial& trial) {
         trial.machine({"topology.groups=1", "routing.kind=fat-tree", fmt::format("routing.ways={}", ways),
                        "routing.by_endpoint=true", "router.kind=tiled"});
     nodes = m.graph->endpoints();
-    double share = 100 * random_pairs_share(m, trial.quick ? 512 : 768, draws);
+    double share = 100 * random_pairs_share(m, trial.quick ? 256 : 768, draws);
     series.points.emplace_back(ways, share);
     if (ways == 2)
       trial.give("V-TH2-10", "", share,
