@@ -64,7 +64,7 @@ TEST(Lab, LongMessagesAreFetchedAndFillTheWire) {
 
 TEST(Lab, LongMessagesFromSeveralSendersAllArrive) {
   // Their pieces come back in any order; every update must be applied for this to end.
-  machine::Machine m = with("extoll-r1", {"software.eager_limit=0B", "software.get_size=64B"});
+  machine::Machine m = with("extoll-r1", {"mpi.eager_limit=0B", "mpi.get_size=64B"});
   RandomUpdates how;
   how.updates = 128;
   EXPECT_GT(random_updates(m, how).per_second(), 0);
