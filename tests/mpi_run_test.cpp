@@ -296,8 +296,7 @@ INSTANTIATE_TEST_SUITE_P(All, Failures,
                                          Failure{"exit", "rank 1 on node 1 ended without MPI_Finalize"},
                                          Failure{"exit-3", "rank 1 on node 1 ended with exit code 3"},
                                          Failure{"crash", "rank 1 on node 1 was ended by signal 6"},
-                                         Failure{"wait",
-                                                 "rank 1: polls for a message or an event from rank 0"},
+                                         Failure{"wait", "rank 1: is in MPI_Recv (rank 0, tag 99)"},
                                          Failure{"leave-before", "rank 1 on node 1 ended without MPI_Init"}),
                          [](const auto& one) {
                            std::string name = one.param.how;

@@ -2,6 +2,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -23,7 +24,14 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000'000;
 
-/// A clock of the wall or of uptime; others (processor time) stay real.
+/// Processor time of MPI programs is the time they have lived: a rank that waits in MPI looks all the while. For others
+/// it stays real.
+bool is_processor_time(clockid_t clock) {
+  bool asked = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+  return asked && lib::segment() && lib::segment()->phase.load() != host::MpiPhase::None;
+}
+
+/// A clock of the wall or of uptime.
 bool is_virtual(clockid_t clock) {
   switch (clock) {
     case CLOCK_REALTIME:
@@ -96,15 +104,33 @@ int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
 extern "C" {
 
 int clock_gettime(clockid_t clock, struct timespec* t) {
-  host::Lane* lane = is_virtual(clock) ? clock_lane() : nullptr;
+  bool busy = is_processor_time(clock);
+  host::Lane* lane = busy || is_virtual(clock) ? clock_lane() : nullptr;
   if (!lane) {
     REAL(clock_gettime);
     if (next_clock_gettime) return next_clock_gettime(clock, t);
     return static_cast<int>(syscall(SYS_clock_gettime, clock, t));
   }
   std::int64_t now = lib::read_clock(*lane);
-  t->tv_sec = base_seconds(clock) + now / kSecond;
+  t->tv_sec = (busy ? 0 : base_seconds(clock)) + now / kSecond;
   t->tv_nsec = now % kSecond / 1000;
+  return 0;
+}
+
+clock_t clock(void) {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return t.tv_sec * CLOCKS_PER_SEC + t.tv_nsec / (1'000'000'000 / CLOCKS_PER_SEC);
+}
+
+int getrusage(__rusage_who_t who, struct rusage* usage) {
+  REAL(getrusage);
+  int result = next_getrusage(who, usage);
+  host::Lane* lane = clock_lane();
+  if (result != 0 || !lane || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID)) return result;
+  std::int64_t now = lib::read_clock(*lane);
+  usage->ru_utime = {now / kSecond, now % kSecond / 1'000'000};
+  usage->ru_stime = {};
   return 0;
 }
 
