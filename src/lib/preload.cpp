@@ -24,8 +24,8 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000'000;
 
-/// Processor time of MPI programs is the time they have lived: a rank that waits in MPI looks all the while. For others
-/// it stays real.
+/// Processor time of MPI programs is the time they have lived: a rank that waits in MPI looks all the while.
+/// For others it stays real.
 bool is_processor_time(clockid_t clock) {
   bool asked = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
   return asked && lib::segment() && lib::segment()->phase.load() != host::MpiPhase::None;
@@ -127,7 +127,8 @@ int getrusage(__rusage_who_t who, struct rusage* usage) {
   REAL(getrusage);
   int result = next_getrusage(who, usage);
   host::Lane* lane = clock_lane();
-  if (result != 0 || !lane || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID)) return result;
+  if (result != 0 || !lane || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID))
+    return result;
   std::int64_t now = lib::read_clock(*lane);
   usage->ru_utime = {now / kSecond, now % kSecond / 1'000'000};
   usage->ru_stime = {};

@@ -6,7 +6,17 @@
 
 namespace weft::fi {
 
-host::Lane* lane() { return lib::take_over() ? lib::lane() : nullptr; }
+host::Lane* lane() {
+  if (!lib::take_over()) return nullptr;
+  host::Lane* mine = lib::lane();
+  static bool told = false;
+  if (!mine && !told) {
+    told = true;
+    fprintf(stderr, "weft: rank %d: only %u threads of a process may use the network\n", weft_rank(),
+            host::kLanes);
+  }
+  return mine;
+}
 
 void Lock::take(host::Lane& l) {
   // Only a thread that waits for the simulator holds it for long; it goes on in virtual time.
