@@ -74,7 +74,7 @@ TEST(Lab, EnginesAgreeWhereNobodyIsInTheWay) {
   machine::Machine m = with("tianhe2", {"topology.groups=1", "topology.group_frames=1"});
   PairSetup ideal, flit;
   flit.engine = "flit";
-  EXPECT_NEAR(put_latency_ns(m, ideal, 8), put_latency_ns(m, flit, 8), 4);
+  EXPECT_NEAR(put_latency_ns(m, ideal, 8), put_latency_ns(m, flit, 8), 6) << "whole cycles of 1.2 ns";
 }
 
 TEST(Lab, TheSameTwice) {
