@@ -11,8 +11,7 @@ namespace weft::measure::lab {
 
 class Messenger {
  public:
-  explicit Messenger(Process& process)
-      : p_(process), s_(process.lab().machine().description.mpi) {}
+  explicit Messenger(Process& process) : p_(process), s_(process.lab().machine().description.mpi) {}
 
   /// Hands a message over; the data of long ones is still here afterwards.
   Task send(Process& to, std::uint64_t bytes);

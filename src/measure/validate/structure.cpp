@@ -90,8 +90,7 @@ void greenice(Trial& trial) {
   trial.give("C38", "diameter", d.diameter());
   trial.give("C38", "mean distance", d.mean());
   trial.give("C38", "cables", m.graph->cables());
-  trial.give("V-NAA-05", "",
-             m.graph->endpoints() * m.description.processor.peak_gflops() * 1e-3);
+  trial.give("V-NAA-05", "", m.graph->endpoints() * m.description.processor.peak_gflops() * 1e-3);
 }
 
 WEFT_REGISTER(ExperimentKind,
