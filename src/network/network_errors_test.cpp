@@ -70,7 +70,9 @@ TEST(NetworkErrors, EverythingIsDeliveredOnceAndInOrder) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Outcome errors = run({"cable.default.bit_error_rate=2e-5", "cable.default.error_burst=20"}, seed);
     EXPECT_EQ(errors, run({"cable.default.bit_error_rate=2e-5", "cable.default.error_burst=20"}, seed));
-    if (seed == 1) EXPECT_NE(errors, clean) << "errors there were, and they took time";
+    if (seed == 1) {
+      EXPECT_NE(errors, clean) << "errors there were, and they took time";
+    }
   }
 }
 
