@@ -177,6 +177,25 @@ TEST(Run, AForkedChildHasNoPort) {
   EXPECT_THAT(r.out, HasSubstr("parent 1 goes on: child 0"));
 }
 
+TEST(Run, ACableCutUnderwayCostsTimeAndNothingElse) {
+  const std::vector<std::string> command{kExamples + "halo"};
+  ProgramResult whole = run_ranks(8, command), cut = run_ranks(8, command, {"--fault", "at 2us cut r0.p0"});
+  EXPECT_EQ(cut.code, 0) << cut.err;
+  EXPECT_THAT(cut.err, HasSubstr("us cut r0.p0\n"));
+  EXPECT_THAT(cut.err, HasSubstr("new routes in every table"));
+  EXPECT_NE(cut.err.substr(cut.err.rfind("engine)")), whole.err.substr(whole.err.rfind("engine)")));
+  EXPECT_EQ(cut.out, run_ranks(8, command, {"--fault", "at 2us cut r0.p0"}).out);
+}
+
+TEST(Run, FaultsNeedAnEngineWithLinks) {
+  ProgramResult r =
+      run_ranks(2, {kExamples + "pingpong"}, {"--engine", "flow", "--fault", "at 2us cut r0.p0"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("--fault: nothing breaks in the flow engine; take --engine flit"));
+  r = run_ranks(2, {kExamples + "pingpong"}, {"--fault", "at 2us cut r99.p0"});
+  EXPECT_EQ(r.code, 2);
+}
+
 TEST(Run, ThreadsWaitOnTheirOwn) {
   ProgramResult r = run_ranks(2, {kMisbehave, "threads"});
   EXPECT_EQ(r.code, 0) << r.err;

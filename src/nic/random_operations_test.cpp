@@ -36,11 +36,15 @@ TEST_P(RandomOperations, AgreeWithAModelOfMemory) {
             "translation_entries = 4\ntranslation_ways = 2"
           : "payload = \"192B\"";
   bool faulty = seed / engines.size() / 2 % 2;
-  SCOPED_TRACE(engine + (small ? ", smallest queues" : "") + (faulty ? ", bit errors" : ""));
+  // A cable that breaks and comes back while operations are under way.
+  bool cut = config::Registry<network::EngineKind>::find(engine)->links_fail && seed / engines.size() / 4 % 2;
+  SCOPED_TRACE(engine + (small ? ", smallest queues" : "") + (faulty ? ", bit errors" : "") +
+               (cut ? ", a cable cut" : ""));
   std::string machine = torus(nic);
   const std::string coding = "coding = \"8b10b\"\n";
   if (faulty) machine.insert(machine.find(coding) + coding.size(), "bit_error_rate = 2e-5\n");
-  Bench b(machine, kNodes, engine, kArea * kNodes, seed);
+  Bench b(machine, kNodes, engine, kArea * kNodes, seed,
+          cut ? "at 3us cut r0.p0; at 60us restore r0.p0; at 90us cut r3.p0" : "");
   std::vector<std::uint64_t> keys, short_keys;
   for (unsigned i = 0; i < kNodes; ++i) {
     keys.push_back(b.region(i, 0, kArea * kNodes));
@@ -108,6 +112,7 @@ TEST_P(RandomOperations, AgreeWithAModelOfMemory) {
     if (below(4) == 0) b.fabric->advance(b.fabric->now() + Time{below(2'000'000)});
   }
   ASSERT_TRUE(b.settle());
+  EXPECT_EQ(!b.network->incidents().empty(), cut);
   EXPECT_EQ(b.host.memory, model);
   std::map<std::pair<unsigned, unsigned>, std::vector<std::uint32_t>> got;
   for (unsigned i = 0; i < kNodes; ++i) {

@@ -50,9 +50,12 @@ class TestHost : public Host {
 class Bench {
  public:
   Bench(const std::string& text, unsigned nodes, const std::string& engine = "ideal",
-        std::size_t bytes = 1 << 20, std::uint64_t seed = 1)
+        std::size_t bytes = 1 << 20, std::uint64_t seed = 1, const std::string& faults = "")
       : machine(machine::build(machine::describe_text(text, "test", {}))), host(nodes, bytes) {
-    network = config::Registry<network::EngineKind>::find(engine)->make(machine, {seed, 1});
+    network = config::Registry<network::EngineKind>::find(engine)->make(
+        machine, {seed, 1,
+                  faults.empty() ? std::vector<network::link::FaultEvent>{}
+                                 : network::link::read_faults(faults, *machine.graph)});
     std::vector<network::EndpointId> used;
     for (unsigned i = 0; i < nodes; ++i) used.push_back(i);
     fabric = std::make_unique<Fabric>(machine, *network, host, used, seed);
