@@ -275,6 +275,26 @@ TEST(MpiRun, AScriptMayStartTheProgram) {
   EXPECT_GT(std::stoll(r.out), 0);
 }
 
+TEST(MpiRun, MpichFindsALauncherToo) {
+  // Its protocol is lines of text over a file the process has open.
+  ProgramResult r =
+      run_mpi("torus", 4, {"--per-node", "2", "--quiet", "--label"},
+              {"-c",
+               "ask() { echo \"$1\" >&$PMI_FD; read -r -u $PMI_FD answer; }\n"
+               "ask 'cmd=init pmi_version=1 pmi_subversion=1'\n"
+               "ask \"cmd=put kvsname=weft key=of-$PMI_RANK value=a b=$PMI_RANK\"\n"
+               "ask 'cmd=barrier_in'; echo \"$answer\"\n"
+               "ask \"cmd=get kvsname=weft key=of-$((PMI_SIZE - 1 - PMI_RANK))\"; echo \"$answer\"\n"
+               "ask 'cmd=get kvsname=weft key=PMI_process_mapping'; echo \"$answer\"\n"
+               "ask 'cmd=get kvsname=weft key=nothing'; echo \"$answer\"\n"
+               "ask 'cmd=finalize'"},
+              "/bin/bash");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("[1] cmd=barrier_out rc=0\n[1] cmd=get_result rc=0 msg=success value=a b=2\n"
+                               "[1] cmd=get_result rc=0 msg=success value=(vector,(0,1,2),(1,1,2))\n"
+                               "[1] cmd=get_result rc=-1 msg=not_found value=unknown\n"));
+}
+
 struct Failure {
   const char* how;
   const char* message;

@@ -13,6 +13,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
+#include "host/pmi_server.hpp"
 
 namespace weft::host {
 
@@ -179,8 +180,21 @@ Environment libfabric_environment(const std::string& folder) {
   return {{"FI_PROVIDER_PATH", folder}, {"FI_PROVIDER", "weft"}};
 }
 
+/// "(vector,(0,1,2),(1,1,2))": ranks 0 and 1 on the first node, 2 and 3 on the second.
+std::string mapping_of(const Map& map) {
+  std::string out = "(vector";
+  for (std::size_t first = 0; first < map.node_of.size();) {
+    std::size_t last = first;
+    while (last < map.node_of.size() && map.node_of[last] == map.node_of[first]) ++last;
+    out += fmt::format(",({},1,{})", map.node_of[first], last - first);
+    first = last;
+  }
+  return out + ")";
+}
+
 struct MpiLauncher::Server {
   Map map;
+  std::unique_ptr<PmiServer> pmi;
   std::vector<Environment> environments;
 };
 
@@ -201,6 +215,7 @@ MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library
   settings.text(PMIX_SERVER_TMPDIR, folder);
   settings.text(PMIX_SYSTEM_TMPDIR, folder);
   require(PMIx_server_init(&functions, settings.data(), settings.size()), "the PMIx server");
+  server_->pmi = std::make_unique<PmiServer>(static_cast<unsigned>(nodes.size()), mapping_of(server_->map));
   abort_seen = {};
   Facts job = job_facts(server_->map, folder);
   Done registered;
@@ -230,6 +245,9 @@ MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library
 
 MpiLauncher::~MpiLauncher() { PMIx_server_finalize(); }
 
+int MpiLauncher::file(unsigned rank) const { return server_->pmi->file(rank); }
+void MpiLauncher::started(unsigned rank) { server_->pmi->started(rank); }
+
 Environment MpiLauncher::environment(unsigned rank) const {
   Environment out = server_->environments[rank];
   for (auto& variable : libfabric_environment(library_folder_)) out.push_back(std::move(variable));
@@ -250,6 +268,9 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"OMPI_MCA_orte_create_session_dirs", "0"},
                  {"OMPI_MCA_hwloc_base_binding_policy", "none"},
                  // MPICH over libfabric: no shared memory.
+                 {"PMI_FD", std::to_string(file(rank))},
+                 {"PMI_RANK", std::to_string(rank)},
+                 {"PMI_SIZE", std::to_string(server_->environments.size())},
                  {"MPIR_CVAR_NOLOCAL", "1"},
                  {"MPIR_CVAR_CH4_NETMOD", "ofi"},
              });

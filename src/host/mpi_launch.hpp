@@ -33,6 +33,9 @@ class MpiLauncher {
 
   /// What a rank's process needs to find in its environment.
   Environment environment(unsigned rank) const;
+  /// A file its process must have open; closed here once it has been started.
+  int file(unsigned rank) const;
+  void started(unsigned rank);
 
   /// A rank called MPI_Abort: which, and what it said; rank -1: none did.
   struct Abort {

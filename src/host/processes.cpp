@@ -55,7 +55,8 @@ namespace {
     int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) dup2(nothing, STDIN_FILENO);
   }
-  fcntl(launch.segment, F_SETFD, 0);  // only these two survive the start of the program
+  if (launch.kept >= 0) fcntl(launch.kept, F_SETFD, 0);
+  fcntl(launch.segment, F_SETFD, 0);  // only these survive the start of the program
   fcntl(launch.bell, F_SETFD, 0);
   setenv(kSegmentVariable, std::to_string(launch.segment).c_str(), 1);
   setenv(kBellVariable, std::to_string(launch.bell).c_str(), 1);

@@ -17,6 +17,7 @@ struct Launch {
   int segment = -1, bell = -1;
   int calls = -1;  // log of calls to MPI; -1: none is kept
   int out = -1, error = -1;
+  int kept = -1;  // another file it has open
   unsigned rank = 0, ranks = 0;
   std::vector<std::pair<std::string, std::string>> environment;  // besides what is there
   std::atomic<std::int32_t>* owner = nullptr;  // in the segment: the new process writes its number there

@@ -53,12 +53,14 @@ void Simulation::start_all() {
                   call_logs_ ? call_logs_->file(rank) : -1,
                   output_->out(rank),
                   output_->error(rank),
+                  mpi_ ? mpi_->file(rank) : -1,
                   rank,
                   options_.ranks,
                   mpi_ ? mpi_->environment(rank) : libfabric_environment(library_folder()),
                   &p.segment->header().owner};
     p.pid = p.owner = start(program, launch);
     output_->started(rank);
+    if (mpi_) mpi_->started(rank);
     p.lanes[0].state = State::Running;
     running_.push_back({rank, 0});
     result_.ranks[rank].node = fabric_->node(p.nic);

@@ -1,5 +1,6 @@
-// A call of the application into the provider: the time it computed before is charged, and threads take
-// turns.
+// A call into the provider: threads take turns, and the time the program computed before is charged. An MPI
+// library's own work is not the program's: the description says what it costs. Where computing is measured,
+// it is measured between the calls of MPI, not between the library's calls to the provider.
 #pragma once
 
 #include "lib/fi/objects.hpp"
@@ -8,19 +9,26 @@ namespace weft::fi {
 
 class Entry {
  public:
-  Entry(Domain& domain, host::Lane& lane) : domain_(domain) {
-    lib::enter(lane);
+  Entry(Domain& domain, host::Lane& lane) : domain_(domain), charges_(!within_mpi()) {
+    if (charges_) lib::enter(lane);
     domain.lock.take(lane);
   }
   ~Entry() {
     domain_.lock.give();
-    lib::leave();
+    if (charges_) lib::leave();
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
 
  private:
+  static bool within_mpi() {
+    const host::Header& header = *lib::segment();
+    return header.costs.compute != 0 &&
+           header.phase.load(std::memory_order_relaxed) == host::MpiPhase::Running;
+  }
+
   Domain& domain_;
+  bool charges_;
 };
 
 }  // namespace weft::fi

@@ -1,0 +1,120 @@
+#include "host/pmi_server.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/diagnostics.hpp"
+#include "base/text.hpp"
+
+namespace weft::host {
+
+namespace {
+
+/// "cmd=put key=a value=b c": the value comes last and may hold anything.
+std::map<std::string, std::string> words_of(const std::string& line) {
+  std::map<std::string, std::string> out;
+  for (std::size_t at = 0; at < line.size();) {
+    std::size_t equals = line.find('=', at);
+    if (equals == std::string::npos) break;
+    std::string key = line.substr(at, equals - at);
+    std::size_t end = key == "value" ? std::string::npos : line.find(' ', equals);
+    out[key] = line.substr(equals + 1, end == std::string::npos ? end : end - equals - 1);
+    at = end == std::string::npos ? line.size() : end + 1;
+  }
+  return out;
+}
+
+}  // namespace
+
+PmiServer::PmiServer(unsigned ranks, std::string mapping) : clients_(ranks) {
+  values_["PMI_process_mapping"] = std::move(mapping);
+  for (Client& client : clients_) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+      throw UserError(fmt::format("no socket for a rank: {}", std::strerror(errno)));
+    client.ours = ends[0];
+    client.theirs = ends[1];
+    fcntl(client.ours, F_SETFL, O_NONBLOCK);
+  }
+  if (pipe2(stop_, O_CLOEXEC) != 0) throw UserError(fmt::format("no pipe: {}", std::strerror(errno)));
+  thread_ = std::thread([this] { serve(); });
+}
+
+PmiServer::~PmiServer() {
+  close(stop_[1]);  // ends the thread
+  thread_.join();
+  close(stop_[0]);
+  for (Client& client : clients_)
+    for (int file : {client.ours, client.theirs})
+      if (file >= 0) close(file);
+}
+
+void PmiServer::started(unsigned rank) {
+  close(clients_[rank].theirs);
+  clients_[rank].theirs = -1;
+}
+
+void PmiServer::serve() {
+  std::vector<pollfd> files;
+  for (const Client& client : clients_) files.push_back({client.ours, POLLIN, 0});
+  files.push_back({stop_[0], POLLIN, 0});
+  while (poll(files.data(), files.size(), -1) >= 0 || errno == EINTR) {
+    if (files.back().revents) return;
+    for (unsigned rank = 0; rank < clients_.size(); ++rank) {
+      if (!files[rank].revents) continue;
+      receive(rank);
+      if (files[rank].revents & (POLLHUP | POLLERR)) files[rank].fd = -1;  // it is gone
+    }
+  }
+}
+
+void PmiServer::receive(unsigned rank) {
+  Client& client = clients_[rank];
+  char buffer[4096];
+  for (ssize_t got; (got = read(client.ours, buffer, sizeof buffer)) > 0;)
+    client.text.append(buffer, static_cast<std::size_t>(got));
+  for (std::size_t end; (end = client.text.find('\n')) != std::string::npos;) {
+    std::string line = client.text.substr(0, end);
+    client.text.erase(0, end + 1);
+    answer(rank, line);
+  }
+}
+
+void PmiServer::answer(unsigned rank, const std::string& line) {
+  auto words = words_of(line);
+  const std::string& command = words["cmd"];
+  if (command == "init") return say(rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0");
+  if (command == "get_maxes") return say(rank, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024");
+  if (command == "get_appnum") return say(rank, "cmd=appnum appnum=0");
+  if (command == "get_my_kvsname") return say(rank, "cmd=my_kvsname kvsname=weft");
+  if (command == "get_universe_size")
+    return say(rank, fmt::format("cmd=universe_size size={}", clients_.size()));
+  if (command == "put") {
+    values_[words["key"]] = words["value"];
+    return say(rank, "cmd=put_result rc=0 msg=success");
+  }
+  if (command == "get") {
+    auto found = values_.find(words["key"]);
+    if (found == values_.end()) return say(rank, "cmd=get_result rc=-1 msg=not_found value=unknown");
+    return say(rank, fmt::format("cmd=get_result rc=0 msg=success value={}", found->second));
+  }
+  if (command == "finalize") return say(rank, "cmd=finalize_ack rc=0");
+  if (command != "barrier_in") return;
+  if (++waiting_ < clients_.size()) return;
+  waiting_ = 0;
+  for (unsigned other = 0; other < clients_.size(); ++other) say(other, "cmd=barrier_out rc=0");
+}
+
+void PmiServer::say(unsigned rank, const std::string& line) {
+  std::string text = line + "\n";
+  // A few bytes into an empty socket: they fit, or nobody reads them any more.
+  [[maybe_unused]] ssize_t ignored = send(clients_[rank].ours, text.data(), text.size(), MSG_NOSIGNAL);
+}
+
+}  // namespace weft::host

@@ -1,0 +1,41 @@
+// The other protocol between MPI processes and their launcher: PMI-1, lines of text over a socket, as MPICH
+// speaks it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace weft::host {
+
+class PmiServer {
+ public:
+  /// `mapping`: which ranks are on which node, in MPICH's words.
+  PmiServer(unsigned ranks, std::string mapping);
+  ~PmiServer();
+  PmiServer(const PmiServer&) = delete;
+  PmiServer& operator=(const PmiServer&) = delete;
+
+  /// The rank's end of its socket; closed here once it has been started.
+  int file(unsigned rank) const { return clients_[rank].theirs; }
+  void started(unsigned rank);
+
+ private:
+  struct Client {
+    int ours = -1, theirs = -1;
+    std::string text;  // received, not a whole line yet
+  };
+  void serve();
+  void receive(unsigned rank);
+  void answer(unsigned rank, const std::string& line);
+  void say(unsigned rank, const std::string& line);
+
+  std::vector<Client> clients_;
+  std::map<std::string, std::string> values_;
+  unsigned waiting_ = 0;
+  int stop_[2] = {-1, -1};
+  std::thread thread_;
+};
+
+}  // namespace weft::host
