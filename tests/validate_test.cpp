@@ -59,7 +59,7 @@ TEST(PredictCommand, SweepsFitsAndExtrapolates) {
   test::ScratchFolder scratch;
   std::string out = scratch.file("prediction");
   ProgramResult r = test::run_program({"predict", "extoll-r1", "--vary", "frequency=117MHz,140MHz",
-                                       "--skeleton", "weather", "--to", "400%", "--json", "--out", out});
+                                       "--skeleton", "weather", "--to", "200%", "--json", "--out", out});
   ASSERT_EQ(r.code, 0) << r.err;
   json j = json::parse(r.out);
   const json& w = j["workloads"][0];

@@ -193,38 +193,14 @@ int pthread_barrier_wait(pthread_barrier_t* barrier) {
   return next_pthread_barrier_wait(barrier);
 }
 
-// A thread that tries a mutex again and again would keep virtual time from moving, and so the mutex's owner,
-// if that waits for the simulator: after a few times it lets the others go on.
-int pthread_mutex_trylock(pthread_mutex_t* mutex) {
-  REAL(pthread_mutex_trylock);
-  static thread_local unsigned refused = 0;
-  int result = next_pthread_mutex_trylock(mutex);
-  if (result != EBUSY) {
-    refused = 0;
-    return result;
-  }
-  host::Lane* lane = virtual_lane();
-  if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0 ||
-      !lib::has_lane(mutex->__data.__owner))
-    return result;
-  constexpr unsigned kFreeTries = 3, kLongest = 10;
-  if (++refused > kFreeTries) {
-    unsigned doubled = refused - kFreeTries < kLongest ? refused - kFreeTries : kLongest;
-    lib::ask(*lane, host::Call::Yield, host::kNoPort, lib::now(*lane) + (std::int64_t{1000} << doubled),
-             host::kNoRank);
-  }
-  return result;
-}
-
 // A thread that holds a mutex may wait for the simulator: others then wait in virtual time, where it goes on.
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   REAL(pthread_mutex_lock);
-  REAL(pthread_mutex_trylock);
   host::Lane* lane = virtual_lane();
   if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0)
     return next_pthread_mutex_lock(mutex);
   int result;
-  for (std::int64_t pause = 1000; (result = next_pthread_mutex_trylock(mutex)) == EBUSY;
+  for (std::int64_t pause = 1000; (result = pthread_mutex_trylock(mutex)) == EBUSY;
        pause = pause < 1'000'000 ? pause * 2 : pause) {
     if (!lib::has_lane(mutex->__data.__owner)) return next_pthread_mutex_lock(mutex);
     lib::ask(*lane, host::Call::Yield, host::kNoPort, lib::now(*lane) + pause, host::kNoRank);

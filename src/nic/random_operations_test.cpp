@@ -44,7 +44,7 @@ TEST_P(RandomOperations, AgreeWithAModelOfMemory) {
   const std::string coding = "coding = \"8b10b\"\n";
   if (faulty) machine.insert(machine.find(coding) + coding.size(), "bit_error_rate = 2e-5\n");
   Bench b(machine, kNodes, engine, kArea * kNodes, seed,
-          cut ? "at 3us cut r0.p0; at 60us restore r0.p0; at 90us cut r3.p0" : "");
+          cut ? "at 100ns cut r0.p0; at 60us restore r0.p0; at 90us cut r3.p0" : "");
   std::vector<std::uint64_t> keys, short_keys;
   for (unsigned i = 0; i < kNodes; ++i) {
     keys.push_back(b.region(i, 0, kArea * kNodes));
