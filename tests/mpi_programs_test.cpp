@@ -202,9 +202,35 @@ TEST(Lammps, MeltsAsItDoesWithoutWeft) {
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_EQ(thermo(r.out), expected);
   }
-  ProgramResult errors = run_ranks(kTorus, 8, command, {"--set", "cable.default.bit_error_rate=1e-7"});
-  EXPECT_EQ(errors.code, 0) << errors.err;
-  EXPECT_EQ(thermo(errors.out), expected);
+  // Links with bit errors, one of them cut half way: the same answer, later.
+  ProgramResult broken = run_ranks(
+      kTorus, 8, command, {"--set", "cable.default.bit_error_rate=1e-7", "--fault", "at 500us cut r0.p0"});
+  EXPECT_EQ(broken.code, 0) << broken.err;
+  EXPECT_THAT(broken.err, HasSubstr("new routes in every table"));
+  EXPECT_EQ(thermo(broken.out), expected);
+}
+
+/// Million messages a second, by pairs: 1, 2, 4, 8.
+std::vector<double> message_rates(const Words& settings = {}) {
+  Words options{"--per-node", "8"};
+  options.insert(options.end(), settings.begin(), settings.end());
+  ProgramResult r = run_ranks({"extoll-r1"}, 16, {kPrograms + "message_rate", "8", "64", "20"}, options);
+  EXPECT_EQ(r.code, 0) << r.err;
+  static const std::regex rate("pairs: +([0-9.]+) million");
+  std::vector<double> out;
+  for (std::sregex_iterator i(r.out.begin(), r.out.end(), rate), end; i != end; ++i)
+    out.push_back(std::stod((*i)[1].str()));
+  return out;
+}
+
+TEST(MessageRate, OfAnMpiProgramSaturatesAtTheWireRateOfExtoll) {
+  std::vector<double> rates = message_rates();
+  ASSERT_EQ(rates.size(), 4u);
+  EXPECT_NEAR(rates[1], 2 * rates[0], 0.02 * rates[1]);
+  EXPECT_LT(rates[2], 3.5 * rates[0]);
+  EXPECT_NEAR(rates[3], 9.73, 0.3);  // 64 bytes of wire for each message at 4.992 Gb/s
+  // Half the clock, half the wire.
+  EXPECT_NEAR(message_rates({"--set", "core.clock=78MHz"})[3], rates[3] / 2, 0.1 * rates[3]);
 }
 
 }  // namespace
