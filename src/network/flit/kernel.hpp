@@ -86,7 +86,7 @@ class Kernel {
   std::uint32_t hops_of(const PacketRecord& record) const;
 
   // Ways (kernel_ways.hpp)
-  void find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry);
+  Tile::Bound find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry);
   void find_way_by_relation(QueueNumber q, Queue& queue, Entry entry);
   void find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry);
   PortNumber choose_way(QueueNumber q, Queue& queue, std::uint32_t& open);
@@ -105,10 +105,11 @@ class Kernel {
 
   // Channels (kernel_channels.hpp)
   void allocate_channels(Tile& tile);
+  void allocate_channels(Bag<QueueNumber>& asks, Bag<QueueNumber>& again, Bag<QueueNumber>& ready);
   void bid_without_channels(Tile& tile);
   static std::uint32_t channels_with_room(const Base& b, const Queue& queue);
   void take_channel(const Base& b, Queue& queue);
-  void grant_channels(Tile& tile, PortNumber out);
+  void grant_channels(Bag<QueueNumber>& ready, Bag<QueueNumber>& again, PortNumber out);
   void give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q, Queue& queue, PortNumber out,
                     std::uint32_t offered);
   static std::uint32_t open_channels(const Base& b, PortNumber out, std::uint32_t wanted, unsigned flits);
@@ -117,7 +118,8 @@ class Kernel {
   void allocate_switch(Tile& tile);
   bool may_send(const Base& b, const Queue& queue, const Port& out);
   void bid(const Base& b, QueueNumber q, PortNumber*& outputs);
-  bool bid_without_partner(std::uint32_t first_loser);
+  bool bid_without_partner(const std::uint32_t (&first_loser)[Tile::kBounds]);
+  WEFT_HOT void bid_again(QueueNumber q, const Queue& queue) { bids_again_[queue.leaves()].push(q); }
   template <bool OneRound>
   void match(Tile& tile, bool first_round);
   void contest_output(Port& out, QueueNumber q);
@@ -172,7 +174,7 @@ class Kernel {
   Base b_;
   std::vector<std::uint32_t> rows_;
   Counters counters_;                       // of this run
-  Bag<QueueNumber>* bids_again_ = nullptr;  // queues that bid for the switch in the next cycle
+  Bag<QueueNumber>* bids_again_ = nullptr;  // by bound: queues that bid for the switch in the next cycle
   routing::Candidates candidates_;
 };
 
@@ -261,8 +263,11 @@ void Kernel<Route, CutThrough, Voq>::run_tile(std::uint32_t t, Cycle now) {
     inbox.bodies.clear();
     inbox.credits.clear();
   }
-  if (!tile.asks[now & 3].empty()) allocate_channels(tile);
-  if (!tile.ready[now & 1].empty()) allocate_switch(tile);
+  const auto any = [](const Bag<QueueNumber>* bags) {
+    return !bags[Tile::kOnward].empty() || !bags[Tile::kOut].empty();
+  };
+  if (any(&tile.asks_in(now, 0))) allocate_channels(tile);
+  if (any(&tile.ready_in(now, 0))) allocate_switch(tile);
   if (!tile.senders[now & 1].empty()) send_from_endpoints(tile);
   if (!tile.at_rest()) b_.awake[e_.inbox_index(now + 1, t) + w_.index] = Mark::kYes;
 }
@@ -302,9 +307,10 @@ WEFT_HOT QueueNumber Kernel<Route, CutThrough, Voq>::queue_for(const Base& b, Ch
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) {
   const Base b = b_;
-  Bag<QueueNumber>& asks = tile.asks[(b.now + route_cycles_) & 3];
-  asks.reserve(inbox.heads.size());
-  QueueNumber* end = asks.end();
+  Bag<QueueNumber>* asks = &tile.asks_in(b.now + route_cycles_, 0);
+  asks[Tile::kOnward].reserve(inbox.heads.size());
+  asks[Tile::kOut].reserve(inbox.heads.size());
+  QueueNumber *onward = asks[Tile::kOnward].end(), *out = asks[Tile::kOut].end();
   for (const HeadFlit& head : inbox.heads) {
     __builtin_prefetch(&b.queues[b.first_queue((&head)[kAhead].to)], 1);
     Entry entry(head.entry);
@@ -314,32 +320,40 @@ void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) 
     if (queue.empty()) [[likely]] {
       queue.entry = entry.bits();
       queue.left = static_cast<std::uint16_t>(entry.flits());
-      find_way(b, q, queue, entry);
-      *end++ = q;
+      if (find_way(b, q, queue, entry) == Tile::kOut)
+        *out++ = q;
+      else
+        *onward++ = q;
     } else {
       e_.packets_.behind(queue.last()) = entry.bits();
     }
     queue.set_last(entry.id());
   }
-  asks.set_end(end);
+  asks[Tile::kOnward].set_end(onward);
+  asks[Tile::kOut].set_end(out);
 }
 
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::take_bodies(Tile& tile, const Inbox& inbox) {
   const Base b = b_;
-  Bag<QueueNumber>& ready = tile.ready[b.now & 1];
-  ready.reserve(inbox.bodies.size());
-  QueueNumber* end = ready.end();
+  Bag<QueueNumber>* ready = &tile.ready_in(b.now, 0);
+  ready[Tile::kOnward].reserve(inbox.bodies.size());
+  ready[Tile::kOut].reserve(inbox.bodies.size());
+  QueueNumber *onward = ready[Tile::kOnward].end(), *out = ready[Tile::kOut].end();
   for (const ChannelNumber& to : inbox.bodies) {
     __builtin_prefetch(&b.queues[b.first_queue((&to)[kAhead])], 1);
     QueueNumber q = Voq ? e_.state_.receiving[to] : to;
     Queue& queue = b.queues[q];
     ++queue.flits;
-    *end = q;
-    end += (queue.word & (Queue::kActive | Queue::kReady)) == Queue::kActive;
+    *onward = *out = q;
+    // No branches: each would be a guess.
+    const std::uint32_t joins = queue.word / Queue::kActive & ~(queue.word / Queue::kReady) & 1;
+    onward += joins & ~std::uint32_t{queue.leaves()};
+    out += joins & queue.leaves();
     queue.word |= (queue.word & Queue::kActive) * (Queue::kReady / Queue::kActive);
   }
-  ready.set_end(end);
+  ready[Tile::kOnward].set_end(onward);
+  ready[Tile::kOut].set_end(out);
 }
 
 }  // namespace weft::network::flit

@@ -23,11 +23,20 @@ WEFT_HOT std::uint32_t Kernel<Route, CutThrough, Voq>::open_channels(const Base&
 
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::allocate_channels(Tile& tile) {
-  const Base b = b_;
   if (Voq) return bid_without_channels(tile);
-  Bag<QueueNumber>& asks = tile.asks[b.now & 3];
+  for (unsigned bound = 0; bound < Tile::kBounds; ++bound)
+    allocate_channels(tile.asks_in(b_.now, bound), tile.asks_in(b_.now + 1, bound),
+                      tile.ready_in(b_.now + allocate_cycles_, bound));
+}
+
+/// Of one list: who gets a channel is ready for the switch, who gets none asks again.
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT void Kernel<Route, CutThrough, Voq>::allocate_channels(Bag<QueueNumber>& asks,
+                                                                Bag<QueueNumber>& again,
+                                                                Bag<QueueNumber>& ready) {
+  const Base b = b_;
   const std::uint32_t count = asks.size();
-  Bag<QueueNumber>& again = tile.asks[(b.now + 1) & 3];
+  if (count == 0) return;
   again.reserve(count);
   w_.outputs.clear();
   w_.outputs.reserve(count);
@@ -57,7 +66,6 @@ void Kernel<Route, CutThrough, Voq>::allocate_channels(Tile& tile) {
   }
   again.set_end(again_end);
   asks.clear();
-  Bag<QueueNumber>& ready = tile.ready[(b.now + allocate_cycles_) & 1];
   ready.reserve(count);
   for (const PortNumber* at = outputs; at != touched; ++at) {
     PortNumber out = *at;
@@ -65,7 +73,7 @@ void Kernel<Route, CutThrough, Voq>::allocate_channels(Tile& tile) {
     QueueNumber q = port.asks;
     Queue& queue = b.queues[q];
     if (queue.chain != kEnd) {
-      grant_channels(tile, out);
+      grant_channels(ready, again, out);
     } else {
       port.asks = kEnd;
       give_channel(b, ready, q, queue, out, queue.offered);
@@ -77,20 +85,20 @@ void Kernel<Route, CutThrough, Voq>::allocate_channels(Tile& tile) {
 /// that waits for its input would keep a channel from others.
 template <class Route, bool CutThrough, bool Voq>
 [[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::bid_without_channels(Tile& tile) {
-  Bag<QueueNumber>& asks = tile.asks[b_.now & 3];
+  Bag<QueueNumber>& asks = tile.asks_in(b_.now, Tile::kOnward);
   for (QueueNumber q : asks) {
     Queue& queue = b_.queues[q];
     queue.offered = queue.channels;
     if (queue.out == kUndecided) {
       PortNumber out = choose_way(q, queue, queue.offered);
       if (queue.offered == 0) {
-        tile.asks[(b_.now + 1) & 3].push(q);
+        tile.asks_in(b_.now + 1, Tile::kOnward).push(q);
         continue;
       }
       queue.out = out;
     }
     queue.word |= Queue::kActive | Queue::kReady;
-    tile.ready[(b_.now + allocate_cycles_) & 1].push(q);
+    tile.ready_in(b_.now + allocate_cycles_, Tile::kOnward).push(q);
   }
   asks.clear();
 }
@@ -122,7 +130,9 @@ void Kernel<Route, CutThrough, Voq>::take_channel(const Base& b, Queue& queue) {
 
 /// Each free channel grants one of those that ask for it; each asker accepts one of its grants.
 template <class Route, bool CutThrough, bool Voq>
-[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::grant_channels(Tile& tile, PortNumber out) {
+[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::grant_channels(Bag<QueueNumber>& ready,
+                                                                      Bag<QueueNumber>& again,
+                                                                      PortNumber out) {
   const Base b = b_;
   const QueueNumber first = b.ports[out].asks;
   b.ports[out].asks = kEnd;
@@ -152,13 +162,13 @@ template <class Route, bool CutThrough, bool Voq>
     next = queue.chain;
     const std::uint32_t mine = queue.offered;
     if (!mine) {
-      tile.asks[(b.now + 1) & 3].push(q);
+      again.push(q);
     } else if (sharing) {
       unsigned c = pick_after(mine, queue.out_channel() + 1);
       accepted[c] = q;
       taken |= 1u << c;
     } else {
-      give_channel(b, tile.ready[(b.now + allocate_cycles_) & 1], q, queue, out, mine);
+      give_channel(b, ready, q, queue, out, mine);
     }
   }
   // Each found room by itself; what the channels share may not be enough for all of them.
@@ -167,9 +177,9 @@ template <class Route, bool CutThrough, bool Voq>
     QueueNumber q = accepted[c];
     Queue& queue = b.queues[q];
     if (has_room(b.out_channel(out, c), b.ports[out], Entry(queue.entry).flits()))
-      give_channel(b, tile.ready[(b.now + allocate_cycles_) & 1], q, queue, out, 1u << c);
+      give_channel(b, ready, q, queue, out, 1u << c);
     else
-      tile.asks[(b.now + 1) & 3].push(q);
+      again.push(q);
   }
 }
 

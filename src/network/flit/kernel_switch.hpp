@@ -30,16 +30,20 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::may_send(const Base& b, const Queu
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::allocate_switch(Tile& tile) {
   const Base b = b_;
-  Bag<QueueNumber>& ready = tile.ready[b.now & 1];
-  const std::uint32_t count = ready.size();
-  const QueueNumber* list = ready.begin();
-  bids_again_ = &tile.ready[(b.now + 1) & 1];
-  bids_again_->reserve(count);
-  const std::uint32_t first_loser = bids_again_->size();
+  Bag<QueueNumber>* ready = &tile.ready_in(b.now, 0);
+  const std::uint32_t count = ready[Tile::kOnward].size() + ready[Tile::kOut].size();
+  bids_again_ = &tile.ready_in(b.now + 1, 0);
+  std::uint32_t first_loser[Tile::kBounds];
   w_.outputs.clear();
   w_.outputs.reserve(count);
   PortNumber* outputs = w_.outputs.end();
-  for (std::uint32_t i = 0; i < count; ++i) bid(b, list[i], outputs);
+  for (unsigned bound = 0; bound < Tile::kBounds; ++bound) {
+    bids_again_[bound].reserve(count);
+    first_loser[bound] = bids_again_[bound].size();
+    const QueueNumber* const end = ready[bound].end();
+    for (const QueueNumber* at = ready[bound].begin(); at != end; ++at) bid(b, *at, outputs);
+    ready[bound].clear();
+  }
   w_.outputs.set_end(outputs);
   if (s_.iterations == 1) {
     match<true>(tile, true);
@@ -52,7 +56,6 @@ void Kernel<Route, CutThrough, Voq>::allocate_switch(Tile& tile) {
     for (PortNumber port : w_.matched_ports) w_.matched[port] = 0;
     w_.matched_ports.clear();
   }
-  ready.clear();
 }
 
 /// Of those who want an output the first in rank stands for it; the others bid again in the next cycle.
@@ -61,7 +64,7 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::bid(const Base& b, QueueNumber q, 
   const Queue& queue = b.queues[q];
   Port& out = b.ports[queue.out];
   if (!may_send(b, queue, out)) [[unlikely]] {
-    bids_again_->push(q);
+    bid_again(q, queue);
   } else if (out.wants == kEnd) [[likely]] {
     out.wants = q;
     *outputs++ = queue.out;
@@ -72,11 +75,14 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::bid(const Base& b, QueueNumber q, 
 
 /// The bids of those still without a partner, for another round. Returns whether there are any.
 template <class Route, bool CutThrough, bool Voq>
-bool Kernel<Route, CutThrough, Voq>::bid_without_partner(std::uint32_t first_loser) {
+bool Kernel<Route, CutThrough, Voq>::bid_without_partner(const std::uint32_t (&first_loser)[Tile::kBounds]) {
   w_.outputs.clear();
   w_.inputs.clear();
-  for (std::uint32_t i = first_loser; i < bids_again_->size(); ++i) w_.inputs.push((*bids_again_)[i]);
-  bids_again_->set_end(bids_again_->begin() + first_loser);
+  for (unsigned bound = 0; bound < Tile::kBounds; ++bound) {
+    Bag<QueueNumber>& bag = bids_again_[bound];
+    for (std::uint32_t i = first_loser[bound]; i < bag.size(); ++i) w_.inputs.push(bag[i]);
+    bag.set_end(bag.begin() + first_loser[bound]);
+  }
   w_.outputs.reserve(w_.inputs.size());
   PortNumber* outputs = w_.outputs.end();
   for (QueueNumber q : w_.inputs) {
@@ -85,7 +91,7 @@ bool Kernel<Route, CutThrough, Voq>::bid_without_partner(std::uint32_t first_los
     if (alone)
       bid(b_, q, outputs);
     else
-      bids_again_->push(q);
+      bid_again(q, b_.queues[q]);
   }
   w_.outputs.set_end(outputs);
   return !w_.outputs.empty();
@@ -112,8 +118,7 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
       contest_input(from, *at);
     }
   }
-  Bag<QueueNumber>& again = *bids_again_;
-  QueueNumber* again_end = again.end();
+  QueueNumber *onward = bids_again_[Tile::kOnward].end(), *leaving = bids_again_[Tile::kOut].end();
   for (const PortNumber* at = inputs; at != touched; ++at) {
     PortNumber in = *at;
     Port& from = b.ports[in];
@@ -133,12 +138,17 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
       w_.matched_ports.push(in);
       w_.matched_ports.push(out);
     }
-    const bool more = send(b, tile, from, port, q);
-    b.queues[q].set_ready(more);
-    *again_end = q;
-    again_end += more;
+    if (send(b, tile, from, port, q)) continue;
+    // No branches: whether another flit is here already is a guess.
+    Queue& queue = b.queues[q];
+    const std::uint32_t more = queue.flits > 0, leaves = queue.leaves();
+    queue.word = (queue.word & ~Queue::kReady) | more << Queue::kReadyShift;
+    *onward = *leaving = q;
+    onward += more & ~leaves;
+    leaving += more & leaves;
   }
-  again.set_end(again_end);
+  bids_again_[Tile::kOnward].set_end(onward);
+  bids_again_[Tile::kOut].set_end(leaving);
 }
 
 /// Two want an output: inputs in turn, then the channels of the input in turn.
@@ -151,7 +161,7 @@ template <class Route, bool CutThrough, bool Voq>
     return rank_of(of, turn << 8 | channel_turn);
   };
   if (rank(q) < rank(out.wants)) std::swap(q, out.wants);
-  bids_again_->push(q);
+  bid_again(q, b_.queues[q]);
 }
 
 /// Two outputs chose an input: in turn, or the oldest packet first.
@@ -161,11 +171,11 @@ template <class Route, bool CutThrough, bool Voq>
     return rank_of(b_.ports[of].wants, static_cast<std::uint32_t>(of - in.last_output - 1));
   };
   if (rank(out) < rank(in.granted)) std::swap(out, in.granted);
-  bids_again_->push(b_.ports[out].wants);
+  bid_again(b_.ports[out].wants, b_.queues[b_.ports[out].wants]);
   b_.ports[out].wants = kEnd;
 }
 
-/// Moves one flit from the front of its queue through the switch. Returns whether another can follow.
+/// Moves one flit from the front of its queue through the switch. Returns whether it was its packet's last.
 template <class Route, bool CutThrough, bool Voq>
 WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, const Port& from, Port& port,
                                                    QueueNumber q) {
@@ -193,14 +203,13 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, co
   }
   if (tail) {
     port.free_channels ^= 1u << queue.out_channel();
-    queue.word &= ~Queue::kActive;
+    queue.word &= ~(Queue::kActive | Queue::kReady);
     if (entry.id() != queue.last())
       next_packet(b, tile, q, queue);
     else
       queue.word |= Queue::kEmpty;
-    return false;
   }
-  return queue.flits > 0;
+  return tail;
 }
 
 /// To an endpoint, over a narrow cable or one that can fail, inside a router, or with hops to count.
@@ -246,8 +255,8 @@ template <class Route, bool CutThrough, bool Voq>
   Entry entry(e_.packets_.behind(Entry(queue.entry).id()));
   queue.entry = entry.bits();
   queue.left = static_cast<std::uint16_t>(entry.flits());
-  find_way(b, q, queue, entry);
-  tile.asks[(b.now + route_cycles_ + 1) & 3].push(q);
+  Tile::Bound bound = find_way(b, q, queue, entry);
+  tile.asks_in(b.now + route_cycles_ + 1, bound).push(q);
 }
 
 }  // namespace weft::network::flit

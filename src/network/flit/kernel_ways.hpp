@@ -6,19 +6,23 @@
 namespace weft::network::flit {
 
 template <class Route, bool CutThrough, bool Voq>
-WEFT_HOT void Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumber q, Queue& queue,
-                                                       Entry entry) {
+WEFT_HOT Tile::Bound Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumber q, Queue& queue,
+                                                              Entry entry) {
   if constexpr (!kOnGrid) {
-    if (s_.kind == RouterKind::Tiled) return find_way_in_tiles(q, queue, entry);
-    return find_way_by_relation(q, queue, entry);
+    if (s_.kind == RouterKind::Tiled)
+      find_way_in_tiles(q, queue, entry);
+    else
+      find_way_by_relation(q, queue, entry);
+    return Tile::kOnward;
   } else {
     const GridPort& here = b.grid_ports[b.port_of(q)];
     const GridEndpoint& there = b.grid_endpoints[entry.destination()];
     unsigned shift = entry.message_class() * channels_;
     if (there.place == here.place) [[unlikely]] {
       queue.out = there.port;
+      queue.word |= Queue::kLeaves;
       queue.channels = channels_of(entry.message_class());
-      return;
+      return Tile::kOut;
     }
     // Where either class is allowed the packet draws one, as a router without regard for load would: a fair
     // coin that depends on place, time and packet, not on the order of visits. Drawn always: a branch here
@@ -35,9 +39,11 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumbe
     __builtin_prefetch(&b.ports[out], 1);
     __builtin_prefetch(&b.ports[b.port_of(q)], 1);
     __builtin_prefetch(&b.outs[out << b.channel_bits], 1);
-    queue.word |= Queue::kFirstChannelNext << Queue::kChannelShift & -std::uint32_t{queue.out != out};
+    queue.word = (queue.word & ~Queue::kLeaves) |
+                 (Queue::kFirstChannelNext << Queue::kChannelShift & -std::uint32_t{queue.out != out});
     queue.out = out;
     queue.channels = b.class_channels[way.channel_class] << shift;
+    return Tile::kOnward;
   }
 }
 

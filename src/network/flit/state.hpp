@@ -39,26 +39,26 @@ struct Queue {
   QueueNumber chain = kEnd;    // the next queue that asks for the same
   std::uint16_t left = 0;      // flits of the first packet still to send
   std::uint16_t flits = 0;     // here now
-  // The last packet, the channel of the first, and two flags, in one word that is read and written whole: a
+  // The last packet, the channel of the first, and flags, in one word that is read and written whole: a
   // narrow store before a wide load of the same bytes would hold the processor up.
   std::uint32_t word = kEmpty | kFirstChannelNext << kChannelShift;
 
   static constexpr std::uint32_t kEmpty = 0xff'ffff;  // as last packet: there is none
-  static constexpr unsigned kChannelShift = 24, kChannelMask = 0x3f;
+  static constexpr unsigned kChannelShift = 24, kChannelMask = 0x1f;
   static constexpr unsigned kFirstChannelNext = 31;  // as channel: the turn begins with channel 0
   static constexpr unsigned kReadyShift = 31;
-  static constexpr std::uint32_t kActive = 1u << 30, kReady = 1u << kReadyShift;
+  static constexpr std::uint32_t kLeaves = 1u << 29, kActive = 1u << 30, kReady = 1u << kReadyShift;
   bool empty() const { return last() == kEmpty; }
   std::uint32_t last() const { return word & kEmpty; }
   /// Of the first packet, once it has one; turns go on from the last.
   unsigned out_channel() const { return word >> kChannelShift & kChannelMask; }
-  bool active() const { return word & kActive; }  // the first packet has a channel
+  bool leaves() const { return word & kLeaves; }  // the first packet goes to an endpoint (if it is known)
+  bool active() const { return word & kActive; }  // ... has a channel
   bool ready() const { return word & kReady; }    // ... and is on the list of those who bid for the switch
   void set_last(std::uint32_t packet) { word = (word & ~kEmpty) | packet; }
   void set_out_channel(unsigned channel) {
     word = (word & ~(kChannelMask << kChannelShift)) | channel << kChannelShift;
   }
-  void set_ready(bool ready) { word = (word & ~kReady) | std::uint32_t{ready} << kReadyShift; }
 };
 static_assert(sizeof(Queue) == 32);
 
@@ -196,14 +196,23 @@ struct alignas(64) Inbox {
 
 /// A run of routers small enough for their state to stay in a cache while a cycle's stages pass over it.
 struct Tile {
-  Bag<QueueNumber> asks[4];    // by cycle: queues whose head asks for an output channel
-  Bag<QueueNumber> ready[2];   // by cycle: queues that bid for the switch
-  Bag<EndpointId> senders[2];  // by cycle: endpoints with something to send
+  // Those who go on to another router, and those who leave for an endpoint, in lists of their own: every
+  // stage then comes to the one kind after the other, and its branches are foreseen. Nothing else depends on
+  // it.
+  enum Bound { kOnward, kOut, kBounds };
+  Bag<QueueNumber> asks[4 * kBounds];   // by cycle: queues whose head asks for an output channel
+  Bag<QueueNumber> ready[2 * kBounds];  // by cycle: queues that bid for the switch
+  Bag<EndpointId> senders[2];           // by cycle: endpoints with something to send
+
+  Bag<QueueNumber>& asks_in(Cycle cycle, unsigned bound) { return asks[(cycle & 3) * kBounds + bound]; }
+  Bag<QueueNumber>& ready_in(Cycle cycle, unsigned bound) { return ready[(cycle & 1) * kBounds + bound]; }
 
   bool at_rest() const {
     for (const auto& bag : asks)
       if (!bag.empty()) return false;
-    return ready[0].empty() && ready[1].empty() && senders[0].empty() && senders[1].empty();
+    for (const auto& bag : ready)
+      if (!bag.empty()) return false;
+    return senders[0].empty() && senders[1].empty();
   }
 };
 
