@@ -35,6 +35,7 @@ class Kernel {
  private:
   static constexpr bool kOnGrid = std::is_same_v<Route, GridRoute>;
   static constexpr std::uint8_t kMatchedInput = 1, kMatchedOutput = 2;
+  static constexpr std::uint64_t kMixer = 0x9e3779b97f4a7c15u;
   static constexpr std::uint32_t kAhead = Bag<QueueNumber>::kSlack;  // items whose records are fetched ahead
 
   /// Where everything is. Each stage copies it to a variable of its own: what nobody else can reach stays in
@@ -110,6 +111,8 @@ class Kernel {
   static std::uint32_t channels_with_room(const Base& b, const Queue& queue);
   void take_channel(const Base& b, Queue& queue);
   void grant_channels(Bag<QueueNumber>& ready, Bag<QueueNumber>& again, PortNumber out);
+  void grant_two(Bag<QueueNumber>& ready, Bag<QueueNumber>& again, PortNumber out, QueueNumber first,
+                 QueueNumber second);
   void give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q, Queue& queue, PortNumber out,
                     std::uint32_t offered);
   static std::uint32_t open_channels(const Base& b, PortNumber out, std::uint32_t wanted, unsigned flits);
@@ -252,7 +255,7 @@ void Kernel<Route, CutThrough, Voq>::run_tile(std::uint32_t t, Cycle now) {
   }
   if (!awake) return;
   b_.now = now;
-  b_.coin = now ^ s_.seed << 48;
+  b_.coin = (now ^ s_.seed << 48) * kMixer;
   Tile& tile = state.tiles[t];
   for (std::size_t i = here; i < here + threads; ++i) take_credits(b_.inboxes[i]);
   for (std::size_t i = here; i < here + threads; ++i) {
@@ -339,21 +342,19 @@ void Kernel<Route, CutThrough, Voq>::take_bodies(Tile& tile, const Inbox& inbox)
   Bag<QueueNumber>* ready = &tile.ready_in(b.now, 0);
   ready[Tile::kOnward].reserve(inbox.bodies.size());
   ready[Tile::kOut].reserve(inbox.bodies.size());
-  QueueNumber *onward = ready[Tile::kOnward].end(), *out = ready[Tile::kOut].end();
+  QueueNumber* ends[] = {ready[Tile::kOnward].end(), ready[Tile::kOut].end()};
   for (const ChannelNumber& to : inbox.bodies) {
     __builtin_prefetch(&b.queues[b.first_queue((&to)[kAhead])], 1);
     QueueNumber q = Voq ? e_.state_.receiving[to] : to;
     Queue& queue = b.queues[q];
     ++queue.flits;
-    *onward = *out = q;
     // No branches: each would be a guess.
-    const std::uint32_t joins = queue.word / Queue::kActive & ~(queue.word / Queue::kReady) & 1;
-    onward += joins & ~std::uint32_t{queue.leaves()};
-    out += joins & queue.leaves();
+    QueueNumber*& end = ends[queue.leaves()];
+    *end = q;
+    end += (queue.word & (Queue::kActive | Queue::kReady)) == Queue::kActive;
     queue.word |= (queue.word & Queue::kActive) * (Queue::kReady / Queue::kActive);
   }
-  ready[Tile::kOnward].set_end(onward);
-  ready[Tile::kOut].set_end(out);
+  for (unsigned bound = 0; bound < Tile::kBounds; ++bound) ready[bound].set_end(ends[bound]);
 }
 
 }  // namespace weft::network::flit

@@ -121,6 +121,7 @@ template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::take_channel(const Base& b, Queue& queue) {
   unsigned channel = pick_after(channels_with_room(b, queue), queue.out_channel() + 1);
   queue.set_out_channel(channel);
+  queue.channels = (queue.out << b.channel_bits) + channel;
   queue.offered = 0;
   Port& port = b.ports[queue.out];
   port.free_channels ^= 1u << channel;
@@ -136,6 +137,8 @@ template <class Route, bool CutThrough, bool Voq>
   const Base b = b_;
   const QueueNumber first = b.ports[out].asks;
   b.ports[out].asks = kEnd;
+  if (QueueNumber second = b.queues[first].chain; b.queues[second].chain == kEnd && !shares_)
+    return grant_two(ready, again, out, first, second);
   std::uint32_t any = 0, contested = 0;
   for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain) {
     contested |= any & b.queues[q].offered;
@@ -183,6 +186,32 @@ template <class Route, bool CutThrough, bool Voq>
   }
 }
 
+/// The same for two, as most often: each channel that both may take goes to the first in rank.
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT void Kernel<Route, CutThrough, Voq>::grant_two(Bag<QueueNumber>& ready, Bag<QueueNumber>& again,
+                                                        PortNumber out, QueueNumber first,
+                                                        QueueNumber second) {
+  const Base b = b_;
+  Queue &one = b.queues[first], &other = b.queues[second];
+  const std::uint32_t both = one.offered & other.offered;
+  std::uint32_t won = 0;  // by the first
+  for (std::uint32_t left = both; left; left &= left - 1) {
+    unsigned c = static_cast<unsigned>(std::countr_zero(left));
+    const unsigned last = b.out_channel(out, c).last_asker;
+    const bool wins = rank_of(first, static_cast<std::uint16_t>(first - last - 1)) <
+                      rank_of(second, static_cast<std::uint16_t>(second - last - 1));
+    won |= std::uint32_t{wins} << c;
+  }
+  const auto take = [&](QueueNumber q, Queue& queue, std::uint32_t mine) {
+    if (mine)
+      give_channel(b, ready, q, queue, out, mine);
+    else
+      again.push(q);
+  };
+  take(first, one, one.offered & ~(both & ~won));
+  take(second, other, other.offered & ~won);
+}
+
 /// Takes one of the channels offered, in turn.
 template <class Route, bool CutThrough, bool Voq>
 WEFT_HOT void Kernel<Route, CutThrough, Voq>::give_channel(const Base& b, Bag<QueueNumber>& ready,
@@ -192,7 +221,8 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::give_channel(const Base& b, Bag<Qu
   queue.out = out;
   queue.set_out_channel(channel);
   queue.word |= Queue::kActive | Queue::kReady;
-  OutChannel& taken = b.out_channel(out, channel);
+  queue.channels = (out << b.channel_bits) + channel;
+  OutChannel& taken = b.outs[queue.channels];
   taken.last_asker = static_cast<std::uint16_t>(q);
   Port& port = b.ports[out];
   port.free_channels ^= 1u << channel;

@@ -24,7 +24,7 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::may_send(const Base& b, const Queu
     }
   }
   return CutThrough || (Voq && queue.offered) ||
-         has_room(b.out_channel(queue.out, queue.out_channel()), out, 1);
+         has_room(b.outs[queue.channels], out, 1);
 }
 
 template <class Route, bool CutThrough, bool Voq>
@@ -101,15 +101,15 @@ template <class Route, bool CutThrough, bool Voq>
 template <bool OneRound>
 void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
   const Base b = b_;
-  const bool moves_turns = moves_turns_;
   w_.inputs.clear();
   w_.inputs.reserve(w_.outputs.size());
   PortNumber* const inputs = w_.inputs.end();
   PortNumber* touched = inputs;
+  if (moves_turns_)  // iSLIP's turns move only when the input accepts
+    for (PortNumber out : w_.outputs) b.ports[out].last_input = b.port_of(b.ports[out].wants);
   for (const PortNumber *at = w_.outputs.begin(), *end = w_.outputs.end(); at != end; ++at) {
     Port& port = b.ports[*at];
     PortNumber in = b.port_of(port.wants);
-    if (moves_turns) port.last_input = in;  // iSLIP's turns move only when the input accepts
     Port& from = b.ports[in];
     if (from.granted == kEnd) [[likely]] {
       from.granted = *at;
@@ -118,7 +118,7 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
       contest_input(from, *at);
     }
   }
-  QueueNumber *onward = bids_again_[Tile::kOnward].end(), *leaving = bids_again_[Tile::kOut].end();
+  QueueNumber* again[] = {bids_again_[Tile::kOnward].end(), bids_again_[Tile::kOut].end()};
   for (const PortNumber* at = inputs; at != touched; ++at) {
     PortNumber in = *at;
     Port& from = b.ports[in];
@@ -141,14 +141,13 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
     if (send(b, tile, from, port, q)) continue;
     // No branches: whether another flit is here already is a guess.
     Queue& queue = b.queues[q];
-    const std::uint32_t more = queue.flits > 0, leaves = queue.leaves();
+    const std::uint32_t more = queue.flits > 0;
     queue.word = (queue.word & ~Queue::kReady) | more << Queue::kReadyShift;
-    *onward = *leaving = q;
-    onward += more & ~leaves;
-    leaving += more & leaves;
+    QueueNumber*& end = again[queue.leaves()];
+    *end = q;
+    end += more;
   }
-  bids_again_[Tile::kOnward].set_end(onward);
-  bids_again_[Tile::kOut].set_end(leaving);
+  for (unsigned bound = 0; bound < Tile::kBounds; ++bound) bids_again_[bound].set_end(again[bound]);
 }
 
 /// Two want an output: inputs in turn, then the channels of the input in turn.
@@ -197,7 +196,7 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, co
     else
       inbox.bodies.push(to);
     ++counters_.flit_hops;
-    if (!CutThrough) take_room(b.out_channel(queue.out, queue.out_channel()), port, 1);
+    if (!CutThrough) take_room(b.outs[queue.channels], port, 1);
   } else {
     send_specially(b, port, queue, head, tail);
   }
@@ -222,7 +221,7 @@ template <class Route, bool CutThrough, bool Voq>
     b.guard->offer(queue.out, queue.out_channel(), entry, entry.flits() - queue.left - 1);
     if (head && !kOnGrid) ++e_.packets_[entry.id()].hops;
     ++counters_.flit_hops;
-    if (!CutThrough) take_room(b.out_channel(queue.out, queue.out_channel()), port, 1);
+    if (!CutThrough) take_room(b.outs[queue.channels], port, 1);
     return;
   }
   if (port.flags & Port::kNarrow) {
@@ -245,7 +244,7 @@ template <class Route, bool CutThrough, bool Voq>
     inbox.bodies.push(to);
   }
   counters_.flit_hops += !inner;
-  if (!CutThrough) take_room(b.out_channel(queue.out, queue.out_channel()), port, 1);
+  if (!CutThrough) take_room(b.outs[queue.channels], port, 1);
 }
 
 /// The packet behind one that has left looks for its way.

@@ -27,10 +27,8 @@ WEFT_HOT Tile::Bound Kernel<Route, CutThrough, Voq>::find_way(const Base& b, Que
     // Where either class is allowed the packet draws one, as a router without regard for load would: a fair
     // coin that depends on place, time and packet, not on the order of visits. Drawn always: a branch here
     // would be a guess.
-    std::uint64_t mixed =
-        (b.coin ^ std::uint64_t{here.place} << 13 ^ std::uint64_t{entry.destination()} << 36) *
-        0x9e3779b97f4a7c15u;
-    auto drawn = static_cast<std::uint32_t>((mixed ^ mixed >> 29) * 0xbf58476d1ce4e5b9u >> 63);
+    std::uint64_t mixed = (b.coin ^ (std::uint64_t{here.place} << 24 | entry.destination())) * kMixer;
+    auto drawn = static_cast<std::uint32_t>((mixed ^ mixed >> 32) * kMixer >> 63);
     GridRoute::Way way = route_.next(here.place, there.place, there.parity, here.rows,
                                      b.channel_class[b.channel_of(q)], drawn);
     // Turns go over all channels of all outputs, so a new output starts at its first channel.

@@ -34,7 +34,7 @@ inline constexpr PortNumber kUndecided = 0xffff'fffe;  // a head that chooses it
 struct Queue {
   std::uint64_t entry = 0;     // the first packet
   PortNumber out = kEnd;       // where it goes
-  std::uint32_t channels = 0;  // output channels it may take, one bit each
+  std::uint32_t channels = 0;  // output channels it may take, one bit each; the one it has, by its number
   std::uint32_t offered = 0;   // of these, what it was offered in this cycle
   QueueNumber chain = kEnd;    // the next queue that asks for the same
   std::uint16_t left = 0;      // flits of the first packet still to send
