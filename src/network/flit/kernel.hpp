@@ -110,11 +110,10 @@ class Kernel {
   void bid_without_channels(Tile& tile);
   static std::uint32_t channels_with_room(const Base& b, const Queue& queue);
   void take_channel(const Base& b, Queue& queue);
-  void grant_channels(Bag<QueueNumber>& ready, Bag<QueueNumber>& again, PortNumber out);
-  void grant_two(Bag<QueueNumber>& ready, Bag<QueueNumber>& again, PortNumber out, QueueNumber first,
-                 QueueNumber second);
-  void give_channel(const Base& b, Bag<QueueNumber>& ready, QueueNumber q, Queue& queue, PortNumber out,
-                    std::uint32_t offered);
+  QueueNumber* grant_channels(QueueNumber* ready, Bag<QueueNumber>& again, PortNumber out);
+  QueueNumber* grant_two(QueueNumber* ready, Bag<QueueNumber>& again, PortNumber out, QueueNumber first,
+                         QueueNumber second);
+  void give_channel(const Base& b, QueueNumber q, Queue& queue, PortNumber out, std::uint32_t offered);
   static std::uint32_t open_channels(const Base& b, PortNumber out, std::uint32_t wanted, unsigned flits);
 
   // The switch (kernel_switch.hpp)

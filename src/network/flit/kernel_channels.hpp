@@ -67,18 +67,21 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::allocate_channels(Bag<QueueNumber>
   again.set_end(again_end);
   asks.clear();
   ready.reserve(count);
+  QueueNumber* ready_end = ready.end();
   for (const PortNumber* at = outputs; at != touched; ++at) {
     PortNumber out = *at;
     Port& port = b.ports[out];
     QueueNumber q = port.asks;
     Queue& queue = b.queues[q];
     if (queue.chain != kEnd) {
-      grant_channels(ready, again, out);
+      ready_end = grant_channels(ready_end, again, out);
     } else {
       port.asks = kEnd;
-      give_channel(b, ready, q, queue, out, queue.offered);
+      *ready_end++ = q;
+      give_channel(b, q, queue, out, queue.offered);
     }
   }
+  ready.set_end(ready_end);
 }
 
 /// With a queue for each output, packets bid for the switch at once and take a channel when they win it: one
@@ -129,11 +132,12 @@ void Kernel<Route, CutThrough, Voq>::take_channel(const Base& b, Queue& queue) {
     take_room(b.out_channel(queue.out, channel), port, Entry(queue.entry).flits());
 }
 
-/// Each free channel grants one of those that ask for it; each asker accepts one of its grants.
+/// Each free channel grants one of those that ask for it; each asker accepts one of its grants. Writes those
+/// who got one to `ready` and returns its end.
 template <class Route, bool CutThrough, bool Voq>
-[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::grant_channels(Bag<QueueNumber>& ready,
-                                                                      Bag<QueueNumber>& again,
-                                                                      PortNumber out) {
+[[gnu::noinline]] QueueNumber* Kernel<Route, CutThrough, Voq>::grant_channels(QueueNumber* ready,
+                                                                              Bag<QueueNumber>& again,
+                                                                              PortNumber out) {
   const Base b = b_;
   const QueueNumber first = b.ports[out].asks;
   b.ports[out].asks = kEnd;
@@ -171,7 +175,8 @@ template <class Route, bool CutThrough, bool Voq>
       accepted[c] = q;
       taken |= 1u << c;
     } else {
-      give_channel(b, ready, q, queue, out, mine);
+      *ready++ = q;
+      give_channel(b, q, queue, out, mine);
     }
   }
   // Each found room by itself; what the channels share may not be enough for all of them.
@@ -179,18 +184,21 @@ template <class Route, bool CutThrough, bool Voq>
     unsigned c = static_cast<unsigned>(std::countr_zero(left));
     QueueNumber q = accepted[c];
     Queue& queue = b.queues[q];
-    if (has_room(b.out_channel(out, c), b.ports[out], Entry(queue.entry).flits()))
-      give_channel(b, ready, q, queue, out, 1u << c);
-    else
+    if (has_room(b.out_channel(out, c), b.ports[out], Entry(queue.entry).flits())) {
+      *ready++ = q;
+      give_channel(b, q, queue, out, 1u << c);
+    } else {
       again.push(q);
+    }
   }
+  return ready;
 }
 
 /// The same for two, as most often: each channel that both may take goes to the first in rank.
 template <class Route, bool CutThrough, bool Voq>
-WEFT_HOT void Kernel<Route, CutThrough, Voq>::grant_two(Bag<QueueNumber>& ready, Bag<QueueNumber>& again,
-                                                        PortNumber out, QueueNumber first,
-                                                        QueueNumber second) {
+WEFT_HOT QueueNumber* Kernel<Route, CutThrough, Voq>::grant_two(QueueNumber* ready, Bag<QueueNumber>& again,
+                                                                PortNumber out, QueueNumber first,
+                                                                QueueNumber second) {
   const Base b = b_;
   Queue &one = b.queues[first], &other = b.queues[second];
   const std::uint32_t both = one.offered & other.offered;
@@ -203,20 +211,22 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::grant_two(Bag<QueueNumber>& ready,
     won |= std::uint32_t{wins} << c;
   }
   const auto take = [&](QueueNumber q, Queue& queue, std::uint32_t mine) {
-    if (mine)
-      give_channel(b, ready, q, queue, out, mine);
-    else
+    if (mine) {
+      *ready++ = q;
+      give_channel(b, q, queue, out, mine);
+    } else {
       again.push(q);
+    }
   };
   take(first, one, one.offered & ~(both & ~won));
   take(second, other, other.offered & ~won);
+  return ready;
 }
 
 /// Takes one of the channels offered, in turn.
 template <class Route, bool CutThrough, bool Voq>
-WEFT_HOT void Kernel<Route, CutThrough, Voq>::give_channel(const Base& b, Bag<QueueNumber>& ready,
-                                                           QueueNumber q, Queue& queue, PortNumber out,
-                                                           std::uint32_t offered) {
+WEFT_HOT void Kernel<Route, CutThrough, Voq>::give_channel(const Base& b, QueueNumber q, Queue& queue,
+                                                           PortNumber out, std::uint32_t offered) {
   unsigned channel = pick_after(offered, queue.out_channel() + 1);
   queue.out = out;
   queue.set_out_channel(channel);
@@ -227,7 +237,6 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::give_channel(const Base& b, Bag<Qu
   Port& port = b.ports[out];
   port.free_channels ^= 1u << channel;
   if (CutThrough && !(port.flags & Port::kEndpoint)) take_room(taken, port, Entry(queue.entry).flits());
-  ready.push(q);
 }
 
 }  // namespace weft::network::flit

@@ -23,8 +23,7 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::may_send(const Base& b, const Queu
       return true;
     }
   }
-  return CutThrough || (Voq && queue.offered) ||
-         has_room(b.outs[queue.channels], out, 1);
+  return CutThrough || (Voq && queue.offered) || has_room(b.outs[queue.channels], out, 1);
 }
 
 template <class Route, bool CutThrough, bool Voq>
