@@ -14,7 +14,7 @@ class Draws {
  public:
   Draws(std::uint64_t seed, std::uint32_t endpoint, SourceState& state)
       : seed_(seed), endpoint_(endpoint), state_(state) {}
-  double unit() { return unit_interval(random_bits(seed_, endpoint_, state_.draws++)); }
+  double unit() { return unit_interval(quick_random_bits(seed_, endpoint_, state_.draws++)); }
 
   /// Failures before the first success of a trial per cycle: 0, 1, 2, ... with mean (1 - p) / p.
   Cycle failures(double p) { return p >= 1 ? 0 : scaled_failures(1 / std::log1p(-p)); }

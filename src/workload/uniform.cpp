@@ -17,8 +17,9 @@ class Uniform : public Pattern {
       : members_(members), self_(self), seed_(stream_seed(seed, Stream::Destination)) {}
 
   Member destination(Member source, std::uint64_t packet) const override {
-    if (self_) return random_below(seed_, source, packet, members_);
-    Member other = random_below(seed_, source, packet, members_ - 1);
+    const std::uint64_t bits = quick_random_bits(seed_, source, packet);
+    if (self_) return below(members_, bits);
+    Member other = below(members_ - 1, bits);
     return other + (other >= source);
   }
 

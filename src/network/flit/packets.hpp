@@ -1,8 +1,10 @@
-// The packets there are: records of fixed size in chunks that never move, reused through a free list.
+// The packets there are: records of fixed size that never move, reused through a free list.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstdint>
-#include <memory>
+#include <new>
 #include <vector>
 
 #include "base/check.hpp"
@@ -28,42 +30,65 @@ struct alignas(64) PacketRecord {
 };
 static_assert(sizeof(PacketRecord) == 64);
 
+/// An array that grows in place: its addresses are taken at once, its memory when it is needed. So nothing
+/// ever moves, and an element is one addition away.
+template <class T>
+class GrowingArray {
+ public:
+  explicit GrowingArray(std::size_t most) : bytes_(most * sizeof(T)) {
+    void* memory = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<T*>(memory);
+  }
+  ~GrowingArray() { munmap(data_, bytes_); }
+  GrowingArray(const GrowingArray&) = delete;
+  GrowingArray& operator=(const GrowingArray&) = delete;
+
+  /// The elements from `first` on are zero bytes until they are written.
+  void grow(std::size_t first, std::size_t count) {
+    if (mprotect(data_ + first, count * sizeof(T), PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  }
+  T& operator[](std::size_t i) { return data_[i]; }
+  const T& operator[](std::size_t i) const { return data_[i]; }
+
+ private:
+  T* data_;
+  std::size_t bytes_;
+};
+
 /// Shared by all threads; each takes from and gives back to a free list of its own.
 class PacketStore {
  public:
-  static constexpr unsigned kChunkBits = 14;
+  static constexpr PacketId kChunk = 1u << 14;  // taken at a time: whole pages
   static constexpr std::uint64_t kPacketBytes = sizeof(PacketRecord) + sizeof(std::uint64_t);
   static constexpr PacketId kMaxPackets = (1u << 24) - 1;  // a packet's number has 24 bits, one is for none
 
-  PacketRecord& operator[](PacketId id) { return chunks_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)]; }
-  const PacketRecord& operator[](PacketId id) const {
-    return chunks_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)];
-  }
+  PacketStore() : records_(kMaxPackets), behind_(kMaxPackets) {}
+
+  PacketRecord& operator[](PacketId id) { return records_[id]; }
+  const PacketRecord& operator[](PacketId id) const { return records_[id]; }
 
   /// The packet behind another: its number at the source, its entry in a router's queue. Not in the record:
   /// most packets that wait in a row are looked up for this alone, and these numbers stay in a cache.
-  std::uint64_t& behind(PacketId id) { return behind_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)]; }
-  std::uint64_t behind(PacketId id) const { return behind_[id >> kChunkBits][id & ((1u << kChunkBits) - 1)]; }
-
-  /// Room for `count` chunks is kept from the start, so that threads never see the list move.
-  PacketStore() : chunks_(kMaxPackets >> kChunkBits), behind_(chunks_.size()) {}
+  std::uint64_t& behind(PacketId id) { return behind_[id]; }
+  std::uint64_t behind(PacketId id) const { return behind_[id]; }
 
   /// A chunk's worth of fresh numbers, appended to `free`. Call with the engine's lock held.
   void grow(std::vector<PacketId>& free) {
-    WEFT_CHECK(used_ < chunks_.size(), "more than 16 million packets at once");
-    chunks_[used_] = std::make_unique<PacketRecord[]>(1u << kChunkBits);
-    behind_[used_] = std::make_unique<std::uint64_t[]>(1u << kChunkBits);
-    PacketId base = static_cast<PacketId>(used_++) << kChunkBits;
-    for (PacketId i = 1u << kChunkBits; i-- > 0;) free.push_back(base + i);
+    WEFT_CHECK(end_ + kChunk <= kMaxPackets, "more than 16 million packets at once");
+    records_.grow(end_, kChunk);
+    behind_.grow(end_, kChunk);
+    for (PacketId i = kChunk; i-- > 0;) free.push_back(end_ + i);
+    end_ += kChunk;
   }
 
   /// Packets have numbers below this.
-  PacketId end() const { return static_cast<PacketId>(used_ << kChunkBits); }
+  PacketId end() const { return end_; }
 
  private:
-  std::vector<std::unique_ptr<PacketRecord[]>> chunks_;
-  std::vector<std::unique_ptr<std::uint64_t[]>> behind_;
-  std::uint64_t used_ = 0;
+  GrowingArray<PacketRecord> records_;
+  GrowingArray<std::uint64_t> behind_;
+  PacketId end_ = 0;
 };
 
 /// What a queue in a router holds of a packet: enough to route it without looking its record up.
