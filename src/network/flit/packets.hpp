@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <vector>
@@ -30,36 +31,45 @@ struct alignas(64) PacketRecord {
 };
 static_assert(sizeof(PacketRecord) == 64);
 
-/// An array that grows in place: its addresses are taken at once, its memory when it is needed. So nothing
-/// ever moves, and an element is one addition away.
+/// An array that grows in place: its addresses are taken at once, its memory when it is needed, in large pages
+/// where the system has them. So nothing ever moves, and an element is one addition away.
 template <class T>
 class GrowingArray {
  public:
-  explicit GrowingArray(std::size_t most) : bytes_(most * sizeof(T)) {
-    void* memory = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw std::bad_alloc();
-    data_ = static_cast<T*>(memory);
+  explicit GrowingArray(std::size_t most) : bytes_(pages(most * sizeof(T)) + kPage) {
+    memory_ = mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory_ == MAP_FAILED) throw std::bad_alloc();
+    data_ = reinterpret_cast<T*>(pages(reinterpret_cast<std::uintptr_t>(memory_)));
   }
-  ~GrowingArray() { munmap(data_, bytes_); }
+  ~GrowingArray() { munmap(memory_, bytes_); }
   GrowingArray(const GrowingArray&) = delete;
   GrowingArray& operator=(const GrowingArray&) = delete;
 
-  /// The elements from `first` on are zero bytes until they are written.
-  void grow(std::size_t first, std::size_t count) {
-    if (mprotect(data_ + first, count * sizeof(T), PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+  /// Makes room for `count` elements in all. Their bytes are zero until they are written.
+  void grow(std::size_t count) {
+    std::size_t needed = pages(count * sizeof(T));
+    if (needed <= ready_) return;
+    std::byte* at = reinterpret_cast<std::byte*>(data_) + ready_;
+    if (mprotect(at, needed - ready_, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    madvise(at, needed - ready_, MADV_HUGEPAGE);  // only advice: nothing depends on it
+    ready_ = needed;
   }
   T& operator[](std::size_t i) { return data_[i]; }
   const T& operator[](std::size_t i) const { return data_[i]; }
 
  private:
+  static constexpr std::size_t kPage = std::size_t{2} << 20;
+  static std::size_t pages(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+  std::size_t bytes_, ready_ = 0;
+  void* memory_;
   T* data_;
-  std::size_t bytes_;
 };
 
 /// Shared by all threads; each takes from and gives back to a free list of its own.
 class PacketStore {
  public:
-  static constexpr PacketId kChunk = 1u << 14;  // taken at a time: whole pages
+  static constexpr PacketId kChunk = 1u << 14;  // taken at a time
   static constexpr std::uint64_t kPacketBytes = sizeof(PacketRecord) + sizeof(std::uint64_t);
   static constexpr PacketId kMaxPackets = (1u << 24) - 1;  // a packet's number has 24 bits, one is for none
 
@@ -76,8 +86,8 @@ class PacketStore {
   /// A chunk's worth of fresh numbers, appended to `free`. Call with the engine's lock held.
   void grow(std::vector<PacketId>& free) {
     WEFT_CHECK(end_ + kChunk <= kMaxPackets, "more than 16 million packets at once");
-    records_.grow(end_, kChunk);
-    behind_.grow(end_, kChunk);
+    records_.grow(end_ + kChunk);
+    behind_.grow(end_ + kChunk);
     for (PacketId i = kChunk; i-- > 0;) free.push_back(end_ + i);
     end_ += kChunk;
   }
