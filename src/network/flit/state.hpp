@@ -10,7 +10,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -100,63 +99,57 @@ struct OutChannel {
 };
 static_assert(sizeof(OutChannel) == 4);
 
-/// Records in any order, appended and then all read. Grows to the most it ever held and stays there. Where it
-/// begins is kept behind its room, so that appending knows all it needs from two pointers.
+/// Records in any order, appended and then all read. Grows to the most it ever held and stays there.
 template <class T>
 class Bag {
  public:
   static constexpr std::uint32_t kSlack = 8;  // records behind the last that may be read, whatever they hold
   Bag() = default;
   Bag(Bag&& other) noexcept
-      : end_(std::exchange(other.end_, nullptr)), limit_(std::exchange(other.limit_, nullptr)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        count_(std::exchange(other.count_, 0)),
+        room_(std::exchange(other.room_, 0)) {}
   Bag(const Bag&) = delete;
   Bag& operator=(const Bag&) = delete;
-  ~Bag() { std::free(data()); }
+  ~Bag() { std::free(data_); }
 
   [[gnu::always_inline]] void push(const T& item) {
-    if (end_ == limit_) [[unlikely]]
-      grow(1);
-    *end_++ = item;
+    if (count_ == room_) [[unlikely]]
+      grow(count_ + 1);
+    data_[count_++] = item;
   }
   /// Room for at least `more` records beyond those there are, to be written through end() and counted by
   /// set_end().
   [[gnu::always_inline]] void reserve(std::uint32_t more) {
-    if (static_cast<std::size_t>(limit_ - end_) < more) [[unlikely]]
-      grow(more);
+    if (count_ + more > room_) [[unlikely]]
+      grow(count_ + more);
   }
-  T* end() { return end_; }
-  void set_end(const T* end) { end_ = const_cast<T*>(end); }
+  T* end() { return data_ + count_; }
+  void set_end(const T* end) { count_ = static_cast<std::uint32_t>(end - data_); }
 
-  const T* begin() const { return data(); }
-  const T* end() const { return end_; }
-  const T& operator[](std::uint32_t i) const { return data()[i]; }
-  std::uint32_t size() const { return static_cast<std::uint32_t>(end_ - data()); }
-  bool empty() const { return end_ == data(); }
-  void clear() { end_ = data(); }
-  std::uint64_t bytes() const { return static_cast<std::uint64_t>(limit_ - data()) * sizeof(T); }
+  const T* begin() const { return data_; }
+  const T* end() const { return data_ + count_; }
+  const T& operator[](std::uint32_t i) const { return data_[i]; }
+  std::uint32_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  void clear() { count_ = 0; }
+  std::uint64_t bytes() const { return std::uint64_t{room_} * sizeof(T); }
 
  private:
-  T* data() const {
-    if (!limit_) return nullptr;
-    T* data;
-    std::memcpy(&data, static_cast<const void*>(limit_), sizeof(data));
-    return data;
-  }
-  [[gnu::noinline, gnu::cold]] void grow(std::uint32_t more) {
-    T* old = data();
-    const auto count = static_cast<std::size_t>(end_ - old);
-    std::size_t room = static_cast<std::size_t>(limit_ - old);
-    room = std::max({room + room / 2, count + more, std::size_t{16}});
-    std::size_t bytes = (room + kSlack) * sizeof(T) + sizeof(T*);
-    auto* data = static_cast<T*>(std::realloc(static_cast<void*>(old), bytes));
+  [[gnu::noinline, gnu::cold]] void grow(std::uint32_t wanted) {
+    std::uint32_t room = room_ + room_ / 2;
+    if (room < wanted) room = wanted;
+    if (room < 16) room = 16;
+    std::size_t bytes = (std::size_t{room} + kSlack) * sizeof(T);
+    auto* data = static_cast<T*>(std::realloc(static_cast<void*>(data_), bytes));
     if (!data) throw std::bad_alloc();
-    end_ = data + count;
-    limit_ = data + room;
-    std::memset(static_cast<void*>(end_), 0, bytes - count * sizeof(T));
-    std::memcpy(static_cast<void*>(limit_), &data, sizeof(data));
+    std::memset(static_cast<void*>(data + count_), 0, bytes - count_ * sizeof(T));
+    data_ = data;
+    room_ = room;
   }
 
-  T *end_ = nullptr, *limit_ = nullptr;
+  T* data_ = nullptr;
+  std::uint32_t count_ = 0, room_ = 0;
 };
 
 /// The first flit of a packet on its way to an input.
