@@ -47,7 +47,8 @@ const config::Section& core_section() {
   return section;
 }
 
-void apply_core(const CoreParameters& core, Description& d) {
+void apply_core(Description& d) {
+  const CoreParameters& core = d.core;
   std::int64_t clock = core.clock.value ? core.clock.value : 1,
                nominal = core.clock.value ? core.nominal_clock.value : 1,
                width = core.width.value ? core.width.value : 1,

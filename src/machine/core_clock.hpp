@@ -6,16 +6,11 @@
 
 namespace weft::machine {
 
-struct CoreParameters {
-  Frequency clock{0}, nominal_clock{0};
-  DataSize width{0}, nominal_width{0};
-};
-
 const config::Section& core_section();
 
 /// Scales what the chip's clock drives. By the clock: the times of the interface's logic, of a router and of
 /// the transceivers (all a number of cycles), and a router's own clock. By clock and width: what cables
 /// carry. By the width: a flit. The host's bus, its memory and its processor have clocks of their own.
-void apply_core(const CoreParameters& core, Description& description);
+void apply_core(Description& description);
 
 }  // namespace weft::machine

@@ -363,12 +363,11 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   read_nic(root, reader, out);
   host_section().read(&out.host, root.find("host"), "host", reader);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
-  CoreParameters core;
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
-  core_section().read(&core, root.find("core"), "core", reader);
+  core_section().read(&out.core, root.find("core"), "core", reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
-  apply_core(core, out);
+  apply_core(out);
   return out;
 }
 

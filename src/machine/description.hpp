@@ -52,6 +52,12 @@ struct ReroutingParameters {
   Time longest_drain{200'000'000};
 };
 
+/// The clock and width of the chip that holds interface and router; 0: not given.
+struct CoreParameters {
+  Frequency clock{0}, nominal_clock{0};
+  DataSize width{0}, nominal_width{0};
+};
+
 struct FaultParameters {
   std::vector<std::string> dead_cables;
   std::vector<std::uint32_t> dead_routers;
@@ -71,6 +77,7 @@ struct Description {
   HostParameters host;
   MpiParameters mpi;
   ProcessorParameters processor;
+  CoreParameters core;
 
   std::vector<config::Setting> settings;                     // every parameter, as it is in force
   std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from

@@ -217,27 +217,29 @@ struct BusFacts {
   std::int64_t bits_per_second;
   unsigned overhead;
   unsigned acknowledgement;
+  unsigned lanes;  // serial; 0: parallel
 };
 
 // Rates after line coding; the framing of a memory write with a 64-bit address; what goes the other way for
 // each transaction. For PCIe that is one link-layer packet with its framing: acknowledgements and credits
 // each come for several transactions at a time.
 constexpr BusFacts kBuses[] = {
-    {"pcie-gen1-x8", 16'000'000'000, 24, 8},
-    {"pcie-gen2-x8", 32'000'000'000, 24, 8},
-    {"pcie-gen2-x16", 64'000'000'000, 24, 8},
-    {"pcie-gen3-x8", 63'015'384'615, 26, 8},
-    {"pcie-gen3-x16", 126'030'769'230, 26, 8},
-    {"pcie-gen4-x16", 252'061'538'461, 26, 8},
-    {"hypertransport-400-x16", 12'800'000'000, 8, 4},
-    {"hypertransport-800-x16", 25'600'000'000, 8, 4},
-    {"axi-128", 19'200'000'000, 0, 0},
+    {"pcie-gen1-x8", 16'000'000'000, 24, 8, 8},
+    {"pcie-gen2-x8", 32'000'000'000, 24, 8, 8},
+    {"pcie-gen2-x16", 64'000'000'000, 24, 8, 16},
+    {"pcie-gen3-x8", 63'015'384'615, 26, 8, 8},
+    {"pcie-gen3-x16", 126'030'769'230, 26, 8, 16},
+    {"pcie-gen4-x16", 252'061'538'461, 26, 8, 16},
+    {"hypertransport-400-x16", 12'800'000'000, 8, 4, 0},
+    {"hypertransport-800-x16", 25'600'000'000, 8, 4, 0},
+    {"axi-128", 19'200'000'000, 0, 0, 0},
 };
 
 }  // namespace
 
 DataRate HostParameters::bus_rate() const { return {kBuses[static_cast<std::size_t>(bus)].bits_per_second}; }
 unsigned bus_acknowledgement(Bus bus) { return kBuses[static_cast<std::size_t>(bus)].acknowledgement; }
+unsigned bus_lanes(Bus bus) { return kBuses[static_cast<std::size_t>(bus)].lanes; }
 unsigned HostParameters::bus_overhead() const { return kBuses[static_cast<std::size_t>(bus)].overhead; }
 
 const config::Section& host_section() {

@@ -82,8 +82,6 @@ struct ExanestParameters {
   config::CableName lvds_cable, hss_cable, mezzanine_cable, chassis_cable, uplink_cable, rack_cable;
 };
 
-constexpr std::uint32_t kQfdbLinks = 10;  // on the connector of a QFDB
-
 ExanestShape shape_of(const ExanestParameters& p) {
   ExanestShape shape;
   shape.racks = p.racks;
@@ -188,13 +186,13 @@ void check_exanest(const ExanestParameters& p, const config::Complain& complain)
   RouterId busiest = 0;
   for (RouterId r = 0; r < shape.chassis_fpgas(); r += shape.fpgas_per_qfdb)
     if (shape.external_links(r) > shape.external_links(busiest)) busiest = r;
-  if (shape.external_links(busiest) > kQfdbLinks)
+  if (shape.external_links(busiest) > ExanestShape::kQfdbLinks)
     complain(
         "square_cables",
         fmt::format("QFDB {},{} of mezzanine {} would need {} links to others with square_cables = {} and "
                     "sfp_cables = {}; a QFDB has {}",
                     shape.x(busiest), shape.y(busiest), shape.z(busiest), shape.external_links(busiest),
-                    p.square_cables, p.sfp_cables, kQfdbLinks));
+                    p.square_cables, p.sfp_cables, ExanestShape::kQfdbLinks));
 }
 
 using config::Range;

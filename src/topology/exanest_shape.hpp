@@ -80,7 +80,8 @@ class ExanestShape : public Shape {
   Ports rack_ports(std::uint32_t from_rack, std::uint32_t to_rack) const;
 
   std::uint32_t port_count(RouterId r) const;
-  /// Links that leave the QFDB of a network FPGA.
+  static constexpr std::uint32_t kQfdbLinks = 10;  // on the connector of a QFDB
+  /// Links that leave the QFDB of a network FPGA; no more than these.
   std::uint32_t external_links(RouterId network_fpga) const;
 
   std::string router_label(RouterId r) const override;

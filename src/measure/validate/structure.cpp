@@ -1,7 +1,9 @@
 // Figures that follow from a machine's description: counts, rates, distances.
+#include "machine/bus_facts.hpp"
 #include "machine/description.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/validate/figure.hpp"
+#include "topology/exanest_shape.hpp"
 #include "topology/metrics.hpp"
 
 namespace weft::measure {
@@ -49,12 +51,12 @@ WEFT_REGISTER(ExperimentKind, {"extoll-r1/structure",
                                extoll_r1});
 
 void tourmalet(Trial& trial) {
-  machine::Description d = trial.description();
-  const topology::CableType& cable = d.cables.front();
+  machine::Machine m = machine::build_graph(trial.description());
+  const topology::CableType& cable = first_cable(m);
   trial.give("V-EX2-01", "", gbps(cable.raw_rate()));
-  // Four ports of the crossbar lead to functional units; the bus has a transceiver for each of its 16 lanes.
-  unsigned bus_lanes = d.host.bus == machine::Bus::PcieGen3x16 ? 16 : 0;
-  trial.give("V-EX2-03", "", (d.router.ports - 4) * cable.lanes + bus_lanes);
+  const topology::RouterId chip = 0;
+  unsigned links = m.graph->port_count(chip) - m.graph->endpoints() / m.graph->routers();
+  trial.give("V-EX2-03", "", links * cable.lanes + machine::bus_lanes(m.description.host.bus));
 }
 
 WEFT_REGISTER(ExperimentKind, {"extoll-tourmalet/structure",
@@ -113,7 +115,7 @@ void track(Trial& trial, const char* id) {
 void track1(Trial& trial) {
   track(trial, "Track-1");
   machine::Description d = trial.description();
-  trial.give("V-EXN-08", "", 10 * gbps(d.cables.front().raw_rate()) / 8);
+  trial.give("V-EXN-08", "", topology::ExanestShape::kQfdbLinks * gbps(d.cables.front().raw_rate()) / 8);
 }
 void track2(Trial& trial) { track(trial, "Track-2"); }
 
