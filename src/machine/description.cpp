@@ -80,6 +80,10 @@ const config::Section& router_section() {
               &RouterParameters::local_yield, "local_yield",
               "For each local port of a router in turn, how far it gives way: ports with a lower number go "
               "first; cables have 0, and so has what is not listed")
+          .field(&RouterParameters::local_headers, "local_headers",
+                 "Headers that each channel of a local input takes in a queue of their own, beside "
+                 "buffer_flits for payload; 0: all flits lie in one queue",
+                 Range<unsigned>{0, 4096})
           .section();
   return section;
 }

@@ -41,6 +41,7 @@ struct RouterParameters {
   unsigned tile_rows = 4, tile_columns = 6;
   unsigned row_buffer_flits = 16, column_buffer_flits = 16;
   std::vector<unsigned> local_yield;
+  unsigned local_headers = 0;
 };
 
 /// How long it takes from a link that reports itself dead to routes around it.

@@ -187,6 +187,10 @@ void Engine::connect_ports() {
     if (port.interval != 256) port.flags |= Port::kNarrow;
     if (graph_.port_endpoint(p) != kNone) port.flags |= Port::kEndpoint;
   }
+  header_queues_ = HeaderQueues(settings_.local_headers, settings_.buffer_flits, state_.channels.size());
+  if (header_queues_.there_are())
+    for (Port& port : state_.ports)
+      if (port.flags & Port::kEndpoint) port.room = static_cast<std::uint16_t>(header_queues_.all_flits());
 }
 
 std::uint16_t Engine::flight_number(unsigned cycles) {

@@ -14,6 +14,7 @@
 
 #include "network/flit/grid_route.hpp"
 #include "network/flit/guard.hpp"
+#include "network/flit/header_queues.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
@@ -190,6 +191,7 @@ class Engine {
   std::vector<std::uint8_t> channel_class_;     // by channel: routing class
   std::uint16_t endpoint_flight_ = 0;           // of a flit from its source to the router
   PacketStore packets_;
+  HeaderQueues header_queues_;  // by the channels of all ports
   std::mutex packets_guard_;
   std::vector<std::unique_ptr<Worker>> workers_;
   Cycle now_ = 0, run_end_ = 0;  // the cycles under way

@@ -83,6 +83,7 @@ void Engine::empty_network() {
     port.shared_used = 0;
   }
   for (OutChannel& channel : state_.channels) channel.used = 0;
+  header_queues_.clear();
   for (Inbox& inbox : state_.inboxes) inbox.heads.clear(), inbox.bodies.clear(), inbox.credits.clear();
   std::fill(state_.awake.begin(), state_.awake.end(), Mark::kNo);
   for (Tile& tile : state_.tiles) {

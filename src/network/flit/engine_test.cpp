@@ -300,6 +300,45 @@ TEST(FlitEngine, PortsThatYieldWait) {
   }
 }
 
+TEST(FlitEngine, HeadersHaveAQueueOfTheirOwnAtLocalPorts) {
+  // One source, one router, one channel. Worked out flit by flit: a header may go when the one `headers`
+  // before it has left the router's input, payload when the payload flit `payload` before it has; the word of
+  // that takes three cycles. A flit leaves a cycle after it was sent, a header two later and not before three
+  // after the last packet's tail.
+  machine::Machine m = make_machine("mesh", {"dims=[1]", "endpoints_per_router=2"}, "dimension-order", {}, 1);
+  constexpr std::uint64_t kSeed = 68;
+  for (std::uint64_t trial = 0; trial < 200; ++trial) {
+    auto draw = [&](std::uint64_t what, std::uint32_t bound) {
+      return 1 + random_below(kSeed, what, trial, bound);
+    };
+    const unsigned headers = draw(0, 4), payload = draw(1, 6);
+    std::vector<Script::Send> sends;
+    std::vector<Cycle> header_leaves, payload_leaves, expected;
+    Cycle sent = 0, left = 0;
+    for (unsigned i = 0; i < 12; ++i) {
+      sends.push_back({0, 0, 1, static_cast<std::uint16_t>(draw(2 + i, 7))});
+      for (unsigned flit = 0; flit < sends.back().flits; ++flit) {
+        auto& leaves = flit == 0 ? header_leaves : payload_leaves;
+        const unsigned room = flit == 0 ? headers : payload;
+        if (i > 0 || flit > 0) ++sent;
+        if (leaves.size() >= room) sent = std::max(sent, leaves[leaves.size() - room] + 3);
+        const bool first = i == 0 && flit == 0;
+        left = std::max(sent + (flit == 0 ? 3 : 1), first ? 0 : left + (flit == 0 ? 3 : 1));
+        leaves.push_back(left);
+      }
+      expected.push_back(left);
+    }
+    Settings s = settings(m, Switching::Wormhole, payload);
+    s.local_headers = headers;
+    auto arrived = deliver(m, s, sends);
+    ASSERT_EQ(arrived.size(), expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      ASSERT_EQ(arrived[i].delivered - arrived[0].delivered, expected[i] - expected[0])
+          << "seed " << kSeed << ", trial " << trial << ", packet " << i << ", " << headers << " headers, "
+          << payload << " flits of payload";
+  }
+}
+
 TEST(FlitEngine, APacketOlderThanTheLimitEndsTheRun) {
   machine::Machine m = make_machine("mesh", {"dims=[3]"}, "dimension-order", {}, 1);
   Settings s = settings(m, Switching::Wormhole, 2);

@@ -82,6 +82,7 @@ class Kernel {
   void lose(PacketId id, Cycle now);
   void send_from_endpoints(Tile& tile);
   bool start_packet(const Base& b, Sender& sender, EndpointId endpoint);
+  bool header_queue_lets(const Sender& sender, PortNumber p);
   void choose_via(PacketRecord& record);
   void deliver(Entry entry);
   std::uint32_t hops_of(const PacketRecord& record) const;

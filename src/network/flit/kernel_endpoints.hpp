@@ -70,7 +70,7 @@ void Kernel<Route, CutThrough, Voq>::send_from_endpoints(Tile& tile) {
     Port& port = b.ports[p];
     if constexpr (!CutThrough) {
       OutChannel& channel = b.out_channel(p, sender.channel);
-      if (!has_room(channel, port, 1)) {
+      if (!has_room(channel, port, 1) || !header_queue_lets(sender, p)) {
         ++end;
         continue;
       }
@@ -118,6 +118,12 @@ bool Kernel<Route, CutThrough, Voq>::start_packet(const Base& b, Sender& sender,
     turn = turn + 1 == channels_ ? 0 : turn + 1;
     OutChannel& out = b.out_channel(p, channel);
     if (!has_room(out, port, wanted)) continue;
+    if (e_.header_queues_.there_are()) [[unlikely]] {
+      const ChannelNumber number = (p << b.channel_bits) + channel;
+      if (!e_.header_queues_.take_packet(e_.header_queues_.standing(number, out.used, 0), wanted - 1))
+        continue;
+      e_.header_queues_.start(number, record.flits);
+    }
     if (CutThrough) take_room(out, port, wanted);
     sender.channel = static_cast<std::uint8_t>(channel);
     sender.next_channel = static_cast<std::uint8_t>(turn);
@@ -128,6 +134,16 @@ bool Kernel<Route, CutThrough, Voq>::start_packet(const Base& b, Sender& sender,
     return true;
   }
   return false;
+}
+
+/// Where headers have a queue of their own, payload has the other: is there room for a flit of it?
+template <class Route, bool CutThrough, bool Voq>
+WEFT_HOT bool Kernel<Route, CutThrough, Voq>::header_queue_lets(const Sender& sender, PortNumber p) {
+  HeaderQueues& queues = e_.header_queues_;
+  if (!queues.there_are() || sender.left == e_.packets_[sender.current].flits) [[likely]]
+    return true;  // a header had its room when its packet started
+  const ChannelNumber channel = (p << b_.channel_bits) + sender.channel;
+  return queues.take_payload(queues.standing(channel, b_.outs[channel].used, sender.left));
 }
 
 /// Valiant always goes by way of a random place; UGAL only where the way there is the less loaded for its

@@ -31,8 +31,8 @@ struct alignas(64) PacketRecord {
 };
 static_assert(sizeof(PacketRecord) == 64);
 
-/// An array that grows in place: its addresses are taken at once, its memory when it is needed, in large pages
-/// where the system has them. So nothing ever moves, and an element is one addition away.
+/// An array that grows in place: its addresses are taken at once, its memory when it is needed, in large
+/// pages where the system has them. So nothing ever moves, and an element is one addition away.
 template <class T>
 class GrowingArray {
  public:

@@ -86,6 +86,10 @@ void check(const Machine& m, unsigned largest_packet_flits) {
     if (yield > Port::kMostYield)
       refuse(m, "router.local_yield",
              fmt::format("ports yield by at most {}, not {}", Port::kMostYield, yield));
+  if (router.local_headers && router.shared_flits)
+    refuse(m, "router.local_headers",
+           "headers have a queue of their own beside buffers that channels do not share; router.shared_flits "
+           "is not 0");
   if (router.kind == RouterKind::Tiled) check_tiles(m, largest_packet_flits);
   if (m.graph->endpoints() >= Entry::kMaxEndpoints)
     refuse(m, "topology", fmt::format("the flit engine runs at most {} endpoints", Entry::kMaxEndpoints));
@@ -107,6 +111,7 @@ Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
   s.kind = router.kind;
   s.tiles = {router.tile_rows, router.tile_columns, router.row_buffer_flits, router.column_buffer_flits};
   s.local_yield = router.local_yield;
+  s.local_headers = router.local_headers;
   s.cycle = cycle_time(m);
 
   // A pipeline of routing, channel allocation, switch allocation and traversal, as far as the latency allows;

@@ -50,6 +50,7 @@ struct Settings {
   Allocator allocator = Allocator::Islip;
   unsigned iterations = 1;
   std::vector<unsigned> local_yield;  // by a router's local ports in turn
+  unsigned local_headers = 0;         // of each channel of a local input, in a queue of their own; 0: none
 
   // A head that arrives in cycle c asks for a channel in c + route, for the switch `allocate` later, and is
   // on the cable `traverse` after it won the switch. Their sum is the router's latency.
