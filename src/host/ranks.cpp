@@ -276,7 +276,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
       lane.result = 0;
       lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
                     lane.request.call != Call::Sleep && lane.request.call != Call::Room &&
-                    lane.request.call != Call::Yield;
+                    lane.request.call != Call::Stall && lane.request.call != Call::Yield;
       result_.end = std::max(result_.end, lane.request.clock);
       break;
     case LaneState::External:

@@ -51,13 +51,19 @@ const char* call_name(Call call) {
       return "meet";
     case Call::Yield:
       return "wait for a thread";
+    case Call::Stall:
+      return "stand before a full queue";
+    case Call::MoveGlobal:
+      return "move global memory";
+    case Call::Physical:
+      return "ask for a physical address";
   }
   return "wait";
 }
 
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::LookUp || call == Call::Close ||
-         call == Call::Leave || call == Call::Room || call == Call::Meet;
+         call == Call::Leave || call == Call::Room || call == Call::Stall || call == Call::Meet;
 }
 
 namespace {
@@ -214,7 +220,7 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
     }
     return;
   }
-  if (r.call == Call::Room) {
+  if (r.call == Call::Room || r.call == Call::Stall) {
     bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
     if (!known || !p.segment->queue_full(r.port)) plan(rank, index, r.clock);
     return;
@@ -238,7 +244,8 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
     }
     if (lane.state != State::Waiting || lane.acting) continue;
     bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin || lane.meeting;
-    if (!any && !(slot && lane.request.call == Call::Room)) continue;
+    bool room = lane.request.call == Call::Room || lane.request.call == Call::Stall;
+    if (!any && !(slot && room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
     plan(rank, i, std::max(lane.request.clock, at));
@@ -330,6 +337,10 @@ void Simulation::grant() {
       result.waited = result.waited + (lane.granted - lane.request.clock);
       result.end = lane.granted;
     }
+    if (lane.request.call == Call::Stall && lane.request.port < kPortsPerProcess &&
+        p.ports[lane.request.port].open)
+      fabric_->core_stalled({p.nic, p.ports[lane.request.port].number}, lane.granted - lane.request.clock,
+                            p.segment->queue_full(lane.request.port));
     if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, lane.request.call);
     p.segment->grant(r.lane, lane.granted, fabric_->now(), lane.result, lane.answer);
     running_.push_back(r);
