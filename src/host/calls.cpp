@@ -237,7 +237,8 @@ bool Simulation::only_polling() const {
     for (const LaneBook& lane : p.lanes) {
       if (lane.state == State::Running) return false;
       if (lane.state != State::Waiting || lane.looking_up) continue;
-      bool polls = lane.request.call == Call::Spin || lane.request.deadline == Time{kNoDeadline};
+      bool polls = lane.request.call == Call::Spin || lane.request.call == Call::Pause ||
+                   lane.request.deadline == Time{kNoDeadline};
       if (lane.acting || !polls) return false;
     }
   return true;
@@ -323,6 +324,9 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             break;
           case Call::Yield:
             what = "waits for a lock of another thread";
+            break;
+          case Call::Pause:
+            what = "looks at its memory";
             break;
           case Call::Stall:
             what = "stands before its full queue";

@@ -58,7 +58,8 @@ enum class Call : std::uint32_t {
   Stall,             // the processor stands before the full queue of `port`: for room, or the deadline
   MoveGlobal,        // arguments: lower part of the global address, address
   Physical,          // arguments: key, offset -> physical address
-  Last = Physical,
+  Pause,             // a wait of a program that looks at its memory: for anything that comes, or the deadline
+  Last = Pause,
 };
 
 enum class OpenAs : std::uint64_t { Stores = 0, MemoryQueue = 1, Kernel = 2 };

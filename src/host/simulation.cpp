@@ -57,13 +57,16 @@ const char* call_name(Call call) {
       return "move global memory";
     case Call::Physical:
       return "ask for a physical address";
+    case Call::Pause:
+      return "look at memory";
   }
   return "wait";
 }
 
 bool waits_for_others(Call call) {
-  return call == Call::Wait || call == Call::Spin || call == Call::LookUp || call == Call::Close ||
-         call == Call::Leave || call == Call::Room || call == Call::Stall || call == Call::Meet;
+  return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
+         call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
+         call == Call::Meet;
 }
 
 namespace {
@@ -243,7 +246,8 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
       continue;
     }
     if (lane.state != State::Waiting || lane.acting) continue;
-    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin || lane.meeting;
+    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin ||
+               lane.request.call == Call::Pause || lane.meeting;
     bool room = lane.request.call == Call::Room || lane.request.call == Call::Stall;
     if (!any && !(slot && room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
@@ -302,7 +306,8 @@ void Simulation::find_runnable() {
       --meeting_;
       lane.result = -EAGAIN;
     }
-    if (lane.request.call == Call::Spin && plan.at >= lane.request.deadline && only_polling()) {
+    bool polls = lane.request.call == Call::Spin || lane.request.call == Call::Pause;
+    if (polls && plan.at >= lane.request.deadline && only_polling()) {
       fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
       return;
     }
@@ -355,7 +360,13 @@ bool Simulation::read(std::uint32_t owner, std::uint64_t address, void* to, std:
 }
 
 bool Simulation::write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) {
-  return !processes_[owner].ended && write_memory(processes_[owner].owner, address, from, length);
+  Process& p = processes_[owner];
+  if (p.ended || !write_memory(p.owner, address, from, length)) return false;
+  // Whoever looks at memory there sees it now.
+  for (std::uint32_t i = 0; i < kLanes; ++i)
+    if (p.lanes[i].state == State::Waiting && p.lanes[i].request.call == Call::Pause)
+      plan(owner, i, std::max(p.lanes[i].request.clock, fabric_->now()));
+  return true;
 }
 
 std::uint32_t Simulation::rank_of(nic::PortRef port) const {

@@ -310,6 +310,13 @@ int weft_wait_interrupt(weft_port* p, int64_t timeout_ns) {
   return result;
 }
 
+void weft_pause(void) {
+  Lane* lane = lib::lane();
+  if (!lane) return;
+  lib::Timed timed(*lane);
+  lib::pause(*lane);
+}
+
 int64_t weft_now_ps(void) {
   Lane* lane = lib::lane();
   return lane ? lib::read_clock(*lane) : -ENODEV;

@@ -171,6 +171,10 @@ int weft_wait_interrupt(weft_port* port, int64_t timeout_ns);
 /* The same, saying whom it is for: reports of a deadlock then know who waits for whom. */
 int weft_wait_for(weft_port* port, int rank, int64_t timeout_ns);
 
+/* For a loop that looks at memory others write to: the time of a look, and then until something has been written
+ * to this process or has arrived. Without it, virtual time stands in such a loop. */
+void weft_pause(void);
+
 int64_t weft_now_ps(void);
 /* Computes for a time. */
 void weft_compute(int64_t nanoseconds);

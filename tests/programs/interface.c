@@ -1,8 +1,12 @@
 /* What interfaces can do beyond plain messages and puts, for the tests of `weft run`. The first argument says what. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 #include <weft.h>
 
 static weft_port* port;
@@ -122,7 +126,7 @@ static void coherent(void) {
     return;
   }
   receive(&there, sizeof there);
-  must(weft_get(port, mine.key, 0, there, 0, 8, 0, 0), "get");
+  must(weft_get(port, mine.key, 0, there, 0, 8, WEFT_NOTIFY_DONE, 0), "get");
   while (next_event().kind != WEFT_EVENT_DONE) continue;
   printf("rank 0: gets %llu\n", (unsigned long long)shared[0]);
   uint64_t value = 7;
@@ -202,6 +206,37 @@ static void table(void) {
   printf("rank %d: %.0f ns\n", rank, (double)(weft_now_ps() - begin) / 1000);
 }
 
+/* Waits for a put by looking at memory alone. */
+static void look(void) {
+  static volatile char memory[4096];
+  weft_memory mine, there;
+  must(weft_register(port, (void*)memory, sizeof memory, WEFT_REMOTE_WRITE, &mine), "register");
+  if (rank == 1) {
+    must(weft_send(port, address_of(0), &mine, sizeof mine, 0, 0, 0), "send");
+    int looks = 0;
+    for (; !memory[10]; ++looks) weft_pause();
+    printf("rank 1: %d at %.3f us after %s looks\n", memory[10], (double)weft_now_ps() / 1e6, looks < 100 ? "few" : "many");
+    return;
+  }
+  receive(&there, sizeof there);
+  weft_compute(5000000);
+  char byte = 3;
+  must(weft_put_immediate(port, &byte, 1, there, 10, 0, WEFT_NOTIFY_DONE, 0), "put");
+  next_event();
+}
+
+/* All look at memory that nobody writes to. */
+static void stare(void) {
+  static volatile char memory[1];
+  while (!memory[0]) weft_pause();
+}
+
+/* Virtual time stands for a while: the system's own sleep is not seen. */
+static void stand_still(void) {
+  struct timespec time = {11, 0};
+  if (rank == 1) syscall(SYS_nanosleep, &time, NULL);
+}
+
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";
   rank = weft_rank();
@@ -213,5 +248,8 @@ int main(int argc, char** argv) {
   if (!strcmp(what, "kernel")) kernel();
   if (!strcmp(what, "move")) move();
   if (!strcmp(what, "table")) table();
+  if (!strcmp(what, "look")) look();
+  if (!strcmp(what, "stare")) stare();
+  if (!strcmp(what, "stand-still")) stand_still();
   return 0;
 }
