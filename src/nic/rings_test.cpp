@@ -1,8 +1,6 @@
-// Rings of messages: mailboxes of chosen sizes, slots that a reader clears, and what happens upstream of a
-// full one.
+// Rings of messages: mailboxes of chosen sizes, and what happens upstream of a full one.
 #include <gtest/gtest.h>
 
-#include "host/segment.hpp"
 #include "nic/test_host.hpp"
 
 namespace weft::nic {
@@ -49,44 +47,6 @@ TEST(Mailboxes, AThousandEachOfItsOwnSize) {
     ASSERT_EQ(all.size(), 10u) << "none is lost";
     for (std::uint32_t k = 0; k < 10; ++k) EXPECT_EQ(all[k].tag, k);
   }
-}
-
-TEST(Mailboxes, ASlotIsValidUntilItsReaderClearsIt) {
-  // VELO: the first word of a message is never 0, and the reader sets it to 0 for the slot's next use.
-  Bench b(torus("message_slots = 8"), 1);
-  host::Segment segment(b.machine, 0, 1, 0);
-  segment.open(0, 3);
-  host::Layout layout = segment.header();
-  Message* ring = host::messages_of(host::port_at(&segment.header(), layout, 0), layout);
-  host::PortArea& area = *host::port_at(&segment.header(), layout, 0);
-  std::uint32_t read = 0, written = 0;
-  auto push = [&] {
-    Message m;
-    m.time = 1000 + written;
-    m.tag = written++;
-    segment.push(0, m);
-  };
-  for (int lap = 0; lap < 5; ++lap) {
-    for (int i = 0; i < 3; ++i) {
-      EXPECT_EQ(ring[written % 3].time, 0) << "nothing is here yet";
-      push();
-    }
-    EXPECT_EQ(ring[3].time, 0) << "a ring of three slots has no fourth";
-    for (int i = 0; i < 3; ++i, ++read) {
-      Message& slot = ring[read % 3];
-      ASSERT_EQ(slot.time, 1000 + read) << "valid, with all that belongs to it";
-      ASSERT_EQ(slot.tag, read);
-      slot.time = 0;
-      area.messages_taken.store(read + 1);
-    }
-    unsigned messages = 0, events = 0;
-    segment.take_consumed(0, messages, events);
-    EXPECT_EQ(messages, 3u);
-  }
-  push();
-  segment.close(0);
-  segment.open(0, 3);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(ring[i].time, 0) << "what the last user left is gone";
 }
 
 TEST(BackPressure, SendersStandBeforeAnInterfaceThatTakesNothing) {
