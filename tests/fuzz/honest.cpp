@@ -57,7 +57,7 @@ void Honest::run() {
       stage_ = Stage::Outbox;
       return ask_to_register(kOutbox, 0);
     case Stage::Outbox:
-      outbox_ = lane().answer[0];
+      known_.kept = lane().answer[0];
       stage_ = Stage::LookUp;
       lane().argument[0] = 1 - number_;
       lane().argument[1] = 0;
@@ -108,7 +108,7 @@ void Honest::send_round() {
     d.operation = Operation::Put;
     d.flags = nic::kNotifyRemote | nic::kNotifyDone;
     d.length = kPutBytes;
-    d.local_key = outbox_;
+    d.local_key = known_.kept;
     d.remote_key = peer_inbox_;
     d.local_offset = d.remote_offset = round * kPutBytes;
     post(d);

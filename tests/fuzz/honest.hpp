@@ -10,7 +10,8 @@ namespace weft::fuzz {
 struct Known {
   std::uint32_t node = 0, port = 0;
   std::uint64_t given = 0;  // key of memory that everyone may use
-  std::uint64_t inbox = 0;  // key of memory that only the peer knows
+  std::uint64_t kept = 0;   // key of memory that nobody else may use
+  std::uint64_t inbox = 0;  // key that only the peer knows
 };
 
 class Honest : public Rank {
@@ -48,7 +49,7 @@ class Honest : public Rank {
   Known& known_;
   const Known& peer_;
   Stage stage_ = Stage::Start;
-  std::uint64_t outbox_ = 0, peer_inbox_ = 0;
+  std::uint64_t peer_inbox_ = 0;
   std::uint32_t posted_ = 0, messages_taken_ = 0, events_taken_ = 0;
   unsigned sent_ = 0, messages_ = 0, puts_ = 0, answered_ = 0;
 };
