@@ -30,7 +30,7 @@ TEST_P(Fuzz, FindsNothing) {
   std::string command =
       program + " -seed=1 -runs=" + std::to_string(target.runs) +
       " -max_len=" + std::to_string(target.longest) +
-      " -max_total_time=90 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=" + found +
+      " -max_total_time=25 -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -artifact_prefix=" + found +
       target.name + "- " + scratch.file("new") + " " + corpus + " > " + scratch.file("log") + " 2>&1";
   int code = std::system(command.c_str());
   std::string log = read_file(scratch.file("log"));
