@@ -19,8 +19,8 @@ TEST_P(Fuzz, FindsNothing) {
   const Target& target = GetParam();
   std::string program = std::string(WEFT_BUILD "/fuzz/fuzz_") + target.name;
   if (!*WEFT_FUZZ_COMPILER)
-    GTEST_SKIP()
-        << "clang++ with libFuzzer was not found: install the packages of packages.txt and configure again";
+    GTEST_SKIP() << "no fuzz targets here: a build with sanitizers, or clang++ with libFuzzer was not found "
+                    "(packages.txt)";
   ASSERT_TRUE(std::filesystem::exists(program)) << program << " was not built";
   ScratchFolder scratch;
   std::string corpus = std::string(WEFT_ROOT "/tests/corpus/") + target.name,

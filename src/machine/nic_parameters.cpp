@@ -149,7 +149,7 @@ config::Section nic_section() {
           "Share of packets with an error that no link noticed; reliable operations repair it",
           Range<double>{0, 0.5})
       .check([](const P& p, const config::Complain& complain) {
-        if (p.kernel_ports + p.memory_queues > p.ports)
+        if (p.kernel_ports && p.kernel_ports + p.memory_queues > p.ports)
           complain("kernel_ports", "with the queues in memory more than there are ports");
         if (p.global_map == GlobalMap::Static && p.physical_bits > 42)
           complain("physical_bits", "a static map needs physical addresses of at most 42 bits");
