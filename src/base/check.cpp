@@ -4,11 +4,11 @@
 
 namespace weft {
 
-void fail_check(const char* expression, const std::string& detail, std::source_location where) {
-  std::string file = where.file_name();
+void fail_check(const char* expression, const std::string& detail, const char* in_file, unsigned line) {
+  std::string file = in_file;
   if (auto at = file.rfind("src/"); at != std::string::npos) file.erase(0, at);
-  throw Defect(fmt::format("{}:{}: expected {}{}{}", file, where.line(), expression,
-                           detail.empty() ? "" : ": ", detail));
+  throw Defect(
+      fmt::format("{}:{}: expected {}{}{}", file, line, expression, detail.empty() ? "" : ": ", detail));
 }
 
 }  // namespace weft

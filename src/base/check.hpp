@@ -1,7 +1,6 @@
 // Invariants that stay on in release builds: a broken one is a defect in Weft, never a user's mistake.
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
 
@@ -13,8 +12,9 @@ class Defect : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
+// Not std::source_location, which clang 14 does not have: fuzz targets are built with it.
 [[noreturn]] void fail_check(const char* expression, const std::string& detail,
-                             std::source_location where = std::source_location::current());
+                             const char* in_file = __builtin_FILE(), unsigned line = __builtin_LINE());
 
 }  // namespace weft
 

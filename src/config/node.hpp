@@ -17,6 +17,15 @@ struct Node;
 /// A table keeps the order in which its keys were written: messages and listings follow the file.
 struct Table {
   std::vector<std::pair<std::string, Node>> entries;
+
+  // Made below, where a Node is whole.
+  Table();
+  ~Table();
+  Table(const Table&);
+  Table(Table&&) noexcept;
+  Table& operator=(const Table&);
+  Table& operator=(Table&&) noexcept;
+
   const Node* find(std::string_view key) const;
   Node* find(std::string_view key);
 };
@@ -33,6 +42,13 @@ struct Node {
   /// The value as it would be written in a description.
   std::string text() const;
 };
+
+inline Table::Table() = default;
+inline Table::~Table() = default;
+inline Table::Table(const Table&) = default;
+inline Table::Table(Table&&) noexcept = default;
+inline Table& Table::operator=(const Table&) = default;
+inline Table& Table::operator=(Table&&) noexcept = default;
 
 /// Parses a file's text. Syntax errors go to `problems`; the result is then an empty table.
 Node parse_toml(std::string_view text, const std::string& source, Diagnostics& problems);

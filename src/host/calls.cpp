@@ -54,7 +54,8 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
   Process& p = processes_[rank];
   LaneBook& lane = p.lanes[index];
   const Request& r = lane.request;
-  Time cost = call_cost_;
+  Time cost = call_cost_, begin = std::max(r.clock, fabric_->now() - look_ahead_);
+  std::uint64_t length = 0;
   bool port_known = r.port < kPortsPerProcess && p.ports[r.port].open;
   nic::PortRef ref{p.nic, port_known ? p.ports[r.port].number : 0};
   lane.result = -EBADF;
@@ -81,10 +82,13 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
                                    static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)),
                                    lane.answer[0], r.argument[3] == 1));
       if (lane.result == 0)
-        cost = cost + fabric_->registration_cost(r.argument[3] == 1 ? 0 : r.argument[0], r.argument[1]);
+        cost = cost + fabric_->registration_time(p.nic, begin + cost, r.argument[3] == 1 ? 0 : r.argument[0],
+                                                 r.argument[1]);
       break;
     case Call::Unregister:
-      if (port_known) lane.result = error_of(fabric_->unregister_memory(ref, r.argument[0]));
+      if (!port_known) break;
+      lane.result = error_of(fabric_->unregister_memory(ref, r.argument[0], &length));
+      if (lane.result == 0) cost = cost + fabric_->unregistration_time(p.nic, begin + cost, length);
       break;
     case Call::Join:
       if (port_known)
@@ -96,10 +100,23 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       lane.result = error_of(fabric_->register_global(
           ref, r.argument[0], r.argument[1],
           static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)), lane.answer[0]));
-      if (lane.result == 0) cost = cost + fabric_->registration_cost(r.argument[0], r.argument[1]);
+      if (lane.result == 0)
+        cost = cost + fabric_->registration_time(p.nic, begin + cost, r.argument[0], r.argument[1]);
       break;
     case Call::UnregisterGlobal:
-      if (port_known) lane.result = error_of(fabric_->unregister_global(ref, r.argument[0]));
+      if (!port_known) break;
+      lane.result = error_of(fabric_->unregister_global(ref, r.argument[0], &length));
+      if (lane.result == 0) cost = cost + fabric_->unregistration_time(p.nic, begin + cost, length);
+      break;
+    case Call::MoveGlobal:
+      if (!port_known) break;
+      lane.result = error_of(fabric_->move_global(ref, r.argument[0], r.argument[1], length));
+      if (lane.result == 0)
+        cost = cost + fabric_->registration_time(p.nic, begin + cost, r.argument[1], length);
+      break;
+    case Call::Physical:
+      if (port_known)
+        lane.result = error_of(fabric_->physical_address(ref, r.argument[0], r.argument[1], lane.answer[0]));
       break;
     case Call::LookUp:
       return look_up(rank, lane);
@@ -107,7 +124,7 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       break;
   }
   lane.acting = false;
-  plan(rank, index, std::max(r.clock, fabric_->now() - look_ahead_) + cost);
+  plan(rank, index, begin + cost);
 }
 
 std::int32_t Simulation::open_port(std::uint32_t rank, LaneBook& lane) {
@@ -120,18 +137,24 @@ std::int32_t Simulation::open_port(std::uint32_t rank, LaneBook& lane) {
   }
   unsigned index = 0;
   while (index < kPortsPerProcess && p.ports[index].open) ++index;
+  if (index == kPortsPerProcess) return -ENOSPC;
   nic::PortNo number = 0;
-  if (index == kPortsPerProcess ||
-      fabric_->open(p.nic, rank, lane.request.argument[0] == 1, number) != nic::Status::Ok)
-    return -ENOSPC;
+  auto as = static_cast<OpenAs>(lane.request.argument[0]);
+  std::uint64_t slots = std::min<std::uint64_t>(lane.request.argument[2], ~0u);
+  nic::Status status = as == OpenAs::Kernel ? fabric_->open_for_kernel(p.nic, rank, number)
+                                            : fabric_->open(p.nic, rank, as == OpenAs::MemoryQueue, number,
+                                                            static_cast<unsigned>(slots));
+  if (status != nic::Status::Ok) return error_of(status);
   auto& owners = owner_of_port_[p.nic];
   if (owners.size() <= number) owners.resize(number + 1, ~0ull);
   owners[number] = std::uint64_t{rank} << 8 | index;
-  p.segment->open(index);
+  unsigned ring_slots = fabric_->ring_slots({p.nic, number});
+  p.segment->open(index, ring_slots);
   p.ports[index] = {true, number};
   lane.answer[0] = index;
   lane.answer[1] = fabric_->node(p.nic);
   lane.answer[2] = number;
+  lane.answer[3] = ring_slots;
   answer_lookups(rank);
   return 0;
 }
@@ -214,7 +237,8 @@ bool Simulation::only_polling() const {
     for (const LaneBook& lane : p.lanes) {
       if (lane.state == State::Running) return false;
       if (lane.state != State::Waiting || lane.looking_up) continue;
-      bool polls = lane.request.call == Call::Spin || lane.request.deadline == Time{kNoDeadline};
+      bool polls = lane.request.call == Call::Spin || lane.request.call == Call::Pause ||
+                   lane.request.deadline == Time{kNoDeadline};
       if (lane.acting || !polls) return false;
     }
   return true;
@@ -300,6 +324,12 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             break;
           case Call::Yield:
             what = "waits for a lock of another thread";
+            break;
+          case Call::Pause:
+            what = "looks at its memory";
+            break;
+          case Call::Stall:
+            what = "stands before its full queue";
             break;
           case Call::Room:
             what = "waits for room in its queue";

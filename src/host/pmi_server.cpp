@@ -32,8 +32,8 @@ std::map<std::string, std::string> words_of(const std::string& line) {
 
 }  // namespace
 
-PmiServer::PmiServer(unsigned ranks, std::string mapping) : clients_(ranks) {
-  values_["PMI_process_mapping"] = std::move(mapping);
+PmiServer::PmiServer(unsigned ranks, std::string mapping)
+    : clients_(ranks), answers_(ranks, std::move(mapping)) {
   for (Client& client : clients_) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
@@ -82,33 +82,38 @@ void PmiServer::receive(unsigned rank) {
   for (std::size_t end; (end = client.text.find('\n')) != std::string::npos;) {
     std::string line = client.text.substr(0, end);
     client.text.erase(0, end + 1);
-    answer(rank, line);
+    for (const PmiAnswers::Answer& answer : answers_.to(rank, line)) say(answer.rank, answer.line);
   }
 }
 
-void PmiServer::answer(unsigned rank, const std::string& line) {
+PmiAnswers::PmiAnswers(unsigned ranks, std::string mapping) : ranks_(ranks) {
+  values_["PMI_process_mapping"] = std::move(mapping);
+}
+
+std::vector<PmiAnswers::Answer> PmiAnswers::to(unsigned rank, const std::string& line) {
+  auto say = [rank](std::string words) { return std::vector<Answer>{{rank, std::move(words)}}; };
   auto words = words_of(line);
   const std::string& command = words["cmd"];
-  if (command == "init") return say(rank, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0");
-  if (command == "get_maxes") return say(rank, "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024");
-  if (command == "get_appnum") return say(rank, "cmd=appnum appnum=0");
-  if (command == "get_my_kvsname") return say(rank, "cmd=my_kvsname kvsname=weft");
-  if (command == "get_universe_size")
-    return say(rank, fmt::format("cmd=universe_size size={}", clients_.size()));
+  if (command == "init") return say("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0");
+  if (command == "get_maxes") return say("cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024");
+  if (command == "get_appnum") return say("cmd=appnum appnum=0");
+  if (command == "get_my_kvsname") return say("cmd=my_kvsname kvsname=weft");
+  if (command == "get_universe_size") return say(fmt::format("cmd=universe_size size={}", ranks_));
   if (command == "put") {
     values_[words["key"]] = words["value"];
-    return say(rank, "cmd=put_result rc=0 msg=success");
+    return say("cmd=put_result rc=0 msg=success");
   }
   if (command == "get") {
     auto found = values_.find(words["key"]);
-    if (found == values_.end()) return say(rank, "cmd=get_result rc=-1 msg=not_found value=unknown");
-    return say(rank, fmt::format("cmd=get_result rc=0 msg=success value={}", found->second));
+    if (found == values_.end()) return say("cmd=get_result rc=-1 msg=not_found value=unknown");
+    return say(fmt::format("cmd=get_result rc=0 msg=success value={}", found->second));
   }
-  if (command == "finalize") return say(rank, "cmd=finalize_ack rc=0");
-  if (command != "barrier_in") return;
-  if (++waiting_ < clients_.size()) return;
+  if (command == "finalize") return say("cmd=finalize_ack rc=0");
+  std::vector<Answer> out;
+  if (command != "barrier_in" || ++waiting_ < ranks_) return out;
   waiting_ = 0;
-  for (unsigned other = 0; other < clients_.size(); ++other) say(other, "cmd=barrier_out rc=0");
+  for (unsigned other = 0; other < ranks_; ++other) out.push_back({other, "cmd=barrier_out rc=0"});
+  return out;
 }
 
 void PmiServer::say(unsigned rank, const std::string& line) {

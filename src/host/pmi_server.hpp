@@ -9,9 +9,25 @@
 
 namespace weft::host {
 
+/// What is said to what: the protocol without its sockets.
+class PmiAnswers {
+ public:
+  struct Answer {
+    unsigned rank;
+    std::string line;
+  };
+  /// `mapping`: which ranks are on which node, in MPICH's words.
+  PmiAnswers(unsigned ranks, std::string mapping);
+  /// Lines may hold anything: what is not understood has no answer.
+  std::vector<Answer> to(unsigned rank, const std::string& line);
+
+ private:
+  unsigned ranks_, waiting_ = 0;
+  std::map<std::string, std::string> values_;
+};
+
 class PmiServer {
  public:
-  /// `mapping`: which ranks are on which node, in MPICH's words.
   PmiServer(unsigned ranks, std::string mapping);
   ~PmiServer();
   PmiServer(const PmiServer&) = delete;
@@ -28,12 +44,10 @@ class PmiServer {
   };
   void serve();
   void receive(unsigned rank);
-  void answer(unsigned rank, const std::string& line);
   void say(unsigned rank, const std::string& line);
 
   std::vector<Client> clients_;
-  std::map<std::string, std::string> values_;
-  unsigned waiting_ = 0;
+  PmiAnswers answers_;
   int stop_[2] = {-1, -1};
   std::thread thread_;
 };

@@ -31,7 +31,7 @@ class Victim {
       : bench_(torus("queue_slots = 8\nmessage_slots = 8\nevent_slots = 8\nports = 4"), 3, "ideal", kMemory),
         segment_(bench_.machine, 2, 3, 2),
         layout_(segment_.header()) {
-    segment_.open(0);
+    segment_.open(0, 8);
     for (auto& memory : bench_.host.memory) std::fill(memory.begin(), memory.end(), 0xa5);
     key_ = bench_.region(2, 4096, 8192);          // the spoiler's own memory
     shared_ = bench_.region(0, 8192, 1024);       // what host 0 has given it

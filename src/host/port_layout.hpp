@@ -19,7 +19,7 @@
 namespace weft::host {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 3;
+inline constexpr std::uint32_t kLayoutVersion = 4;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
@@ -41,7 +41,8 @@ enum class LaneState : std::uint32_t {
 enum class Call : std::uint32_t {
   Wait = 0,          // for something in the rings of `port`, room in its queue, or the deadline
   Sleep,             // for the deadline alone
-  Open,              // a port; arguments: 1 for a queue in memory -> index, node, number
+  Open,              // a port; arguments: OpenAs, 1 where it costs nothing, slots of its ring or 0
+                     // -> index, node, number, slots
   Close,             // a port
   Register,          // arguments: address, length, rights -> key
   Unregister,        // arguments: key
@@ -54,8 +55,14 @@ enum class Call : std::uint32_t {
   Room,              // for room in the queue of `port` alone
   Meet,              // for all ranks to call it, the latest of them; or for something in the rings of `port`
   Yield,             // for the deadline; other threads of the process that poll go on at once
-  Last = Yield,
+  Stall,             // the processor stands before the full queue of `port`: for room, or the deadline
+  MoveGlobal,        // arguments: lower part of the global address, address
+  Physical,          // arguments: key, offset -> physical address
+  Pause,             // a wait of a program that looks at its memory: for anything that comes, or the deadline
+  Last = Pause,
 };
+
+enum class OpenAs : std::uint64_t { Stores = 0, MemoryQueue = 1, Kernel = 2 };
 
 struct alignas(128) Lane {
   std::atomic<std::uint32_t> state;
@@ -86,6 +93,7 @@ struct Limits {
   std::uint32_t message_limit, immediate_limit;
   std::uint64_t rdma_limit;
   std::uint32_t registrations;  // a port's library remembers
+  std::int64_t stall;  // how long a processor stands before a full queue, picoseconds; 0: it is refused
 };
 
 struct Costs {

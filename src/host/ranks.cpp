@@ -125,11 +125,12 @@ void Simulation::wait_for_ranks() {
       told = true;
       for (LaneRef r : running_)
         if (!processes_[r.rank].ended && processes_[r.rank].segment->state(r.lane) == LaneState::Running) {
-          fmt::print(
-              stderr,
-              "weft: rank {} has computed for 10 s without asking for anything; the others wait for it. A "
-              "loop that only looks at memory never ends: poll or wait in it\n",
-              r.rank);
+          fmt::print(stderr,
+                     "weft: rank {} has computed for 10 s without asking for anything; the others wait for "
+                     "it. Virtual "
+                     "time stands in a loop that only looks at memory: call weft_pause, weft_poll or "
+                     "weft_wait in it\n",
+                     r.rank);
           break;
         }
     }
@@ -276,6 +277,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
       lane.result = 0;
       lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
                     lane.request.call != Call::Sleep && lane.request.call != Call::Room &&
+                    lane.request.call != Call::Stall && lane.request.call != Call::Pause &&
                     lane.request.call != Call::Yield;
       result_.end = std::max(result_.end, lane.request.clock);
       break;

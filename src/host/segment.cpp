@@ -63,7 +63,8 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                     bytes32(n.message_limit),
                     bytes32(n.immediate_limit),
                     static_cast<std::uint64_t>(n.rdma_limit.value),
-                    n.registration_cache};
+                    n.registration_cache,
+                    n.full_queue == machine::FullQueue::Stall ? n.watchdog.value : 0};
   layout_.port_offset = aligned(lanes_offset() + sizeof(Lane) * kLanes);
   layout_.message_offset = aligned(256 + sizeof(nic::Descriptor) * n.queue_slots);
   layout_.event_offset = layout_.message_offset + aligned(sizeof(nic::Message) * n.message_slots);
@@ -142,9 +143,13 @@ void Segment::grant(unsigned i, Time clock, Time safe_until, std::int32_t result
   syscall(SYS_futex, &l.grant, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
-void Segment::open(unsigned port) {
+void Segment::open(unsigned port, unsigned slots) {
+  // Slots that an earlier user of the port left full.
+  std::uint32_t used = std::min(book_[port].messages, book_[port].slots);
+  for (std::uint32_t i = 0; i < used; ++i) messages_of(&area(port), layout_)[i].time = 0;
   Book& b = book_[port] = {};
-  b.message_times.resize(layout_.limits.message_slots);
+  b.slots = slots;
+  b.message_times.resize(slots);
   b.event_times.resize(layout_.limits.event_slots);
   PortArea& a = area(port);
   for (auto* word : {&a.posted, &a.messages_taken, &a.events_taken, &a.accepted, &a.messages, &a.events})
@@ -185,7 +190,7 @@ void Segment::take_consumed(unsigned port, unsigned& messages, unsigned& events)
 bool Segment::has_message(unsigned port, Time& time) const {
   const Book& b = book_[port];
   if (b.messages == b.messages_taken) return false;
-  time = {b.message_times[b.messages_taken % layout_.limits.message_slots]};
+  time = {b.message_times[b.messages_taken % b.slots]};
   return true;
 }
 
@@ -198,8 +203,13 @@ bool Segment::has_event(unsigned port, Time& time) const {
 
 void Segment::push(unsigned port, const nic::Message& message) {
   Book& b = book_[port];
-  std::uint32_t slot = b.messages % layout_.limits.message_slots;
-  messages_of(&area(port), layout_)[slot] = message;
+  std::uint32_t slot = b.messages % b.slots;
+  nic::Message& there = messages_of(&area(port), layout_)[slot];
+  // The first word comes last: whoever looks at it and sees that it is not 0 finds the whole message.
+  nic::Message hidden = message;
+  hidden.time = 0;
+  there = hidden;
+  std::atomic_ref(there.time).store(message.time, std::memory_order_release);
   b.message_times[slot] = message.time;
   area(port).messages.store(++b.messages, std::memory_order_release);
 }

@@ -54,7 +54,8 @@ class Segment {
   void grant(unsigned lane, Time clock, Time safe_until, std::int32_t result,
              std::span<const std::uint64_t> answer);
 
-  void open(unsigned port);
+  /// `slots`: messages its ring holds.
+  void open(unsigned port, unsigned slots);
   void close(unsigned port);
   /// New descriptors, at most `room`; appended to `out`. Returns how many of the queue's slots are in use.
   void take_posted(unsigned port, std::vector<nic::Descriptor>& out);
@@ -70,7 +71,7 @@ class Segment {
  private:
   /// The simulator's own count of what it did.
   struct Book {
-    std::uint32_t posted = 0, accepted = 0;
+    std::uint32_t posted = 0, accepted = 0, slots = 0;
     std::uint32_t messages = 0, messages_taken = 0, events = 0, events_taken = 0;
     std::vector<std::int64_t> message_times, event_times;
   };

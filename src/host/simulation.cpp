@@ -51,13 +51,22 @@ const char* call_name(Call call) {
       return "meet";
     case Call::Yield:
       return "wait for a thread";
+    case Call::Stall:
+      return "stand before a full queue";
+    case Call::MoveGlobal:
+      return "move global memory";
+    case Call::Physical:
+      return "ask for a physical address";
+    case Call::Pause:
+      return "look at memory";
   }
   return "wait";
 }
 
 bool waits_for_others(Call call) {
-  return call == Call::Wait || call == Call::Spin || call == Call::LookUp || call == Call::Close ||
-         call == Call::Leave || call == Call::Room || call == Call::Meet;
+  return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
+         call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
+         call == Call::Meet;
 }
 
 namespace {
@@ -214,7 +223,7 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
     }
     return;
   }
-  if (r.call == Call::Room) {
+  if (r.call == Call::Room || r.call == Call::Stall) {
     bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
     if (!known || !p.segment->queue_full(r.port)) plan(rank, index, r.clock);
     return;
@@ -237,8 +246,10 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
       continue;
     }
     if (lane.state != State::Waiting || lane.acting) continue;
-    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin || lane.meeting;
-    if (!any && !(slot && lane.request.call == Call::Room)) continue;
+    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin ||
+               lane.request.call == Call::Pause || lane.meeting;
+    bool room = lane.request.call == Call::Room || lane.request.call == Call::Stall;
+    if (!any && !(slot && room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
     plan(rank, i, std::max(lane.request.clock, at));
@@ -295,7 +306,8 @@ void Simulation::find_runnable() {
       --meeting_;
       lane.result = -EAGAIN;
     }
-    if (lane.request.call == Call::Spin && plan.at >= lane.request.deadline && only_polling()) {
+    bool polls = lane.request.call == Call::Spin || lane.request.call == Call::Pause;
+    if (polls && plan.at >= lane.request.deadline && only_polling()) {
       fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
       return;
     }
@@ -330,6 +342,10 @@ void Simulation::grant() {
       result.waited = result.waited + (lane.granted - lane.request.clock);
       result.end = lane.granted;
     }
+    if (lane.request.call == Call::Stall && lane.request.port < kPortsPerProcess &&
+        p.ports[lane.request.port].open)
+      fabric_->core_stalled({p.nic, p.ports[lane.request.port].number}, lane.granted - lane.request.clock,
+                            p.segment->queue_full(lane.request.port));
     if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, lane.request.call);
     p.segment->grant(r.lane, lane.granted, fabric_->now(), lane.result, lane.answer);
     running_.push_back(r);
@@ -344,7 +360,13 @@ bool Simulation::read(std::uint32_t owner, std::uint64_t address, void* to, std:
 }
 
 bool Simulation::write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) {
-  return !processes_[owner].ended && write_memory(processes_[owner].owner, address, from, length);
+  Process& p = processes_[owner];
+  if (p.ended || !write_memory(p.owner, address, from, length)) return false;
+  // Whoever looks at memory there sees it now.
+  for (std::uint32_t i = 0; i < kLanes; ++i)
+    if (p.lanes[i].state == State::Waiting && p.lanes[i].request.call == Call::Pause)
+      plan(owner, i, std::max(p.lanes[i].request.clock, fabric_->now()));
+  return true;
 }
 
 std::uint32_t Simulation::rank_of(nic::PortRef port) const {

@@ -18,9 +18,30 @@ namespace lib = weft::lib;
 
 namespace {
 
+/// Where the machine says so, the processor stands before a full queue, as before a store that finds no
+/// credit, until there is room or the watchdog lets it go. The port's lock is free meanwhile.
+int post_or_stall(weft_port* p, Lane& lane, Descriptor& d) {
+  lib::Timed timed(lane);
+  std::int64_t until = 0;
+  for (;;) {
+    {
+      lib::Locked locked(p);
+      if (!lib::queue_full(p)) {
+        lib::found_something();
+        lib::post_now(p, lane, d);
+        return 0;
+      }
+    }
+    if (!until) until = lib::now(lane) + p->header->limits.stall;
+    if (lib::now(lane) >= until) return -ETIMEDOUT;
+    lib::ask(lane, Call::Stall, p->index, until, host::kNoRank);
+  }
+}
+
 int post(weft_port* p, Descriptor& d) {
   Lane* lane = lib::lane();
   if (!p || !lane) return -ENODEV;
+  if (p->header->limits.stall) return post_or_stall(p, *lane, d);
   Inside inside(p, *lane);
   if (lib::queue_full(p) && !(lib::found_nothing(*lane, p->index) && !lib::queue_full(p))) return -EAGAIN;
   lib::found_something();
@@ -42,15 +63,16 @@ Descriptor remote(Operation operation, weft_memory at, std::uint64_t offset, std
   return d;
 }
 
-int open_port(weft_port** out, std::uint64_t memory_queue, std::uint64_t at_no_cost) {
+int open_port(weft_port** out, host::OpenAs as, std::uint64_t at_no_cost, std::uint64_t slots) {
   if (!out) return -EINVAL;
   if (!lib::take_over()) return lib::run() ? -EBUSY : -ENODEV;
   Lane* lane = lib::lane();
   Header* header = lib::segment();
   if (!lane || !header) return -ENODEV;
   lib::enter(*lane);
-  lane->argument[0] = memory_queue;
+  lane->argument[0] = static_cast<std::uint64_t>(as);
   lane->argument[1] = at_no_cost;
+  lane->argument[2] = slots;
   int result = lib::ask(*lane, Call::Open, host::kNoPort, host::kNoDeadline, host::kNoRank);
   if (result != 0) return result;
   auto* p = static_cast<weft_port*>(calloc(1, sizeof(weft_port)));
@@ -58,6 +80,7 @@ int open_port(weft_port** out, std::uint64_t memory_queue, std::uint64_t at_no_c
   p->header = header;
   p->index = static_cast<std::uint32_t>(lane->answer[0]);
   p->area = host::port_at(header, *header, p->index);
+  p->message_slots = static_cast<std::uint32_t>(lane->answer[3]);
   p->self = {static_cast<std::uint32_t>(lane->answer[1]), static_cast<std::uint32_t>(lane->answer[2])};
   if (!p->registrations.make_room(header->limits.registrations)) {
     free(p);
@@ -77,9 +100,18 @@ int weft_rank(void) { return lib::run() ? static_cast<int>(lib::run()->rank) : -
 int weft_size(void) { return lib::run() ? static_cast<int>(lib::run()->ranks) : -ENODEV; }
 int weft_node(void) { return lib::run() ? static_cast<int>(lib::run()->node) : -ENODEV; }
 
-int weft_open(weft_port** port) { return open_port(port, 0, 0); }
-int weft_open_memory_queue(weft_port** port) { return open_port(port, 1, 0); }
-int weft_open_for_mpi(weft_port** port) { return open_port(port, 0, 1); }
+int weft_open(weft_port** port) { return open_port(port, host::OpenAs::Stores, 0, 0); }
+int weft_open_memory_queue(weft_port** port) { return open_port(port, host::OpenAs::MemoryQueue, 0, 0); }
+int weft_open_kernel(weft_port** port) { return open_port(port, host::OpenAs::Kernel, 0, 0); }
+int weft_open_for_mpi(weft_port** port) { return open_port(port, host::OpenAs::Stores, 1, 0); }
+
+int weft_open_mailbox(weft_port** port, size_t bytes) {
+  Header* header = lib::run();
+  if (!header) return -ENODEV;
+  std::uint64_t slots = bytes / header->limits.message_limit;
+  if (slots == 0) return -EINVAL;
+  return open_port(port, host::OpenAs::Stores, 0, slots);
+}
 
 int weft_close(weft_port* p) {
   Lane* lane = lib::lane();
@@ -102,7 +134,8 @@ int weft_self(const weft_port* p, weft_address* address) {
 int weft_get_limits(const weft_port* p, weft_limits* limits) {
   if (!p || !limits) return -EINVAL;
   const host::Limits& l = p->header->limits;
-  *limits = {l.queue_slots, l.message_slots, l.event_slots, l.message_limit, l.immediate_limit, l.rdma_limit};
+  *limits = {l.queue_slots,   p->message_slots,  l.event_slots,
+             l.message_limit, l.immediate_limit, l.rdma_limit};
   return 0;
 }
 
@@ -275,6 +308,13 @@ int weft_wait_interrupt(weft_port* p, int64_t timeout_ns) {
   int result = weft_wait_for(p, -1, timeout_ns);
   if (result == 0 && lib::now(*lane) > before) lib::move_on(*lane, p->header->costs.interrupt);
   return result;
+}
+
+void weft_pause(void) {
+  Lane* lane = lib::lane();
+  if (!lane) return;
+  lib::Timed timed(*lane);
+  lib::pause(*lane);
 }
 
 int64_t weft_now_ps(void) {

@@ -294,6 +294,14 @@ bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
   return true;
 }
 
+void pause(Lane& l) {
+  move_on(l, header->costs.poll);
+  quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
+  std::int64_t until = now(l) + quantum;
+  ask(l, Call::Pause, host::kAnyPort, until, host::kNoRank);
+  if (now(l) < until) quantum = 0;  // something came
+}
+
 void found_something() {
   empty_looks = 0;
   quantum = 0;

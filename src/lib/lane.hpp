@@ -63,6 +63,8 @@ bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);
 /// The same, at the cost of a look. True where time has moved on since, so that looking again makes sense.
 bool found_nothing(host::Lane& lane, std::uint32_t port);
 void found_something();
+/// A look at memory that found nothing new: until something is written to the process or arrives, or a while.
+void pause(host::Lane& lane);
 
 /// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
 /// somebody waits for it.

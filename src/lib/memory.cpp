@@ -9,29 +9,11 @@
 using weft::host::Call;
 using weft::host::Lane;
 namespace host = weft::host;
+using weft::lib::Locked;
+using weft::lib::Timed;
 namespace lib = weft::lib;
 
 namespace {
-
-class Locked {
- public:
-  explicit Locked(weft_port* port) : port_(port) { pthread_mutex_lock(&port->lock); }
-  ~Locked() { pthread_mutex_unlock(&port_->lock); }
-  Locked(const Locked&) = delete;
-  Locked& operator=(const Locked&) = delete;
-
- private:
-  weft_port* port_;
-};
-
-/// The time computed before a call, and the start of the time after it.
-class Timed {
- public:
-  explicit Timed(Lane& lane) { lib::enter(lane); }
-  ~Timed() { lib::leave(); }
-  Timed(const Timed&) = delete;
-  Timed& operator=(const Timed&) = delete;
-};
 
 int ask(weft_port* p, Lane& lane, Call call) {
   return lib::ask(lane, call, p->index, host::kNoDeadline, host::kNoRank);
@@ -159,5 +141,24 @@ int weft_unregister_global(weft_port* p, uint64_t key) {
   if (!p || !lane) return -ENODEV;
   Timed timed(*lane);
   return ask(p, *lane, Call::UnregisterGlobal, key);
+}
+
+int weft_move_global(weft_port* p, uint64_t key, void* base) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  Timed timed(*lane);
+  lane->argument[1] = reinterpret_cast<std::uint64_t>(base);
+  return ask(p, *lane, Call::MoveGlobal, key);
+}
+
+int weft_physical(weft_port* p, uint64_t key, uint64_t offset, uint64_t* address) {
+  Lane* lane = lib::lane();
+  if (!p || !lane) return -ENODEV;
+  if (!address) return -EINVAL;
+  Timed timed(*lane);
+  lane->argument[1] = offset;
+  int result = ask(p, *lane, Call::Physical, key);
+  if (result == 0) *address = lane->answer[0];
+  return result;
 }
 }

@@ -11,6 +11,7 @@ struct weft_port {
   weft::host::Header* header;
   weft::host::PortArea* area;
   std::uint32_t index;
+  std::uint32_t message_slots;  // of its ring
   weft_address self;
   std::uint32_t domain;
   pthread_mutex_t lock;
@@ -19,11 +20,17 @@ struct weft_port {
 
 namespace weft::lib {
 
-/// The oldest entry of a ring, or null; its time may lie ahead of the reader's clock.
-inline nic::Message* next_message(weft_port* p) {
+/// The slot of a ring where the next message comes.
+inline nic::Message* message_slot(weft_port* p) {
   std::uint32_t taken = p->area->messages_taken.load(std::memory_order_relaxed);
-  if (p->area->messages.load(std::memory_order_acquire) == taken) return nullptr;
-  return &host::messages_of(p->area, *p->header)[taken % p->header->limits.message_slots];
+  return &host::messages_of(p->area, *p->header)[taken % p->message_slots];
+}
+
+/// The oldest entry of a ring, or null; its time may lie ahead of the reader's clock. Only the slot's own
+/// first word is looked at: while nothing comes, it stays in the reader's cache.
+inline nic::Message* next_message(weft_port* p) {
+  nic::Message* slot = message_slot(p);
+  return std::atomic_ref(slot->time).load(std::memory_order_acquire) ? slot : nullptr;
 }
 
 inline nic::Event* next_event(weft_port* p) {
@@ -32,8 +39,9 @@ inline nic::Event* next_event(weft_port* p) {
   return &host::events_of(p->area, *p->header)[taken % p->header->limits.event_slots];
 }
 
-/// Hands the entry's place back.
+/// Clears the slot for its next message and hands it back.
 inline void message_taken(weft_port* p) {
+  message_slot(p)->time = 0;
   p->area->messages_taken.store(p->area->messages_taken.load(std::memory_order_relaxed) + 1,
                                 std::memory_order_release);
 }
@@ -57,22 +65,34 @@ inline void post_now(weft_port* p, host::Lane& lane, nic::Descriptor& d) {
   p->area->posted.store(posted + 1, std::memory_order_release);
 }
 
-/// The port's lock, and the time computed before it.
-class Inside {
+/// The time computed before a call, and the start of the time after it.
+class Timed {
  public:
-  Inside(weft_port* port, host::Lane& lane) : port_(port) {
-    enter(lane);
-    pthread_mutex_lock(&port->lock);
-  }
-  ~Inside() {
-    pthread_mutex_unlock(&port_->lock);
-    leave();
-  }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  explicit Timed(host::Lane& lane) { enter(lane); }
+  ~Timed() { leave(); }
+  Timed(const Timed&) = delete;
+  Timed& operator=(const Timed&) = delete;
+};
+
+class Locked {
+ public:
+  explicit Locked(weft_port* port) : port_(port) { pthread_mutex_lock(&port->lock); }
+  ~Locked() { pthread_mutex_unlock(&port_->lock); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
 
  private:
   weft_port* port_;
+};
+
+/// The port's lock, and the time computed before it.
+class Inside {
+ public:
+  Inside(weft_port* port, host::Lane& lane) : timed_(lane), locked_(port) {}
+
+ private:
+  Timed timed_;
+  Locked locked_;
 };
 
 }  // namespace weft::lib

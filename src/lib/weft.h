@@ -43,7 +43,8 @@ enum {
   WEFT_RELIABLE = 16,     /* check sums and repetition end to end */
   WEFT_MORE = 32,         /* fragment of a message: others follow */
   WEFT_INTERRUPT = 64,    /* interrupt the target's processor when it has arrived */
-  WEFT_GLOBAL = 128       /* the remote memory comes from weft_register_global */
+  WEFT_GLOBAL = 128,      /* the remote memory comes from weft_register_global */
+  WEFT_PHYSICAL = 256     /* of a kernel's port: offsets are physical addresses, keys mean nothing */
 };
 
 enum {
@@ -106,6 +107,11 @@ int weft_open(weft_port** port);
 int weft_open_memory_queue(weft_port** port);
 /* The same as weft_open, before virtual time begins: for those who start MPI. */
 int weft_open_for_mpi(weft_port** port);
+/* With a ring of its own size, in bytes of message_limit each: a mailbox. -EINVAL beyond message_slots. */
+int weft_open_mailbox(weft_port** port, size_t bytes);
+/* For one who stands for the kernel of his node and may use physical addresses; -EPERM where the interface
+ * keeps no such ports (nic.kernel_ports). */
+int weft_open_kernel(weft_port** port);
 int weft_close(weft_port* port);
 int weft_self(const weft_port* port, weft_address* address);
 int weft_get_limits(const weft_port* port, weft_limits* limits);
@@ -125,8 +131,14 @@ int weft_release(weft_port* port, uint64_t key);
 int weft_join_domain(weft_port* port, uint32_t domain);
 int weft_register_global(weft_port* port, void* base, size_t length, unsigned rights, weft_memory* memory);
 int weft_unregister_global(weft_port* port, uint64_t key);
+/* Other memory behind the same global address, as long and with the same offset in its page. -EPERM where the
+ * machine's map is static (nic.global_map). */
+int weft_move_global(weft_port* port, uint64_t key, void* base);
+/* The physical address of registered memory, for operations with WEFT_PHYSICAL; a kernel's port alone. */
+int weft_physical(weft_port* port, uint64_t key, uint64_t offset, uint64_t* address);
 
-/* Posting: 0, or -EAGAIN where the queue is full. */
+/* Posting: 0, or -EAGAIN where the queue is full. With nic.full_queue = "stall" the processor stands there
+ * instead, and -ETIMEDOUT says that the watchdog let it go: nothing was posted. */
 int weft_send(weft_port* port, weft_address to, const void* data, size_t length, uint32_t tag, unsigned flags,
               uint64_t context);
 /* A message of any length, in fragments of at most message_limit bytes; all but the last carry WEFT_MORE, and
@@ -158,6 +170,10 @@ int weft_wait(weft_port* port, int64_t timeout_ns);
 int weft_wait_interrupt(weft_port* port, int64_t timeout_ns);
 /* The same, saying whom it is for: reports of a deadlock then know who waits for whom. */
 int weft_wait_for(weft_port* port, int rank, int64_t timeout_ns);
+
+/* For a loop that looks at memory others write to: the time of a look, and then until something has been written
+ * to this process or has arrived. Without it, virtual time stands in such a loop. */
+void weft_pause(void);
 
 int64_t weft_now_ps(void);
 /* Computes for a time. */

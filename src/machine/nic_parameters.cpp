@@ -37,7 +37,17 @@ config::Section nic_section() {
                             "Time to notice such a post and put it together", time)
       .template field<unsigned>(&N::queue_slots, "queue_slots", "Descriptors a port's submission queue holds",
                                 Range<unsigned>{0, 4096})
-      .template field<unsigned>(&N::message_slots, "message_slots", "Small messages a port's ring holds",
+      .choice(static_cast<FullQueue P::*>(&N::full_queue), "full_queue",
+              "What a post before a full queue does: it is refused, or the processor stands until there is "
+              "room or the watchdog lets it go",
+              {"refuse", "stall"})
+      .template field<unsigned>(
+          &N::hold_slots, "hold_slots",
+          "Messages an interface holds for full rings before it takes nothing more from the network and "
+          "those who send to it stand; 0: no limit",
+          Range<unsigned>{0, 65'536})
+      .template field<unsigned>(&N::message_slots, "message_slots",
+                                "Small messages a port's ring holds, or fewer where a program asks for fewer",
                                 Range<unsigned>{0, 65'536})
       .template field<unsigned>(&N::event_slots, "event_slots", "Events a port's queue holds",
                                 Range<unsigned>{0, 65'536})
@@ -85,6 +95,25 @@ config::Section nic_section() {
       .template field<unsigned>(&N::physical_bits, "physical_bits",
                                 "Bits of a physical address: what a node's registered memory must fit in",
                                 Range<unsigned>{20, 56})
+      .choice(static_cast<GlobalMap P::*>(&N::global_map), "global_map",
+              "Places of memory in a global address: given out at registration, and what lies behind one may "
+              "change; or the physical addresses themselves, which never change",
+              {"dynamic", "static"})
+      .template field<unsigned>(
+          &N::channels, "channels",
+          "DMA channels of an interface: each belongs to one protection domain and does its puts and gets "
+          "one "
+          "after the other; ports in no domain have none. 0: puts and gets need no channel",
+          Range<unsigned>{0, 65'536})
+      .template field<unsigned>(&N::kernel_ports, "kernel_ports",
+                                "How many of the ports, the first ones, are the kernel's: they may use "
+                                "physical addresses, which are "
+                                "not translated",
+                                Range<unsigned>{0, 1024})
+      .template field<bool>(
+          &N::microcontroller, "microcontroller",
+          "A processor on the interface keeps the translation table: pages that are registered and "
+          "translations that miss are its work, one after the other")
       .template field<Time>(&N::registration, "registration", "Cost of registering memory", time)
       .template field<Time>(&N::registration_page, "registration_page", "Further cost for each page of it",
                             time)
@@ -94,8 +123,11 @@ config::Section nic_section() {
                                 Range<unsigned>{0, 65'536})
       .template field<Time>(&N::registration_hit, "registration_hit",
                             "The processor's time to look for memory among them", time)
-      .template field<Time>(&N::watchdog, "watchdog",
-                            "How long a message waits for a full ring before it is told", time)
+      .template field<Time>(
+          &N::watchdog, "watchdog",
+          "How long a message waits for a full ring before it is told, and a processor stands before "
+          "a full queue",
+          time)
       .template field<unsigned>(
           &N::interrupt_slots, "interrupt_slots",
           "Causes of interrupts the queue of an interface holds; all its ports share it",
@@ -117,6 +149,10 @@ config::Section nic_section() {
           "Share of packets with an error that no link noticed; reliable operations repair it",
           Range<double>{0, 0.5})
       .check([](const P& p, const config::Complain& complain) {
+        if (p.kernel_ports && p.kernel_ports + p.memory_queues > p.ports)
+          complain("kernel_ports", "with the queues in memory more than there are ports");
+        if (p.global_map == GlobalMap::Static && p.physical_bits > 42)
+          complain("physical_bits", "a static map needs physical addresses of at most 42 bits");
         if (p.memory_queues > p.ports) complain("memory_queues", "more of them than there are ports");
         if (p.queue_buffers && p.memory_queues > std::uint64_t{p.queue_buffers} * p.buffer_slots)
           complain("buffer_slots", "fewer than the queues that share a buffer: each needs one of its own");
@@ -181,6 +217,7 @@ struct Apenet : NicParameters {
     receive_latency = {300'000};
     translation_entries = 4096;
     translation_miss = {1'000'000};
+    microcontroller = true;
   }
 };
 
@@ -263,6 +300,11 @@ const config::Section& host_section() {
                Range<Time>{{1000}, {1'000'000'000}})
         .field(&H::read_latency, "read_latency", "From a request to memory to its first data",
                Range<Time>{{0}, {1'000'000'000}})
+        .field(
+            &H::snoop, "snoop",
+            "What access to memory from another node takes longer because the processor's caches are asked "
+            "first",
+            Range<Time>{{0}, {1'000'000'000}})
         .field(&H::cache_injection, "cache_injection",
                "What arrives is written to the processor's cache instead of memory")
         .field(&H::memory_read, "memory_read", "The processor's first look at what arrived in memory", time)

@@ -10,6 +10,8 @@
 namespace weft::machine {
 
 enum class Translation { None, Cache, Preloaded };
+enum class FullQueue { Refuse, Stall };
+enum class GlobalMap { Dynamic, Static };
 enum class Compute { None, Measured, Fixed };
 
 struct NicParameters {
@@ -20,6 +22,8 @@ struct NicParameters {
   double split_stores = 0;
   Time split_repair{200'000};
   unsigned queue_slots = 64;
+  FullQueue full_queue = FullQueue::Refuse;
+  unsigned hold_slots = 0;
   unsigned message_slots = 256;
   unsigned event_slots = 256;
   DataSize message_limit{120};
@@ -42,6 +46,10 @@ struct NicParameters {
   Time translation_miss{300'000};
   Time second_stage{0};
   unsigned physical_bits = 56;
+  GlobalMap global_map = GlobalMap::Dynamic;
+  unsigned channels = 0;
+  unsigned kernel_ports = 0;
+  bool microcontroller = false;
   Time registration{1'000'000};
   Time registration_page{50'000};
   unsigned registration_cache = 0;
@@ -76,6 +84,7 @@ struct HostParameters {
   unsigned tags = 32;
   Time write_latency{150'000};
   Time read_latency{200'000};
+  Time snoop{0};
   bool cache_injection = false;
   Time memory_read{60'000};
   Time cache_read{15'000};

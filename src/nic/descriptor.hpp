@@ -26,7 +26,8 @@ inline constexpr std::uint16_t kReliable = 16;     // end to end: connection, ch
 inline constexpr std::uint16_t kMore = 32;         // a message that others follow: a fragment
 inline constexpr std::uint16_t kInterrupt = 64;    // interrupt the target's processor when it has arrived
 inline constexpr std::uint16_t kGlobal = 128;      // the remote memory is named by a global address
-inline constexpr std::uint16_t kAllFlags = 255;
+inline constexpr std::uint16_t kPhysical = 256;    // offsets are physical addresses: of a kernel's port alone
+inline constexpr std::uint16_t kAllFlags = 511;
 inline constexpr std::uint16_t kDamaged = 0x8000;  // of a message that arrived with an error
 
 enum class Status : std::uint16_t {
@@ -93,7 +94,7 @@ struct Event {
 static_assert(sizeof(Event) == 64);
 
 struct Message {
-  std::int64_t time = 0;             // when it is there to be seen
+  std::int64_t time = 0;             // when it is there to be seen; 0: nothing is in this slot
   std::uint32_t node = 0, port = 0;  // who sent it
   std::uint32_t tag = 0;
   std::uint16_t length = 0;

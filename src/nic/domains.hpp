@@ -2,11 +2,12 @@
 //
 // A global address has 80 bits: 16 name the domain, 22 the node, 42 a place in the domain's own space on that
 // node. The domain picks the table by which the place becomes an address of the one process that has the
-// domain there. Places are given out at registration, because a process's own addresses need more than 42
-// bits.
+// domain there. A process's own addresses need more than 42 bits, so places are given out at registration, or
+// are the memory's physical addresses where the machine's map is static.
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "nic/descriptor.hpp"
@@ -28,6 +29,10 @@ inline std::uint64_t place_of(std::uint64_t global) { return global & (kPlaces -
 
 class DomainTable {
  public:
+  struct Region {
+    std::uint64_t place, length, address;
+    std::uint32_t port, rights;
+  };
   struct Found {
     std::uint64_t address = 0;
     std::uint32_t owner = 0, port = 0;
@@ -42,13 +47,20 @@ class DomainTable {
     return Status::Ok;
   }
 
-  /// A port takes its memory along; the last one gives the domain back.
-  void leave(std::uint32_t id, std::uint32_t port) {
+  bool has(std::uint32_t id) const {
+    auto at = std::lower_bound(domains_.begin(), domains_.end(), id, before);
+    return at != domains_.end() && at->id == id;
+  }
+
+  /// A port takes its memory along, which is handed back; the last one gives the domain back.
+  std::vector<Region> leave(std::uint32_t id, std::uint32_t port) {
     auto at = lower(id);
-    for (const Region& r : at->regions)
-      if (r.port == port) bytes_ -= r.length;
+    std::vector<Region> out;
+    std::copy_if(at->regions.begin(), at->regions.end(), std::back_inserter(out),
+                 [&](const Region& r) { return r.port == port; });
     std::erase_if(at->regions, [&](const Region& r) { return r.port == port; });
     if (--at->ports == 0) domains_.erase(at);
+    return out;
   }
 
   /// Gives out a place with the same offset in its page as the address.
@@ -66,18 +78,31 @@ class DomainTable {
     place = begin + offset;
     d.regions.insert(d.regions.begin() + static_cast<std::ptrdiff_t>(i),
                      {place, length, address, port, rights});
-    bytes_ += length;
     return Status::Ok;
   }
 
-  bool remove(std::uint32_t id, std::uint32_t port, std::uint64_t place) {
+  /// The same at a place that is given. Busy where another region lies there.
+  Status add_at(std::uint32_t id, const Region& region) {
+    Domain& d = *lower(id);
+    auto next = std::find_if(d.regions.begin(), d.regions.end(),
+                             [&](const Region& r) { return r.place + r.length > region.place; });
+    if (next != d.regions.end() && next->place < region.place + region.length) return Status::Busy;
+    d.regions.insert(next, region);
+    return Status::Ok;
+  }
+
+  /// The port's region at a place; null where it has none there.
+  Region* find(std::uint32_t id, std::uint32_t port, std::uint64_t place) {
     Domain& d = *lower(id);
     auto at = std::find_if(d.regions.begin(), d.regions.end(),
                            [&](const Region& r) { return r.place == place && r.port == port; });
-    if (at == d.regions.end()) return false;
-    bytes_ -= at->length;
-    d.regions.erase(at);
-    return true;
+    return at == d.regions.end() ? nullptr : &*at;
+  }
+
+  bool remove(std::uint32_t id, std::uint32_t port, std::uint64_t place) {
+    const Region* region = find(id, port, place);
+    if (region) lower(id)->regions.erase(lower(id)->regions.begin() + (region - lower(id)->regions.data()));
+    return region;
   }
 
   Status check(std::uint32_t id, std::uint64_t place, std::uint64_t length, std::uint32_t rights,
@@ -95,14 +120,7 @@ class DomainTable {
     return Status::Ok;
   }
 
-  /// Registered in all.
-  std::uint64_t bytes() const { return bytes_; }
-
  private:
-  struct Region {
-    std::uint64_t place, length, address;
-    std::uint32_t port, rights;
-  };
   struct Domain {
     std::uint32_t id, owner, ports;
     std::vector<Region> regions;  // by place
@@ -113,7 +131,6 @@ class DomainTable {
   }
 
   std::vector<Domain> domains_;  // by id
-  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace weft::nic

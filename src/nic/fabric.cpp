@@ -51,42 +51,72 @@ NicId Fabric::nic_of_node(std::uint32_t node) const {
   return node < nic_of_node_.size() ? nic_of_node_[node] : kNobody;
 }
 
-Status Fabric::open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port) {
+Status Fabric::open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port) {
   if (!p_.queue_slots || !p_.message_slots || !p_.event_slots) return Status::NoRoom;
   Nic& n = *nics_[nic];
-  unsigned pio = p_.ports - p_.memory_queues;
-  // The kind asked for, or else the other: programs need not know what an interface has.
-  for (bool memory : {memory_queue, !memory_queue})
-    for (PortNo i = memory ? pio : 0; i < (memory ? p_.ports : pio); ++i) {
-      if (i >= n.ports.size()) n.ports.resize(i + 1);
-      if (n.ports[i].open || !n.ports[i].queue.empty() || n.ports[i].on_the_way) continue;
-      std::uint32_t generation = n.ports[i].generation + 1;
-      auto sequences = std::move(n.ports[i].next_sequence);  // receivers count on
-      n.ports[i] = {};
-      n.ports[i].open = true;
-      n.ports[i].memory_queue = memory;
-      n.ports[i].owner = owner;
-      n.ports[i].generation = generation;
-      n.ports[i].next_sequence = std::move(sequences);
-      port = i;
-      return Status::Ok;
-    }
+  for (PortNo i = first; i < end; ++i) {
+    if (i >= n.ports.size()) n.ports.resize(i + 1);
+    Port& p = n.ports[i];
+    if (p.open || !p.queue.empty() || p.on_the_way) continue;
+    std::uint32_t generation = p.generation + 1;
+    auto sequences = std::move(p.next_sequence);  // receivers count on
+    p = {};
+    p.open = true;
+    p.owner = owner;
+    p.generation = generation;
+    p.ring_slots = p_.message_slots;
+    p.next_sequence = std::move(sequences);
+    port = i;
+    return Status::Ok;
+  }
   return Status::NoRoom;
 }
+
+Status Fabric::open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port, unsigned slots) {
+  if (slots > p_.message_slots) return Status::BadLength;
+  PortNo first_queue = p_.ports - p_.memory_queues;
+  // The kind asked for, or else the other: programs need not know what an interface has.
+  for (bool memory : {memory_queue, !memory_queue}) {
+    if (open_among(nic, owner, memory ? first_queue : p_.kernel_ports, memory ? p_.ports : first_queue,
+                   port) != Status::Ok)
+      continue;
+    Port& opened = nics_[nic]->ports[port];
+    opened.memory_queue = memory;
+    if (slots) opened.ring_slots = slots;
+    return Status::Ok;
+  }
+  return Status::NoRoom;
+}
+
+Status Fabric::open_for_kernel(NicId nic, std::uint32_t owner, PortNo& port) {
+  if (!p_.kernel_ports) return Status::NoRight;
+  Status status = open_among(nic, owner, 0, p_.kernel_ports, port);
+  if (status == Status::Ok) nics_[nic]->ports[port].kernel = true;
+  return status;
+}
+
+unsigned Fabric::ring_slots(PortRef ref) const { return nics_[ref.nic]->ports[ref.port].ring_slots; }
 
 void Fabric::close(PortRef ref) {
   Nic& n = *nics_[ref.nic];
   Port& port = n.ports[ref.port];
   if (!port.open) return;
   port.open = false;
-  n.memory.remove_port(ref.port);
-  if (port.domain != kNoDomain) n.domains.leave(port.domain, ref.port);
+  for (const Region& r : n.memory.remove_port(ref.port))
+    n.physical.unpin(port.owner, r.address, r.length, r.shift);
+  if (port.domain != kNoDomain) {
+    for (const DomainTable::Region& r : n.domains.leave(port.domain, ref.port))
+      n.physical.unpin(port.owner, r.address, r.length, 0);
+    if (!n.domains.has(port.domain)) n.channels.erase(port.domain);
+  }
   port.domain = kNoDomain;
+  n.held -= static_cast<unsigned>(port.held.size());
   for (std::uint32_t flight : std::exchange(port.held, {})) {
     reject((*flights_)[flight].transfer, Status::NoPort, now_);
     release_flight(flight);
   }
   port.held_events.clear();
+  let_senders_go(n);
 }
 
 void Fabric::post(PortRef ref, const Descriptor& descriptor) {
@@ -101,7 +131,7 @@ void Fabric::post(PortRef ref, const Descriptor& descriptor) {
   x.from = ref.nic;
   x.from_port = ref.port;
   x.port_generation = port.generation;
-  x.owner = port.owner;
+  x.owner = x.local_owner = port.owner;
   ++port.on_the_way;
   at(std::max(now_, Time{x.d.posted}), Post, index);
 }
@@ -116,9 +146,10 @@ void Fabric::consumed(PortRef ref, unsigned messages, unsigned events) {
   Port& port = n.ports[ref.port];
   port.messages -= std::min(port.messages, messages);
   port.events -= std::min(port.events, events);
-  while (!port.held.empty() && port.messages + port.messages_coming < p_.message_slots) {
+  while (!port.held.empty() && port.messages + port.messages_coming < port.ring_slots) {
     std::uint32_t flight = port.held.front();
     port.held.pop_front();
+    --n.held;
     ++port.messages_coming;
     Flight& f = (*flights_)[flight];
     f.ready = std::max(f.ready, now_);
@@ -132,6 +163,14 @@ void Fabric::consumed(PortRef ref, unsigned messages, unsigned events) {
     told_ = true;
     host_.event(ref, event);
   }
+  let_senders_go(n);
+}
+
+void Fabric::core_stalled(PortRef ref, Time time, bool ended) {
+  Counters& counters = nics_[ref.nic]->counters;
+  ++counters.core_stalls;
+  counters.core_stall_time = counters.core_stall_time + time;
+  counters.watchdog_ends += ended;
 }
 
 void Fabric::at(Time when, What what, std::uint32_t index) {
@@ -289,12 +328,13 @@ void Fabric::finish(std::uint32_t index, Status status, Time when) {
   if (x.has_context) --n.send_contexts;
   if (x.remote_context) --nics_[x.to]->receive_contexts;
   x.has_context = x.remote_context = false;
+  leave_channel(x, index);
   if (x.status != Status::Ok) {
     ++n.counters.failed;
     notify(x.from, x.from_port, x.port_generation, event_for(x, EventKind::Failed, false), when);
     if (on_record) {
-      Record record{x.d.operation, x.status,   x.from,           x.to, x.from_port,
-                    x.d.port,      x.d.length, Time{x.d.posted}, now_, {}};
+      Record record{x.d.operation,    x.status, x.from, x.to, x.from_port, x.d.port, x.d.length,
+                    Time{x.d.posted}, now_,     {},     0};
       record.parts.part[Breakdown::HostBus] = now_ - Time{x.d.posted};
       on_record(record);
     }
@@ -334,6 +374,8 @@ Counters Fabric::counters(NicId nic) const {
   Counters out = nics_[nic]->counters;
   out.translations = nics_[nic]->translation.lookups();
   out.translation_misses = nics_[nic]->translation.misses();
+  out.table_waits = nics_[nic]->translation.table().waits();
+  out.table_busy = nics_[nic]->translation.table().busy();
   return out;
 }
 
@@ -355,7 +397,10 @@ std::vector<std::string> Fabric::pending(NicId nic) const {
       const Transfer& x = (*transfers_)[port.queue.front()];
       out.push_back(
           fmt::format("{} operations wait in the queue of port {}{}", port.queue.size(), p,
-                      (x.d.flags & kFence) && port.unfinished ? ", the first for earlier ones (fence)" : ""));
+                      (x.d.flags & kFence) && port.unfinished ? ", the first for earlier ones (fence)"
+                      : p_.hold_slots && nics_[x.to]->held >= p_.hold_slots
+                          ? fmt::format(", the first for node {}, whose rings are full", nics_[x.to]->node)
+                          : ""));
     }
   }
   return out;

@@ -20,6 +20,7 @@
 #include "nic/descriptor.hpp"
 #include "nic/domains.hpp"
 #include "nic/memory_table.hpp"
+#include "nic/physical_memory.hpp"
 #include "nic/slab.hpp"
 #include "nic/translation.hpp"
 
@@ -63,6 +64,7 @@ struct Record {
   std::uint64_t length;
   Time begin, end;
   Breakdown parts;
+  std::uint64_t physical = 0;  // address of the target's memory; messages have none
 };
 
 struct Counters {
@@ -73,7 +75,11 @@ struct Counters {
   std::uint64_t window_stalls = 0, messages_held = 0, events_held = 0, reordered = 0;
   std::uint64_t deepest_queue = 0, interrupts = 0, refused = 0;
   std::uint64_t split_stores = 0, buffer_waits = 0;
-  Time busy{0};  // of the sending units together
+  std::uint64_t core_stalls = 0, watchdog_ends = 0, held_back = 0, channel_waits = 0, untranslated = 0;
+  std::uint64_t table_waits = 0;
+  Time busy{0};             // of the sending units together
+  Time core_stall_time{0};  // of processors before full queues
+  Time table_busy{0};       // of the microcontroller
 };
 
 /// An entry of an interface's interrupt queue, which all its ports share.
@@ -104,21 +110,38 @@ class Fabric {
   network::EndpointId node(NicId nic) const;
   const machine::NicParameters& parameters() const { return p_; }
 
-  Status open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port);
+  /// `slots`: messages its ring holds, at most nic.message_slots; 0: as many as that.
+  Status open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port, unsigned slots = 0);
+  /// One of the ports whose work may use physical addresses.
+  Status open_for_kernel(NicId nic, std::uint32_t owner, PortNo& port);
+  unsigned ring_slots(PortRef port) const;
   void close(PortRef port);
   /// `anywhere`: as if it lay elsewhere, from the beginning of a page on; the same memory always in the same
   /// place. Times then do not depend on where the system put it.
   Status register_memory(PortRef port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
                          std::uint64_t& key, bool anywhere = false);
+  /// What registering takes from `from` on, and so does unregistering where a microcontroller keeps the
+  /// table.
   Time registration_cost(std::uint64_t address, std::uint64_t length) const;
-  Status unregister_memory(PortRef port, std::uint64_t key);
+  Time registration_time(NicId nic, Time from, std::uint64_t address, std::uint64_t length);
+  Time unregistration_time(NicId nic, Time from, std::uint64_t length);
+  Status unregister_memory(PortRef port, std::uint64_t key, std::uint64_t* length = nullptr);
 
   /// Makes the port's process the one that has this protection domain on its node; a port joins once.
   Status join_domain(PortRef port, std::uint32_t domain);
   /// Registers memory in the port's domain; `global` is the lower part of its address (domains.hpp).
   Status register_global(PortRef port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
                          std::uint64_t& global);
-  Status unregister_global(PortRef port, std::uint64_t global);
+  Status unregister_global(PortRef port, std::uint64_t global, std::uint64_t* length = nullptr);
+  /// Other memory behind the same global address; `length` is the region's. Not where the map is static.
+  Status move_global(PortRef port, std::uint64_t global, std::uint64_t address, std::uint64_t& length);
+
+  /// The physical address of registered memory of this port, which a kernel's port may ask for.
+  Status physical_address(PortRef port, std::uint64_t key, std::uint64_t offset,
+                          std::uint64_t& physical) const;
+
+  /// A processor stood before this port's full queue; `ended`: until the watchdog let it go.
+  void core_stalled(PortRef port, Time time, bool ended);
 
   /// Work a process posted at `descriptor.posted`; not yet trusted.
   void post(PortRef port, const Descriptor& descriptor);
@@ -180,8 +203,8 @@ class Fabric {
   void at(Time when, What what, std::uint32_t index);
   void handle(const Happening& happening);
 
-  Status check_region(const Nic& nic, std::uint64_t address, std::uint64_t length,
-                      std::uint32_t rights) const;
+  Status open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port);
+  Time page_time(std::uint64_t address, std::uint64_t length) const;
 
   // Submission (submit.cpp).
   void submit(std::uint32_t transfer);
@@ -194,6 +217,11 @@ class Fabric {
   void dispatch(NicId nic);
   void serve(NicId nic);
   bool blocked(Nic& nic, Transfer& x);
+  void leave_channel(Transfer& x, std::uint32_t index);
+  Time translate(Nic& nic, const Transfer& x, std::uint32_t owner, std::uint64_t address,
+                 std::uint64_t length, Time from);
+  Status check_physical(const Nic& nic, std::uint64_t physical, std::uint64_t length,
+                        PhysicalMemory::Behind& behind) const;
   void issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit);
   Time data_on_chip(Nic& nic, Transfer& x, Flight& f, std::uint32_t owner, std::uint64_t address, Time from);
   std::uint32_t new_flight(Kind kind, std::uint32_t transfer, NicId from, NicId to);
@@ -211,6 +239,7 @@ class Fabric {
   bool intact(Flight& f);
   Status place(Flight& f, Transfer& x, Time& ready);
   void to_ring(std::uint32_t flight);
+  void let_senders_go(Nic& nic);
   void land(std::uint32_t flight);
   void land_data(Flight& f, Transfer& x);
   void execute_atomic(Transfer& x);

@@ -20,11 +20,14 @@ struct Fabric::Transfer {
   std::uint64_t local_address = 0;
   std::uint64_t remote_address = 0;
   std::uint64_t local_shift = 0, remote_shift = 0;  // to the addresses that are translated
-  std::uint32_t remote_owner = 0;
-  std::uint32_t domain = kNoDomain;  // of the global address it goes to
-  bool buffered = false;             // it has room in a buffer its queue shares
-  bool queued = false;               // in a port's or responder's queue
-  bool finished = false;             // its end has been told
+  std::uint64_t remote_physical = 0;
+  std::uint32_t local_owner = 0, remote_owner = 0;
+  std::uint32_t domain = kNoDomain;                    // of the global address it goes to
+  std::uint32_t channel = kNoDomain;                   // domain whose DMA channel it has
+  bool buffered = false;                               // it has room in a buffer its queue shares
+  bool queued = false;                                 // in a port's or responder's queue
+  bool held_back = false, waited_for_channel = false;  // for counters: once each
+  bool finished = false;                               // its end has been told
   bool rejected = false;
   bool complete = false;  // all of it has arrived
   bool connected = false, connecting = false, has_context = false, remote_context = false;
@@ -66,7 +69,8 @@ struct Fabric::Flight {
   bool ordered = false;  // its place in the order of its port counts
   bool gone = false;     // lost; only its place in the order is left
   bool damaged = false;
-  PortNo port = 0;  // it was posted on
+  PortNo port = 0;                    // it was posted on
+  std::uint32_t ring_generation = 0;  // of the port it is for: a later one's messages are not its own
   Time started{0}, sent{0}, delivered{0}, received{0}, ready{0};
   std::vector<std::uint8_t> data;
 };
@@ -74,6 +78,8 @@ struct Fabric::Flight {
 struct Fabric::Port {
   bool open = false;
   bool memory_queue = false;
+  bool kernel = false;
+  unsigned ring_slots = 0;
   std::uint32_t owner = 0;
   std::uint32_t generation = 0;
   std::deque<std::uint32_t> queue;    // transfers on the chip
@@ -107,7 +113,14 @@ struct Fabric::QueueBuffer {
 struct Fabric::Nic {
   Nic(const machine::NicParameters& p, const machine::HostParameters& h, std::uint64_t seed,
       network::EndpointId at)
-      : node(at), bus(h), translation(p), memory(seed, at), unit_free(p.units), receive_free(p.units) {}
+      : node(at),
+        bus(h),
+        translation(p),
+        memory(seed, at),
+        physical(p.physical_bits,
+                 static_cast<unsigned>(__builtin_ctzll(static_cast<std::uint64_t>(p.page.value)))),
+        unit_free(p.units),
+        receive_free(p.units) {}
 
   network::EndpointId node;
   HostBus bus;
@@ -117,7 +130,12 @@ struct Fabric::Nic {
   std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::uint64_t> places;
   std::uint64_t next_place = std::uint64_t{1} << 50;
   DomainTable domains;
-  std::uint64_t stores = 0;  // posts by the processor's stores
+  PhysicalMemory physical;
+  std::map<std::uint32_t, std::uint32_t>
+      channels;                // by domain: the transfer its DMA channel works on, or kNobody
+  unsigned held = 0;           // messages that wait for room in rings
+  std::vector<NicId> stopped;  // interfaces that wait until this one takes packets again
+  std::uint64_t stores = 0;    // posts by the processor's stores
   std::vector<QueueBuffer> buffers;
   std::vector<Port> ports;
   std::deque<std::uint32_t> responses;  // gets of others that this interface answers

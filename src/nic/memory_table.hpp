@@ -1,6 +1,7 @@
 // Registered memory of one interface: keys that cannot be guessed, owners, ranges and rights.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -37,20 +38,21 @@ class MemoryTable {
     std::uint64_t secret = random_bits(seed_ ^ 0x6b6579, node_, ++issued_) >> 20;
     std::uint64_t key = (secret | 1) << 20 | index;
     regions_[index] = {key, address, length, port, rights, shift};
-    bytes_ += length;
     return key;
   }
 
-  bool remove(std::uint32_t port, std::uint64_t key) {
+  /// What was removed; key 0 where the port has no such memory.
+  Region remove(std::uint32_t port, std::uint64_t key) {
     const Region* region = find(key);
-    if (!region || region->port != port) return false;
-    drop(static_cast<std::uint32_t>(key % kMost));
-    return true;
+    if (!region || region->port != port) return {};
+    return drop(static_cast<std::uint32_t>(key % kMost));
   }
 
-  void remove_port(std::uint32_t port) {
+  std::vector<Region> remove_port(std::uint32_t port) {
+    std::vector<Region> out;
     for (std::uint32_t i = 0; i < regions_.size(); ++i)
-      if (regions_[i].key && regions_[i].port == port) drop(i);
+      if (regions_[i].key && regions_[i].port == port) out.push_back(drop(i));
+    return out;
   }
 
   /// May `length` bytes at `offset` of the memory with this key be used with these rights by work on `port`?
@@ -69,23 +71,19 @@ class MemoryTable {
     return region ? region->shift : 0;
   }
 
-  /// Registered in all.
-  std::uint64_t bytes() const { return bytes_; }
-
  private:
   const Region* find(std::uint64_t key) const {
     std::uint64_t index = key % kMost;
     return key && index < regions_.size() && regions_[index].key == key ? &regions_[index] : nullptr;
   }
-  void drop(std::uint32_t index) {
-    bytes_ -= regions_[index].length;
-    regions_[index] = {};
+  Region drop(std::uint32_t index) {
     free_.push_back(index);
+    return std::exchange(regions_[index], {});
   }
 
   std::uint64_t seed_;
   std::uint32_t node_;
-  std::uint64_t issued_ = 0, bytes_ = 0;
+  std::uint64_t issued_ = 0;
   std::vector<Region> regions_;
   std::vector<std::uint32_t> free_;
 };

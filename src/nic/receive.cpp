@@ -2,6 +2,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "nic/fabric_state.hpp"
 
@@ -92,7 +93,14 @@ Status Fabric::place(Flight& f, Transfer& x, Time& ready) {
                          : x.atomic()                    ? kRemoteAtomic
                                                          : kRemoteWrite;
   Status status;
-  if (x.domain != kNoDomain) {
+  if (x.d.flags & kPhysical) {
+    PhysicalMemory::Behind behind{};
+    status = check_physical(n, x.d.remote_offset, x.d.length, behind);
+    if (status != Status::Ok) return status;
+    x.remote_owner = behind.owner;
+    x.remote_address = behind.address;
+    x.remote_physical = x.d.remote_offset;
+  } else if (x.domain != kNoDomain) {
     DomainTable::Found found;
     status =
         n.domains.check(x.domain, place_of(x.d.remote_key) + x.d.remote_offset, x.d.length, rights, found);
@@ -108,9 +116,10 @@ Status Fabric::place(Flight& f, Transfer& x, Time& ready) {
     x.remote_owner = n.ports[x.d.port].owner;
     x.remote_shift = n.memory.shift(x.d.remote_key);
   }
-  std::uint64_t length = f.kind == Kind::GetRequest ? 1 : f.length;
-  ready =
-      ready + n.translation.translate(x.remote_owner, x.remote_address + x.remote_shift + f.offset, length);
+  std::uint64_t length = f.kind == Kind::GetRequest ? 1 : f.length, at = x.remote_address + x.remote_shift;
+  ready = ready + translate(n, x, x.remote_owner, at + f.offset, length, ready);
+  if (!(x.d.flags & kPhysical)) x.remote_physical = n.physical.translate(x.remote_owner, at).value_or(0);
+  if (f.kind != Kind::GetRequest && x.from != x.to) ready = ready + h_.snoop;
   return Status::Ok;
 }
 
@@ -169,8 +178,8 @@ void Fabric::receive(std::uint32_t index, Time when) {
       return at(ready, Data, index);
     }
     case Kind::GetData: {
-      Time ready =
-          f.ready + n.translation.translate(x.owner, x.local_address + x.local_shift + f.offset, f.length);
+      Time ready = f.ready + translate(n, x, x.local_owner, x.local_address + x.local_shift + f.offset,
+                                       f.length, f.ready);
       f.ready = ready;
       return at(n.bus.to_memory(ready, f.length), Data, index);
     }
@@ -203,8 +212,10 @@ void Fabric::to_ring(std::uint32_t index) {
   }
   x.arrived = 1;
   Port& port = n.ports[x.d.port];
-  if (!port.held.empty() || port.messages + port.messages_coming >= p_.message_slots) {
+  f.ring_generation = port.generation;
+  if (!port.held.empty() || port.messages + port.messages_coming >= port.ring_slots) {
     ++n.counters.messages_held;
+    ++n.held;
     port.held.push_back(index);
     ++port.watchdogs;
     return at(now_ + p_.watchdog, Watchdog, f.to << 16 | x.d.port);
@@ -213,13 +224,21 @@ void Fabric::to_ring(std::uint32_t index) {
   at(n.bus.to_memory(f.ready, f.length + 16), Data, index);
 }
 
+/// There is room again for messages whose rings are full: links go on.
+void Fabric::let_senders_go(Nic& n) {
+  if (n.held >= p_.hold_slots) return;
+  for (NicId sender : std::exchange(n.stopped, {})) dispatch(sender);
+}
+
 void Fabric::land(std::uint32_t index) {
   Flight& f = (*flights_)[index];
   std::uint32_t transfer = f.transfer;
   Transfer& x = (*transfers_)[transfer];
   Nic& n = *nics_[f.to];
   bool message = f.kind == Kind::Whole && x.d.operation == Operation::Message;
-  if (message) --n.ports[x.d.port].messages_coming;
+  // The port may be another process's by now.
+  bool same_port = message && n.ports[x.d.port].generation == f.ring_generation;
+  if (same_port) --n.ports[x.d.port].messages_coming;
   if (x.generation != f.generation || x.finished || x.rejected) return release_flight(index);
   if (f.kind == Kind::GetRequest) {
     respond(transfer);
@@ -237,7 +256,7 @@ void Fabric::land(std::uint32_t index) {
     return release_flight(index);
   }
   Port& port = n.ports[x.d.port];
-  if (!port.open) {
+  if (!port.open || !same_port) {
     reject(transfer, Status::NoPort, now_);
     return release_flight(index);
   }
@@ -274,7 +293,7 @@ void Fabric::land_data(Flight& f, Transfer& x) {
   }
   bool get = f.kind == Kind::GetData;
   bool written =
-      host_.write(get ? x.owner : x.remote_owner, (get ? x.local_address : x.remote_address) + f.offset,
+      host_.write(get ? x.local_owner : x.remote_owner, (get ? x.local_address : x.remote_address) + f.offset,
                   f.data.data(), f.data.size());
   if (!written)
     return get ? finish(f.transfer, Status::BadMemory, now_) : reject(f.transfer, Status::BadMemory, now_);
@@ -313,8 +332,8 @@ void Fabric::arrived(std::uint32_t index) {
   bool get = x.d.operation == Operation::Get;
   x.complete = true;
   if (on_record && x.status == Status::Ok) {
-    Record record{x.d.operation, Status::Ok, x.from,           x.to, x.from_port,
-                  x.d.port,      x.d.length, Time{x.d.posted}, now_, {}};
+    Record record{x.d.operation, Status::Ok,       x.from, x.to, x.from_port,      x.d.port,
+                  x.d.length,    Time{x.d.posted}, now_,   {},   x.remote_physical};
     Time* part = record.parts.part;
     part[Breakdown::HostBus] = x.at_chip - Time{x.d.posted};
     part[Breakdown::Queue] = (get ? x.first_started : x.started) - x.at_chip;

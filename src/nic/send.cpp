@@ -19,6 +19,10 @@ Status Fabric::check(const Nic& nic, const Transfer& x) const {
   if (d.operation < Operation::Message || d.operation > Operation::BoundedAdd || (d.flags & ~kAllFlags))
     return Status::BadOperation;
   if (nic_of_node(d.node) == kNobody) return Status::BadNode;
+  if (d.flags & kPhysical) {
+    if (!nic.ports[x.from_port].kernel) return Status::NoRight;
+    if (d.operation == Operation::Message || (d.flags & kGlobal)) return Status::BadOperation;
+  }
   if (d.flags & kGlobal) {
     // Nobody reaches beyond the domain of his port, whatever his descriptors say.
     if (d.operation == Operation::Message) return Status::BadOperation;
@@ -37,6 +41,10 @@ Status Fabric::check(const Nic& nic, const Transfer& x) const {
     case Operation::Put:
     case Operation::Get:
       if (d.length == 0 || limit(p_.rdma_limit) != Status::Ok) return Status::BadLength;
+      if (PhysicalMemory::Behind behind; d.flags & kPhysical)
+        return check_physical(nic, d.local_offset, d.length, behind);
+      // A channel is a protection domain's; the kernel has its own.
+      if (p_.channels && nic.ports[x.from_port].domain == kNoDomain) return Status::NoRight;
       return nic.memory.check(x.from_port, d.local_key, d.local_offset, d.length, 0, ignored);
     default:
       return (d.remote_offset + (d.flags & kGlobal ? d.remote_key : 0)) % 8 ? Status::BadRange : Status::Ok;
@@ -60,7 +68,13 @@ void Fabric::reach_chip(std::uint32_t index) {
   }
   if (x.d.flags & kGlobal) x.domain = x.d.port;
   if (x.atomic()) x.d.length = 8;
-  if (x.d.operation == Operation::Put || x.d.operation == Operation::Get) {
+  if (x.d.operation != Operation::Put && x.d.operation != Operation::Get) {
+  } else if (x.d.flags & kPhysical) {
+    PhysicalMemory::Behind behind{};
+    check_physical(n, x.d.local_offset, x.d.length, behind);
+    x.local_owner = behind.owner;
+    x.local_address = behind.address;
+  } else {
     n.memory.check(x.from_port, x.d.local_key, x.d.local_offset, x.d.length, 0, x.local_address);
     x.local_shift = n.memory.shift(x.d.local_key);
   }
@@ -140,7 +154,10 @@ void Fabric::serve(NicId nic) {
         ++n.turn;
       }
       x.queued = false;
-      if (port != kNobody) leave_queue(x);
+      if (port != kNobody) {
+        leave_queue(x);
+        if (x.d.operation == Operation::Put) leave_channel(x, index);  // a get has it until its data is here
+      }
       release_transfer(index);
     } else {
       ++n.turn;
@@ -152,9 +169,36 @@ bool Fabric::blocked(Nic& n, Transfer& x) {
   Port& port = n.ports[x.from_port];
   bool fresh = x.first_started.value == 0;
   if (fresh && (x.d.flags & kFence) && port.unfinished) return true;
-  if (!x.reliable() || x.connected) return false;
-  if (!x.connecting) start_connection(x.from, x, port.queue.front());
-  return true;
+  Nic& target = *nics_[x.to];
+  if (fresh && p_.hold_slots && target.held >= p_.hold_slots) {
+    // Its rings are full and so is its room for what waits: links bring no more, and senders stand.
+    n.counters.held_back += !std::exchange(x.held_back, true);
+    if (std::find(target.stopped.begin(), target.stopped.end(), x.from) == target.stopped.end())
+      target.stopped.push_back(x.from);
+    return true;
+  }
+  if (x.reliable() && !x.connected) {
+    if (!x.connecting) start_connection(x.from, x, port.queue.front());
+    return true;
+  }
+  bool rdma = x.d.operation == Operation::Put || x.d.operation == Operation::Get;
+  if (!p_.channels || !rdma || x.channel != kNoDomain) return false;
+  auto channel = n.channels.find(port.domain);
+  if (channel == n.channels.end()) return false;  // the kernel's
+  if (channel->second != kNobody) {
+    n.counters.channel_waits += !std::exchange(x.waited_for_channel, true);
+    return true;
+  }
+  channel->second = port.queue.front();
+  x.channel = port.domain;
+  return false;
+}
+
+/// The DMA channel is free for the next put or get of its domain.
+void Fabric::leave_channel(Transfer& x, std::uint32_t index) {
+  if (x.channel == kNoDomain) return;
+  auto channel = nics_[x.from]->channels.find(std::exchange(x.channel, kNoDomain));
+  if (channel != nics_[x.from]->channels.end() && channel->second == index) channel->second = kNobody;
 }
 
 std::uint32_t Fabric::new_flight(Kind kind, std::uint32_t transfer, NicId from, NicId to) {
@@ -206,7 +250,7 @@ void Fabric::issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit) {
     x.issued += f.length;
     f.last = x.issued >= x.d.length;
     on_chip = response ? data_on_chip(n, x, f, x.remote_owner, x.remote_address, now_)
-                       : data_on_chip(n, x, f, x.owner, x.local_address, now_);
+                       : data_on_chip(n, x, f, x.local_owner, x.local_address, now_);
     if (f.data.empty()) {  // the memory is gone
       release_flight(flight);
       x.issued = x.d.length;
@@ -251,10 +295,18 @@ Time Fabric::data_on_chip(Nic& n, Transfer& x, Flight& f, std::uint32_t owner, s
   }
   const std::uint8_t* begin = x.staging.data() + (f.offset - x.staged);
   f.data.assign(begin, begin + f.length);
-  std::uint64_t shift =
-      address == x.remote_address && f.kind == Kind::GetData ? x.remote_shift : x.local_shift;
-  Time translated = from + n.translation.translate(owner, address + shift + f.offset, f.length);
+  bool response = f.kind == Kind::GetData;
+  std::uint64_t shift = response ? x.remote_shift : x.local_shift;
+  Time translated = from + translate(n, x, owner, address + shift + f.offset, f.length, from);
+  if (response && x.from != x.to) translated = translated + h_.snoop;
   return n.bus.from_memory(translated, f.length);
+}
+
+Time Fabric::translate(Nic& n, const Transfer& x, std::uint32_t owner, std::uint64_t address,
+                       std::uint64_t length, Time from) {
+  if (!(x.d.flags & kPhysical)) return n.translation.translate(owner, address, length, from);
+  ++n.counters.untranslated;
+  return {0};
 }
 
 void Fabric::launch(std::uint32_t index, Time when) {

@@ -50,6 +50,14 @@ ordered_json counters_json(const nic::Counters& c) {
           {"deepest_queue", c.deepest_queue},
           {"split_stores", c.split_stores},
           {"buffer_waits", c.buffer_waits},
+          {"held_back", c.held_back},
+          {"core_stalls", c.core_stalls},
+          {"core_stall_ns", ns(c.core_stall_time)},
+          {"watchdog_ends", c.watchdog_ends},
+          {"channel_waits", c.channel_waits},
+          {"untranslated", c.untranslated},
+          {"table_waits", c.table_waits},
+          {"table_busy_ns", ns(c.table_busy)},
           {"busy_ns", ns(c.busy)}};
 }
 
