@@ -182,14 +182,15 @@ int run(Options& o) {
   result.seed = o.run.seed;
   if (!o.out.empty()) write_results(o.out, result, watch, machine);
   if (o.json) fmt::print("{}\n", report::run_json(result, watch.stats(), watch.details(), machine).dump(1));
+  // What broke may be why a run failed: it is told first.
+  if (!o.quiet)
+    for (const network::Network::Incident& incident : result.incidents)
+      fmt::print(stderr, "weft: at {} {}\n", host::time_text(incident.at), incident.what);
   if (!result.run.fine) {
     fmt::print(stderr, "weft: {}\n", result.run.failure);
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
     return 1;
   }
-  if (!o.quiet)
-    for (const network::Network::Incident& incident : result.incidents)
-      fmt::print(stderr, "weft: at {} {}\n", host::time_text(incident.at), incident.what);
   if (!o.quiet)
     fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
                result.machine, engine.name, host::time_text(result.run.end));
