@@ -103,6 +103,12 @@ class Watch {
   host::CallRecord record_{};
 };
 
+void* function_of(const char* name) {
+  if (lib::is_mpich() && strstr(name, "MPI_Comm_split_type"))
+    return reinterpret_cast<void*>(lib::split_by_node);
+  return lib::mpi_function(name);
+}
+
 }  // namespace
 
 #define WORDS_1 Word a0
@@ -131,13 +137,13 @@ class Watch {
 #define NAMES_12 NAMES_11, a11
 
 // They return int, as a word, which the caller reads the lower half of.
-#define WEFT_WRAP(prefix, name, arguments)                                                          \
-  Word prefix##_##name(WORDS_##arguments) {                                                         \
-    static Word (*next)(WORDS_##arguments) = nullptr;                                               \
-    if (!next) next = reinterpret_cast<decltype(next)>(weft::lib::mpi_function(#prefix "_" #name)); \
-    const Word words[] = {NAMES_##arguments};                                                       \
-    Watch watch(MpiCall::name, words);                                                              \
-    return next(NAMES_##arguments);                                                                 \
+#define WEFT_WRAP(prefix, name, arguments)                                              \
+  Word prefix##_##name(WORDS_##arguments) {                                             \
+    static Word (*next)(WORDS_##arguments) = nullptr;                                   \
+    if (!next) next = reinterpret_cast<decltype(next)>(function_of(#prefix "_" #name)); \
+    const Word words[] = {NAMES_##arguments};                                           \
+    Watch watch(MpiCall::name, words);                                                  \
+    return next(NAMES_##arguments);                                                     \
   }
 #define WEFT_WRAP_BOTH(name, arguments, ...) \
   WEFT_WRAP(MPI, name, arguments)            \
