@@ -63,6 +63,10 @@ bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);
 /// The same, at the cost of a look. True where time has moved on since, so that looking again makes sense.
 bool found_nothing(host::Lane& lane, std::uint32_t port);
 void found_something();
+/// Waits for a lock that another thread of this process holds, for so long.
+void wait_for_lock(host::Lane& lane, std::int64_t pause);
+/// Threads of this process that wait for a lock may have it first.
+void let_others_go(host::Lane& lane);
 
 /// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
 /// somebody waits for it.
