@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,6 +23,13 @@ class PmiServer {
   int file(unsigned rank) const { return clients_[rank].theirs; }
   void started(unsigned rank);
 
+  struct Abort {
+    unsigned rank;
+    int code;
+  };
+  /// The first rank that called MPI_Abort. What ranks have said so far is read first.
+  std::optional<Abort> aborted();
+
  private:
   struct Client {
     int ours = -1, theirs = -1;
@@ -32,6 +41,8 @@ class PmiServer {
   void say(unsigned rank, const std::string& line);
 
   std::vector<Client> clients_;
+  std::mutex mutex_;  // of what follows, and of the clients' text
+  std::optional<Abort> abort_;
   std::map<std::string, std::string> values_;
   unsigned waiting_ = 0;
   int stop_[2] = {-1, -1};
