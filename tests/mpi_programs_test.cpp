@@ -1,12 +1,8 @@
-// MPI programs as people have them, on simulated machines: those of tests/mpi, which check their own results,
-// and NetPIPE, HPCC and LAMMPS as Debian built them.
+// The MPI programs of tests/mpi, which check their own results, on simulated machines.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 
-#include <chrono>
 #include <regex>
-#include <thread>
 
 #include "base/text.hpp"
 #include "run_program.hpp"
@@ -15,7 +11,6 @@ namespace weft::test {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 const std::string kPrograms = WEFT_BUILD "/mpi-programs/";
 
@@ -88,126 +83,6 @@ TEST(MpiProgram, SeveralRanksOfANodeShareItsInterface) {
   ProgramResult r = run_ranks(kTorus, 8, {kPrograms + "collectives", "3"}, {"--per-node", "4"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr(" 0 failed"));
-}
-
-TEST(NetPipe, MeasuresTheSameTwice) {
-  ScratchFolder folder;
-  Words command{"/usr/bin/NPopenmpi", "-u", "4096", "-n", "5", "-o", folder.file("np.out")};
-  ProgramResult first = run_ranks(kTorus, 2, command), second = run_ranks(kTorus, 2, command);
-  ASSERT_EQ(first.code, 0) << first.err;
-  EXPECT_THAT(first.out + first.err, HasSubstr("4096 bytes"));
-  EXPECT_EQ(first.out, second.out);
-  EXPECT_EQ(first.err, second.err);
-}
-
-/// HPCC's input: an LU factorisation of order n on p x q processes sets the size of everything else.
-std::string hpcc_input(unsigned n, unsigned p, unsigned q) {
-  return "HPLinpack benchmark input file\nWeft\nHPL.out output file\n8 device\n1 problems\n" +
-         std::to_string(n) + " Ns\n1 block sizes\n40 NBs\n0 PMAP\n1 grids\n" + std::to_string(p) + " Ps\n" +
-         std::to_string(q) +
-         " Qs\n16.0 threshold\n1 fact\n2 PFACTs\n1 stop\n4 NBMINs\n1 panels\n2 NDIVs\n1 fact\n1 RFACTs\n1 "
-         "bcast\n1 "
-         "BCASTs\n1 depth\n1 DEPTHs\n2 SWAP\n64 threshold\n0 L1\n0 U\n1 equilibration\n8 alignment\n"
-         "#####\n0 PTRANS sizes\n1200 10000 30000\n0 PTRANS blocks\n40 9 8 13 13 20 16 32 64\n";
-}
-
-/// Runs HPCC up to its last section, which has nothing to verify and moves many gigabytes, then interrupts
-/// it. Returns what it wrote.
-std::string run_hpcc(const Words& machine, unsigned p, unsigned q) {
-  ScratchFolder folder;
-  std::ofstream(folder.file("hpccinf.txt")) << hpcc_input(100, p, q);
-  Words words = run_words(machine, p * q, {"/usr/bin/hpcc"});
-  pid_t weft = fork();
-  if (weft == 0) {
-    alarm(100);
-    if (chdir(folder.file("").c_str()) != 0 || !freopen("out", "w", stdout) || !freopen("err", "w", stderr))
-      _exit(126);
-    std::vector<char*> argv{const_cast<char*>(WEFT_PROGRAM)};
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-    argv.push_back(nullptr);
-    execv(WEFT_PROGRAM, argv.data());
-    _exit(127);
-  }
-  auto since = std::chrono::steady_clock::now();
-  std::string text;
-  int status = 0;
-  bool ended = false;
-  while (!ended && text.find("Begin of LatencyBandwidth section") == std::string::npos &&
-         std::chrono::steady_clock::now() - since < std::chrono::seconds(90)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    text = read_file(folder.file("hpccoutf.txt"));
-    ended = waitpid(weft, &status, WNOHANG) == weft;
-  }
-  EXPECT_FALSE(ended) << read_file(folder.file("out")) << read_file(folder.file("err"));
-  if (!ended) {
-    kill(weft, SIGINT);
-    waitpid(weft, &status, 0);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 1);
-    EXPECT_THAT(read_file(folder.file("err")), HasSubstr("weft: interrupted"));
-  }
-  return text;
-}
-
-void expect_verified(const std::string& text) {
-  static const std::regex found("Found ([0-9]+) errors");
-  unsigned checks = 0;
-  for (std::sregex_iterator i(text.begin(), text.end(), found), end; i != end; ++i, ++checks)
-    EXPECT_EQ((*i)[1].str(), "0") << (*i).str();
-  EXPECT_GE(checks, 2u);  // RandomAccess
-  EXPECT_THAT(text, HasSubstr("PASSED"));
-  EXPECT_THAT(text, Not(HasSubstr("FAILED")));
-  EXPECT_THAT(text, HasSubstr("0 tests completed and failed residual checks"));
-}
-
-TEST(Hpcc, VerifiesItsResultsOn8RanksOfATorus) { expect_verified(run_hpcc(kTorus, 2, 4)); }
-TEST(Hpcc, VerifiesItsResultsOn16RanksOfATree) { expect_verified(run_hpcc(kTree, 4, 4)); }
-
-// The standard Lennard-Jones melt, smaller.
-constexpr const char* kMelt = R"(units lj
-atom_style atomic
-lattice fcc 0.8442
-region box block 0 5 0 5 0 5
-create_box 1 box
-create_atoms 1 box
-mass 1 1.0
-velocity all create 3.0 87287 loop geom
-pair_style lj/cut 2.5
-pair_coeff 1 1 1.0 1.0 2.5
-neighbor 0.3 bin
-neigh_modify every 20 delay 0 check no
-fix 1 all nve
-thermo 5
-run 20
-)";
-
-/// The lines of thermodynamic output.
-std::string thermo(const std::string& text) {
-  std::size_t from = text.find("Step Temp"), until = text.find("Loop time");
-  return from == std::string::npos || until == std::string::npos ? "nothing"
-                                                                 : text.substr(from, until - from);
-}
-
-TEST(Lammps, MeltsAsItDoesWithoutWeft) {
-  ScratchFolder folder;
-  std::ofstream(folder.file("in.melt")) << kMelt;
-  std::string alone = folder.file("alone");
-  ASSERT_EQ(
-      std::system(("/usr/bin/lmp -in " + folder.file("in.melt") + " -log none > " + alone + " 2>&1").c_str()),
-      0);
-  std::string expected = thermo(read_file(alone));
-  EXPECT_NE(expected, "nothing");
-  Words command{"/usr/bin/lmp", "-in", folder.file("in.melt"), "-log", "none"};
-  for (const Words& machine : {kTorus, kTree}) {
-    ProgramResult r = run_ranks(machine, 8, command);
-    EXPECT_EQ(r.code, 0) << r.err;
-    EXPECT_EQ(thermo(r.out), expected);
-  }
-  // Links with bit errors, one of them cut half way: the same answer, later.
-  ProgramResult broken = run_ranks(
-      kTorus, 8, command, {"--set", "cable.default.bit_error_rate=1e-7", "--fault", "at 500us cut r0.p0"});
-  EXPECT_EQ(broken.code, 0) << broken.err;
-  EXPECT_THAT(broken.err, HasSubstr("new routes in every table"));
-  EXPECT_EQ(thermo(broken.out), expected);
 }
 
 /// Million messages a second, by pairs: 1, 2, 4, 8.

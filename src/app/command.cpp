@@ -8,6 +8,7 @@
 #include <new>
 
 #include "app/verb.hpp"
+#include "base/text.hpp"
 
 namespace weft::app {
 
@@ -29,7 +30,42 @@ std::string verb_help(const Verb& verb) {
 
 namespace {
 
-int dispatch(const std::vector<std::string>& arguments) {
+using Words = std::vector<std::string>;
+
+/// Every option of a verb, as it is written.
+Words option_names(const CLI::App& app) {
+  Words out;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_snames()) out.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
+  }
+  return out;
+}
+
+/// Puts `--` before the program where it was left out, as those do who are used to mpirun: the program's
+/// options are its own.
+Words set_program_apart(const CLI::App& app, const std::string& verb, Words words) {
+  unsigned plain = 0;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    if (words[i] == "-np") words[i] = "-n";  // mpirun's
+    const std::string& word = words[i];
+    if (word.size() < 2 || word.front() != '-') {
+      if (++plain < 2) continue;
+      words.insert(words.begin() + static_cast<std::ptrdiff_t>(i), "--");
+      break;
+    }
+    const bool is_long = word.starts_with("--");
+    const std::string name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (!option)
+      throw UserError(fmt::format("there is no option {}{}; see `weft help {}`", name,
+                                  did_you_mean(name, option_names(app)), verb));
+    if (option->get_items_expected_max() > 0 && word == name) ++i;  // its value
+  }
+  return words;
+}
+
+int dispatch(const Words& arguments) {
   std::string name = arguments.empty() ? "help" : arguments.front();
   if (name == "--help" || name == "-h") name = "help";
   if (name == "--version" || name == "version") {
@@ -42,13 +78,20 @@ int dispatch(const std::vector<std::string>& arguments) {
                                 did_you_mean(name, Verbs::names())));
   CLI::App app(verb->about, "weft " + verb->name);
   auto action = verb->declare(app);
-  std::vector<std::string> rest(arguments.begin() + !arguments.empty(), arguments.end());
+  Words rest(arguments.begin() + !arguments.empty(), arguments.end());
+  if (verb->takes_program) rest = set_program_apart(app, name, std::move(rest));
   try {
-    std::vector<std::string> reversed(rest.rbegin(), rest.rend());  // the order this overload takes
+    Words reversed(rest.rbegin(), rest.rend());  // the order this overload takes
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     fmt::print("{}", app.help());
     return 0;
+  } catch (const CLI::RequiredError& error) {
+    if (!verb->takes_program) throw UserError(fmt::format("{}; see `weft help {}`", error.what(), name));
+    throw UserError(
+        fmt::format("a machine and a program are needed: weft {0} tianhe2 -n 4 -- ./program; "
+                    "`weft list` shows the machines, `weft help {0}` the options",
+                    name));
   } catch (const CLI::ParseError& error) {
     throw UserError(fmt::format("{}; see `weft help {}`", error.what(), name));
   }

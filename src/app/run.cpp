@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <filesystem>
@@ -67,9 +68,22 @@ void check(const Options& o, const machine::Machine& m) {
   problems.throw_if_any();
 }
 
+/// Launchers start processes of their own, which would run around the simulated network.
+void refuse_launcher(const Options& o, const std::string& program) {
+  std::string name = program.substr(program.rfind('/') + 1);
+  bool launcher = name.starts_with("mpirun") || name.starts_with("mpiexec");
+  for (const char* known : {"orterun", "prun", "srun"}) launcher |= name == known;
+  if (launcher)
+    throw UserError(
+        fmt::format("{} would start processes around the simulated network; `weft run` is the "
+                    "launcher itself: weft run {} -n {} -- ./your_program",
+                    name, o.machine.machine, std::max(o.run.ranks, 2u)));
+}
+
 /// Whether ranks get what MPI needs; refuses libraries that would run around the simulated network.
 bool wants_mpi(const Options& o) {
   std::string program = host::find_program(o.run.command.front());
+  refuse_launcher(o, program);
   if (o.mpi != "auto") return o.mpi == "yes";
   switch (host::mpi_library_of(program)) {
     case host::MpiLibrary::None:
@@ -77,9 +91,8 @@ bool wants_mpi(const Options& o) {
     case host::MpiLibrary::MpichUcx:
       throw UserError(fmt::format(
           "{} is linked with an MPICH built for UCX, as Debian's is: it cannot use the simulated network. "
-          "Compile "
-          "it with mpicc.openmpi, or run it with an MPICH built with --with-device=ch4:ofi first on "
-          "LD_LIBRARY_PATH",
+          "Compile it with mpicc.openmpi, or run it with an MPICH built with --with-device=ch4:ofi "
+          "(tools/build-mpich makes one) first on LD_LIBRARY_PATH",
           program));
     default:
       return true;
@@ -138,6 +151,10 @@ std::vector<network::link::FaultEvent> faults_of(const Options& o, const network
   return network::link::read_faults(o.fault, *machine.graph);
 }
 
+bool used_no_network(const measure::ProgramResult& result) {
+  return std::ranges::all_of(result.nics, [](const nic::Counters& c) { return c.packets_sent == 0; });
+}
+
 int run(Options& o) {
   if (!o.compute.empty()) o.machine.settings.push_back("host.compute=" + o.compute);
   machine::Machine machine = machine::build(o.machine.describe());
@@ -182,14 +199,18 @@ int run(Options& o) {
   result.seed = o.run.seed;
   if (!o.out.empty()) write_results(o.out, result, watch, machine);
   if (o.json) fmt::print("{}\n", report::run_json(result, watch.stats(), watch.details(), machine).dump(1));
+  // What broke may be why a run failed: it is told first.
+  if (!o.quiet)
+    for (const network::Network::Incident& incident : result.incidents)
+      fmt::print(stderr, "weft: at {} {}\n", host::time_text(incident.at), incident.what);
   if (!result.run.fine) {
     fmt::print(stderr, "weft: {}\n", result.run.failure);
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
     return 1;
   }
-  if (!o.quiet)
-    for (const network::Network::Incident& incident : result.incidents)
-      fmt::print(stderr, "weft: at {} {}\n", host::time_text(incident.at), incident.what);
+  if (!o.quiet && !o.run.mpi && o.run.ranks > 1 && used_no_network(result))
+    fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
+               o.run.command.front(), o.run.ranks);
   if (!o.quiet)
     fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
                result.machine, engine.name, host::time_text(result.run.end));
@@ -267,7 +288,7 @@ std::function<int()> declare_run(CLI::App& app) {
   return [o] { return run(*o); };
 }
 
-WEFT_REGISTER(Verb, {"run", "run ordinary programs on a machine, in virtual time", 6, declare_run});
+WEFT_REGISTER(Verb, {"run", "run ordinary programs on a machine, in virtual time", 6, declare_run, true});
 
 }  // namespace
 

@@ -16,6 +16,8 @@ struct Verb {
   int order = 0;  // position in `weft help`
   /// Declares the options and returns what runs once they are read; the result is the exit code.
   std::function<std::function<int()>(CLI::App&)> declare;
+  /// Its second word is a program, and what follows is the program's, with `--` or without.
+  bool takes_program = false;
 };
 
 using Verbs = config::Registry<Verb>;

@@ -253,8 +253,6 @@ Environment MpiLauncher::environment(unsigned rank) const {
   for (auto& variable : libfabric_environment(library_folder_)) out.push_back(std::move(variable));
   out.insert(out.end(),
              {
-                 {"FI_PROVIDER_PATH", library_folder_},
-                 {"FI_PROVIDER", "weft"},
                  {"IPATH_NO_BACKTRACE", "1"},  // its signal handler never comes back
                  // Open MPI: the matching layer of libfabric and nothing else.
                  // It takes a launcher that is not its own for one it knows: JSM, which is PMIx alone.
@@ -267,7 +265,8 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"OMPI_MCA_coll", "^sm,hcoll,fca"},
                  {"OMPI_MCA_orte_create_session_dirs", "0"},
                  {"OMPI_MCA_hwloc_base_binding_policy", "none"},
-                 // MPICH over libfabric: no shared memory.
+                 // MPICH over libfabric: no shared memory, so every rank is said to have a node of its own
+                 // (lib/mpi_communicators.hpp).
                  {"PMI_FD", std::to_string(file(rank))},
                  {"PMI_RANK", std::to_string(rank)},
                  {"PMI_SIZE", std::to_string(server_->environments.size())},
@@ -278,6 +277,7 @@ Environment MpiLauncher::environment(unsigned rank) const {
 }
 
 MpiLauncher::Abort MpiLauncher::aborted() const {
+  if (auto abort = server_->pmi->aborted()) return {static_cast<int>(abort->rank), abort->code, ""};
   std::lock_guard lock(abort_mutex);
   return abort_seen;
 }

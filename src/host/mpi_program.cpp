@@ -70,8 +70,10 @@ MpiLibrary mpi_library_of(const std::string& program) {
   if (may_start_others(program)) return MpiLibrary::Unknown;
   std::string libraries = output_of(fmt::format("{} --list {} 2>/dev/null", quoted(loader), quoted(program)));
   auto has = [&](const char* name) { return libraries.find(name) != std::string::npos; };
+  // Debian calls MPICH's library libmpich; everybody else libmpi, as Open MPI's, with the number of its ABI.
+  if (has("libmpich.so.") || has("libmpi.so.12"))
+    return has("libucp.so.") ? MpiLibrary::MpichUcx : MpiLibrary::Mpich;
   if (has("libmpi.so.")) return MpiLibrary::OpenMpi;
-  if (has("libmpich.so.")) return has("libucp.so.") ? MpiLibrary::MpichUcx : MpiLibrary::Mpich;
   return MpiLibrary::None;
 }
 

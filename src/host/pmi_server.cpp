@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/diagnostics.hpp"
@@ -68,10 +69,19 @@ void PmiServer::serve() {
     if (files.back().revents) return;
     for (unsigned rank = 0; rank < clients_.size(); ++rank) {
       if (!files[rank].revents) continue;
-      receive(rank);
+      {
+        std::lock_guard lock(mutex_);
+        receive(rank);
+      }
       if (files[rank].revents & (POLLHUP | POLLERR)) files[rank].fd = -1;  // it is gone
     }
   }
+}
+
+std::optional<PmiAnswers::Abort> PmiServer::aborted() {
+  std::lock_guard lock(mutex_);
+  for (unsigned rank = 0; rank < clients_.size(); ++rank) receive(rank);
+  return answers_.aborted();
 }
 
 void PmiServer::receive(unsigned rank) {
@@ -107,6 +117,10 @@ std::vector<PmiAnswers::Answer> PmiAnswers::to(unsigned rank, const std::string&
     auto found = values_.find(words["key"]);
     if (found == values_.end()) return say("cmd=get_result rc=-1 msg=not_found value=unknown");
     return say(fmt::format("cmd=get_result rc=0 msg=success value={}", found->second));
+  }
+  if (command == "abort") {
+    if (!abort_) abort_ = {rank, std::atoi(words["exitcode"].c_str())};
+    return say("cmd=");  // it ends by itself, with an answer that says nothing
   }
   if (command == "finalize") return say("cmd=finalize_ack rc=0");
   std::vector<Answer> out;

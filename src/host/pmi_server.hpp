@@ -3,6 +3,8 @@
 #pragma once
 
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,8 +23,16 @@ class PmiAnswers {
   /// Lines may hold anything: what is not understood has no answer.
   std::vector<Answer> to(unsigned rank, const std::string& line);
 
+  struct Abort {
+    unsigned rank;
+    int code;
+  };
+  /// The first rank that called MPI_Abort.
+  const std::optional<Abort>& aborted() const { return abort_; }
+
  private:
   unsigned ranks_, waiting_ = 0;
+  std::optional<Abort> abort_;
   std::map<std::string, std::string> values_;
 };
 
@@ -37,6 +47,9 @@ class PmiServer {
   int file(unsigned rank) const { return clients_[rank].theirs; }
   void started(unsigned rank);
 
+  /// What ranks have said so far is read first.
+  std::optional<PmiAnswers::Abort> aborted();
+
  private:
   struct Client {
     int ours = -1, theirs = -1;
@@ -47,6 +60,7 @@ class PmiServer {
   void say(unsigned rank, const std::string& line);
 
   std::vector<Client> clients_;
+  std::mutex mutex_;  // of what follows, and of the clients' text
   PmiAnswers answers_;
   int stop_[2] = {-1, -1};
   std::thread thread_;

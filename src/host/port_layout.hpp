@@ -103,6 +103,9 @@ struct Costs {
   double scale;
 };
 
+/// Call::Yield's first argument.
+inline constexpr std::uint64_t kYieldForLock = 0, kYieldToOthers = 1;
+
 /// What `weft run --slow` and `--noise` do to a rank's processor.
 struct Disturbance {
   double slow;                    // its work takes so many times as long

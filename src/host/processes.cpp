@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -27,18 +28,42 @@ std::string Ending::text() const {
   return fmt::format("ended with exit code {}", code);
 }
 
+namespace {
+
+/// Why a file that is there cannot be run, and what to do about it.
+std::string not_a_program(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return path + " is a folder, not a program";
+  std::string stem = path.substr(0, path.rfind('.')), end = path.substr(std::min(stem.size(), path.size()));
+  for (auto [source, compiler] : {std::pair{".c", "mpicc.openmpi"},
+                                  {".cc", "mpicxx.openmpi"},
+                                  {".cpp", "mpicxx.openmpi"},
+                                  {".f", "mpifort.openmpi"},
+                                  {".f90", "mpifort.openmpi"},
+                                  {".F90", "mpifort.openmpi"}})
+    if (end == source)
+      return fmt::format("{0} is a source; compile it first: {1} -o {2} {0}", path, compiler, stem);
+  if (end == ".py") return fmt::format("{0} is not executable; run it with: python3 {0}", path);
+  return path + " is not executable (chmod +x makes a script so)";
+}
+
+}  // namespace
+
 std::string find_program(const std::string& name) {
-  auto runnable = [](const std::string& path) { return access(path.c_str(), X_OK) == 0; };
+  auto runnable = [](const std::string& path) {
+    return access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path);
+  };
   if (name.find('/') != std::string::npos) {
     if (runnable(name)) return name;
+    if (access(name.c_str(), F_OK) == 0) throw UserError(not_a_program(name));
     throw UserError(fmt::format("{}: {}", name, std::strerror(errno)));
   }
   const char* path = getenv("PATH");
   for (const std::string& folder : split(path ? path : "/usr/bin:/bin", ':'))
     if (std::string file = folder + "/" + name; runnable(file)) return file;
-  throw UserError(fmt::format(
-      "there is no program '{}' on PATH{}", name,
-      access(name.c_str(), X_OK) == 0 ? fmt::format("; for the file here, write ./{}", name) : ""));
+  if (runnable(name))
+    throw UserError(fmt::format("there is no program '{0}' on PATH; for the file here, write ./{0}", name));
+  if (access(name.c_str(), F_OK) == 0) throw UserError(not_a_program(name));
+  throw UserError(fmt::format("there is no program '{}' on PATH", name));
 }
 
 namespace {

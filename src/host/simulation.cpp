@@ -215,10 +215,13 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
   const Request& r = lane.request;
   if (r.deadline != kNever) plan(rank, index, r.deadline);
   if (r.call == Call::Sleep) return;
-  if (r.call == Call::Yield) {  // it wants what one that polls may hold
+  if (r.call == Call::Yield) {
+    // One that wants a lock may want it from one that polls; one that gives way, to one that wants a lock.
+    Call wakes = r.argument[0] == kYieldToOthers ? Call::Yield : Call::Spin;
     for (std::uint32_t i = 0; i < kLanes; ++i) {
       LaneBook& other = p.lanes[i];
-      if (other.state == State::Waiting && !other.acting && other.request.call == Call::Spin)
+      if (i != index && other.state == State::Waiting && !other.acting && other.request.call == wakes &&
+          (wakes == Call::Spin || other.request.argument[0] == kYieldForLock))
         plan(rank, i, std::max(other.request.clock, r.clock));
     }
     return;

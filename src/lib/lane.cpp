@@ -36,6 +36,7 @@ thread_local unsigned empty_looks = 0;
 thread_local unsigned clock_reads = 0;
 thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
+thread_local std::int64_t yielded = 0;  // its last pause for others
 thread_local unsigned outside_depth = 0;
 thread_local std::int64_t outside_since = 0;
 
@@ -305,6 +306,20 @@ void pause(Lane& l) {
 void found_something() {
   empty_looks = 0;
   quantum = 0;
+  yielded = 0;
+}
+
+void wait_for_lock(Lane& l, std::int64_t pause) {
+  l.argument[0] = host::kYieldForLock;
+  ask(l, Call::Yield, host::kNoPort, now(l) + pause, host::kNoRank);
+}
+
+void let_others_go(Lane& l) {
+  constexpr std::int64_t kFirstPause = 1'000, kLastPause = 128'000;
+  // Longer and longer while nothing is found: threads that poll in turn must not take a turn each nanosecond.
+  yielded = yielded == 0 ? kFirstPause : yielded < kLastPause ? yielded * 2 : yielded;
+  l.argument[0] = host::kYieldToOthers;
+  ask(l, Call::Yield, host::kNoPort, now(l) + yielded, host::kNoRank);
 }
 
 std::int64_t read_clock(Lane& l) {

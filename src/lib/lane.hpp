@@ -65,6 +65,10 @@ bool found_nothing(host::Lane& lane, std::uint32_t port);
 void found_something();
 /// A look at memory that found nothing new: until something is written to the process or arrives, or a while.
 void pause(host::Lane& lane);
+/// Waits for a lock that another thread of this process holds, for so long.
+void wait_for_lock(host::Lane& lane, std::int64_t pause);
+/// Threads of this process that wait for a lock may have it first.
+void let_others_go(host::Lane& lane);
 
 /// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
 /// somebody waits for it.

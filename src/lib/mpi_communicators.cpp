@@ -5,6 +5,8 @@
 
 #include <pthread.h>
 
+#include "lib/lane.hpp"
+
 namespace weft::lib {
 
 namespace {
@@ -108,6 +110,15 @@ void forget_communicator(Word address) {
 }
 
 int rank_in_world(const Communicator& c, int rank) { return c.group ? translated(c.group, rank) : rank; }
+
+Word split_by_node(Word communicator, Word type, Word key, Word info, Word out) {
+  constexpr int kShared = 1, kUndefined = -32766;  // MPICH's
+  auto color = static_cast<int>(type);
+  if (color != kShared && color != kUndefined)
+    return call("PMPI_Comm_split_type", communicator, type, key, info, out);
+  if (color == kShared) color = static_cast<int>(run()->node);
+  return call("PMPI_Comm_split", communicator, Word{color}, key, out);
+}
 
 std::uint64_t type_bytes(Word datatype) {
   if (mpi_null(datatype)) return 0;

@@ -11,7 +11,7 @@ namespace weft::lib {
 void* mpi_function(const char* name) {
   if (void* found = dlsym(RTLD_NEXT, name)) return found;
   // Where a program loaded its MPI later, the library is not among those searched.
-  for (const char* library : {"libmpi.so.40", "libmpich.so.12"})
+  for (const char* library : {"libmpi.so.40", "libmpich.so.12", "libmpi.so.12"})
     if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
       if (void* found = dlsym(handle, name)) return found;
   fprintf(stderr, "weft: %s: no MPI library has it\n", name);
@@ -21,11 +21,17 @@ void* mpi_function(const char* name) {
 namespace {
 
 void* open_mpi_world() {
-  static void* world = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+  static void* world = [] {
+    void* found = dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world");
+    void* later = found ? nullptr : dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD);
+    return later ? dlsym(later, "ompi_mpi_comm_world") : found;
+  }();
   return world;
 }
 
 }  // namespace
+
+bool is_mpich() { return !open_mpi_world(); }
 
 Word mpi_handle(Word word) {
   return open_mpi_world() ? word : static_cast<Word>(static_cast<std::uint32_t>(word));

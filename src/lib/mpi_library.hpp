@@ -11,6 +11,9 @@ using Word = std::intptr_t;
 /// A function of the process's MPI library. Ends the process where no library has it.
 void* mpi_function(const char* name);
 
+/// Whether that library is an MPICH; if not, it is Open MPI.
+bool is_mpich();
+
 /// Handles are pointers in Open MPI and integers in MPICH, where the upper half of a word says nothing.
 Word mpi_handle(Word word);
 /// MPI_COMM_WORLD.

@@ -1,8 +1,8 @@
 // MPI_Init and MPI_Finalize, wrapped.
 //
 // While an MPI library starts or ends, it talks to its launcher over sockets, for as long as that takes. None
-// of it may be seen in virtual time: the rank is outside meanwhile, its clock stands still, and all ranks go
-// on together when the last of them is done. Fortran's entry points call PMPI_Init and PMPI_Finalize, so they
+// of it may be seen in virtual time: the clock stands still, and all ranks go on together when the last of
+// them is done. Fortran's entry points call PMPI_Init and PMPI_Finalize, so they
 // come here too; a call within a call is passed through.
 #include "lib/mpi_start.hpp"
 
@@ -14,6 +14,7 @@
 
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
+#include "lib/mpi_library.hpp"
 #include "lib/threads.hpp"
 
 namespace host = weft::host;
@@ -25,28 +26,33 @@ weft_port* port = nullptr;
 void (*serve_others)() = nullptr;
 int depth = 0;
 
-/// The library's own function. Where a program loaded its MPI later, the library is not among those searched.
-void* next(const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name)) return found;
-  for (const char* library : {"libmpi.so.40", "libmpich.so.12"})
-    if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
-      if (void* found = dlsym(handle, name)) return found;
-  fprintf(stderr, "weft: %s: no MPI library has it\n", name);
-  abort();
-}
-
 /// MPI libraries that do not use the simulated network would run around it.
 void refuse_others() {
-  void* ucx_only = dlopen("libmpich.so.12", RTLD_LAZY | RTLD_NOLOAD);
-  if (!ucx_only) return;
-  auto version = reinterpret_cast<int (*)(char*, int*)>(dlsym(ucx_only, "MPI_Get_library_version"));
-  static char text[8192];
-  int length = 0;
-  if (!version || version(text, &length) != 0 || !strstr(text, "ch4:ucx")) return;
-  fprintf(stderr,
-          "weft: this program uses an MPICH built for UCX (ch4:ucx), which cannot use the simulated network. "
-          "Compile it with mpicc.openmpi, or put an MPICH built with --with-device=ch4:ofi first on "
-          "LD_LIBRARY_PATH\n");
+  for (const char* name : {"libmpich.so.12", "libmpi.so.12"}) {
+    void* mpich = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+    if (!mpich) continue;
+    auto version = reinterpret_cast<int (*)(char*, int*)>(dlsym(mpich, "MPI_Get_library_version"));
+    static char text[8192];
+    int length = 0;
+    if (!version || version(text, &length) != 0 || !strstr(text, "MPICH Device:") || strstr(text, "ch4:ofi"))
+      continue;
+    const char* why = strstr(text, "ch4:ucx") ? "built for UCX (ch4:ucx)" : "not built for libfabric";
+    fprintf(stderr,
+            "weft: this program uses an MPICH %s, which cannot use the simulated network. Compile it with "
+            "mpicc.openmpi, or put an MPICH built with --with-device=ch4:ofi (tools/build-mpich makes one) "
+            "first on LD_LIBRARY_PATH\n",
+            why);
+    exit(2);
+  }
+}
+
+/// A process somewhere below a rank, which is not the rank: it would run around the simulated network.
+void refuse_strangers() {
+  if (!getenv(host::kSegmentVariable)) return;
+  fprintf(
+      stderr,
+      "weft: MPI_Init in a process that is no rank of this run. `weft run` starts the ranks, and a rank is "
+      "one MPI program: leave out mpirun, mpiexec or srun, and give a second program a run of its own\n");
   exit(2);
 }
 
@@ -61,8 +67,20 @@ void silence_libevent() {
   }
 }
 
+/// Open MPI starts and ends outside of virtual time. An MPICH sends messages meanwhile, so it stays inside:
+/// all begin together, and while one reads an answer of the launcher, virtual time waits for it.
+void leave_time(host::Lane& lane) {
+  if (!lib::is_mpich()) return weft_outside_begin();
+  lib::enter(lane);
+  lib::meet(lane);
+}
+
 bool begin(host::Lane*& lane) {
-  if (depth++ || !lib::take_over()) return false;
+  if (depth++) return false;
+  if (!lib::take_over()) {
+    refuse_strangers();
+    return false;
+  }
   lane = lib::lane();
   if (!lane) return false;
   refuse_others();
@@ -71,7 +89,7 @@ bool begin(host::Lane*& lane) {
     exit(2);
   }
   lib::segment()->phase.store(host::MpiPhase::Starting);
-  weft_outside_begin();
+  leave_time(*lane);
   return true;
 }
 
@@ -111,7 +129,7 @@ int finish(Call call) {
   while (lib::meet_or_event(*lane) == -EAGAIN);
   silence_libevent();
   header->phase.store(host::MpiPhase::Ending);
-  weft_outside_begin();
+  leave_time(*lane);
   int result = call();
   header->phase.store(host::MpiPhase::Ended);
   lib::meet(*lane);
@@ -135,19 +153,20 @@ using Init = int (*)(int*, char***);
 using InitThread = int (*)(int*, char***, int, int*);
 using Finalize = int (*)();
 
-#define WEFT_WRAP_MPI(prefix)                                                                          \
-  int prefix##_Init(int* count, char*** arguments) {                                                   \
-    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });     \
-  }                                                                                                    \
-  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                    \
-    return start([&] {                                                                                 \
-      return started_with(                                                                             \
-          reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given), \
-          given);                                                                                      \
-    });                                                                                                \
-  }                                                                                                    \
-  int prefix##_Finalize() {                                                                            \
-    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });            \
+#define WEFT_WRAP_MPI(prefix)                                                                            \
+  int prefix##_Init(int* count, char*** arguments) {                                                     \
+    return start(                                                                                        \
+        [&] { return reinterpret_cast<Init>(lib::mpi_function(#prefix "_Init"))(count, arguments); });   \
+  }                                                                                                      \
+  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                      \
+    return start([&] {                                                                                   \
+      return started_with(reinterpret_cast<InitThread>(lib::mpi_function(#prefix "_Init_thread"))(       \
+                              count, arguments, wanted, given),                                          \
+                          given);                                                                        \
+    });                                                                                                  \
+  }                                                                                                      \
+  int prefix##_Finalize() {                                                                              \
+    return finish([&] { return reinterpret_cast<Finalize>(lib::mpi_function(#prefix "_Finalize"))(); }); \
   }
 
 WEFT_WRAP_MPI(MPI)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/launcher_libraries.hpp"
+#include "lib/mpi_library.hpp"
 #include "lib/weft.h"
 
 namespace host = weft::host;
@@ -31,6 +32,9 @@ struct Wait {
 };
 Wait waits[host::kLanes];
 std::atomic<std::uint64_t> tickets;
+
+// The mutex each lane waits for.
+std::atomic<const pthread_mutex_t*> wanted[host::kLanes];
 
 // Threads that have given up their lanes and may be joined; their times.
 struct Ended {
@@ -118,6 +122,12 @@ class Outside {
   Outside& operator=(const Outside&) = delete;
 };
 
+bool wanted_by_others(const host::Lane& lane, const pthread_mutex_t* mutex) {
+  for (unsigned i = 0; i < host::kLanes; ++i)
+    if (i != index_of(lane) && wanted[i].load(std::memory_order_relaxed) == mutex) return true;
+  return false;
+}
+
 bool anybody_waits() { return lib::segment() && tickets.load(std::memory_order_relaxed) != 0; }
 
 struct Start {
@@ -199,11 +209,15 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
   host::Lane* lane = virtual_lane();
   if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0)
     return next_pthread_mutex_lock(mutex);
+  // A thread of MPICH that polls unlocks and locks again at once: whoever waits in between comes first.
+  if (lib::is_mpich() && wanted_by_others(*lane, mutex)) lib::let_others_go(*lane);
   int result;
   for (std::int64_t pause = 1000; (result = pthread_mutex_trylock(mutex)) == EBUSY;
        pause = pause < 1'000'000 ? pause * 2 : pause) {
     if (!lib::has_lane(mutex->__data.__owner)) return next_pthread_mutex_lock(mutex);
-    lib::ask(*lane, host::Call::Yield, host::kNoPort, lib::now(*lane) + pause, host::kNoRank);
+    wanted[index_of(*lane)].store(mutex);
+    lib::wait_for_lock(*lane, pause);
+    wanted[index_of(*lane)].store(nullptr);
   }
   return result;
 }

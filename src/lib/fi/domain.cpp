@@ -22,7 +22,7 @@ void Lock::take(host::Lane& l) {
   // Only a thread that waits for the simulator holds it for long; it goes on in virtual time.
   for (std::int64_t pause = 1000; held_.test_and_set(std::memory_order_acquire);
        pause = pause < 1'000'000 ? pause * 2 : pause)
-    if (!lib::outside()) lib::ask(l, host::Call::Yield, host::kNoPort, lib::now(l) + pause, host::kNoRank);
+    if (!lib::outside()) lib::wait_for_lock(l, pause);
 }
 
 namespace {

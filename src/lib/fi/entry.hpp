@@ -23,8 +23,8 @@ class Entry {
  private:
   static bool within_mpi() {
     const host::Header& header = *lib::segment();
-    return header.costs.compute != 0 &&
-           header.phase.load(std::memory_order_relaxed) == host::MpiPhase::Running;
+    host::MpiPhase phase = header.phase.load(std::memory_order_relaxed);
+    return header.costs.compute != 0 && phase != host::MpiPhase::None && phase != host::MpiPhase::Ended;
   }
 
   Domain& domain_;
