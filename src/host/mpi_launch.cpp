@@ -264,6 +264,7 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"OMPI_MCA_mtl_ofi_provider_include", "weft"},
                  {"OMPI_MCA_btl", "self"},
                  {"OMPI_MCA_osc", "pt2pt"},
+                 {"OMPI_MCA_mpi_yield_when_idle", "1"},  // where its threads wait for each other
                  {"OMPI_MCA_coll", "^sm,hcoll,fca"},
                  {"OMPI_MCA_orte_create_session_dirs", "0"},
                  {"OMPI_MCA_hwloc_base_binding_policy", "none"},

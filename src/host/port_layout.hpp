@@ -46,14 +46,14 @@ enum class Call : std::uint32_t {
   Register,          // arguments: address, length, rights -> key
   Unregister,        // arguments: key
   LookUp,            // arguments: rank, number of its port -> node, number
-  Spin,              // a wait of a program that polls: it may give up
+  Spin,              // a wait of a program that polls: it may give up; arguments: 1 if it had found something
   Leave,             // until its posted work is done; the process ends
   Join,              // arguments: protection domain
   RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
   UnregisterGlobal,  // arguments: lower part of the global address
   Room,              // for room in the queue of `port` alone
   Meet,              // for all ranks to call it, the latest of them; or for something in the rings of `port`
-  Yield,             // for the deadline; other threads of the process that poll go on at once
+  Yield,             // for another thread of the process to have run, or the deadline; arguments: as Spin
   Last = Yield,
 };
 

@@ -262,6 +262,8 @@ void Simulation::collect() {
       plan_wait(r.rank, r.lane);
     }
   }
+  for (LaneRef r : ran)
+    if (!processes_[r.rank].ended) nudge_others(r.rank, r.lane);
 }
 
 void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
@@ -274,9 +276,8 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
     case LaneState::Blocked:
       lane.state = State::Waiting;
       lane.result = 0;
-      lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
-                    lane.request.call != Call::Sleep && lane.request.call != Call::Room &&
-                    lane.request.call != Call::Yield;
+      lane.acting = lane.request.call != Call::Wait && !looks(lane.request.call) &&
+                    lane.request.call != Call::Sleep && lane.request.call != Call::Room;
       result_.end = std::max(result_.end, lane.request.clock);
       break;
     case LaneState::External:

@@ -274,6 +274,7 @@ bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
     ask(l, Call::Wait, port, now(l), for_rank);
     return true;
   }
+  l.argument[0] = 0;
   std::int64_t step = kFirstQuantum;
   for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
   ask(l, Call::Spin, port, now(l) + step, for_rank);
@@ -285,6 +286,7 @@ bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
 bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
   if (l.doing.inside() && host::call_facts(l.doing.call()).only_looks) return test_again(l, port, for_rank);
   if (++empty_looks > kFreeLooks) {
+    l.argument[0] = quantum == 0;
     quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
     ask(l, Call::Spin, port, now(l) + quantum, for_rank);
     return true;

@@ -16,6 +16,7 @@
 #include "lib/lane.hpp"
 #include "lib/mpi_communicators.hpp"
 #include "lib/mpi_library.hpp"
+#include "lib/turns.hpp"
 
 namespace {
 
@@ -87,6 +88,7 @@ class Watch {
   ~Watch() {
     if (!lane_) return;
     lane_->doing.returned();
+    lib::set_reading(*lane_, false);
     inside = false;
     if (log_if_any()) {
       record_.end = lib::now(*lane_);

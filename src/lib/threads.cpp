@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/launcher_libraries.hpp"
+#include "lib/turns.hpp"
 #include "lib/weft.h"
 
 namespace host = weft::host;
@@ -86,7 +86,7 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
     waits[oldest].what.store(nullptr);
     host::Lane* lane = host::lane_at(lib::segment(), oldest);
     // It may be on its way to sleep: it is outside before that.
-    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External)) sched_yield();
+    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External)) syscall(SYS_sched_yield);
     lib::resume(*lane, time);
     waits[oldest].over.store(1);
     futex(&waits[oldest].over, FUTEX_WAKE_PRIVATE, 1);
@@ -199,11 +199,12 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
   host::Lane* lane = virtual_lane();
   if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0)
     return next_pthread_mutex_lock(mutex);
+  REAL(pthread_mutex_trylock);
   int result;
-  for (std::int64_t pause = 1000; (result = pthread_mutex_trylock(mutex)) == EBUSY;
-       pause = pause < 1'000'000 ? pause * 2 : pause) {
+  unsigned times = 0;
+  while ((result = next_pthread_mutex_trylock(mutex)) == EBUSY) {
     if (!lib::has_lane(mutex->__data.__owner)) return next_pthread_mutex_lock(mutex);
-    lib::ask(*lane, host::Call::Yield, host::kNoPort, lib::now(*lane) + pause, host::kNoRank);
+    lib::give_way(*lane, times);
   }
   return result;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/fi/engine.hpp"
+#include "lib/turns.hpp"
 
 namespace weft::fi {
 
@@ -20,9 +21,9 @@ host::Lane* lane() {
 
 void Lock::take(host::Lane& l) {
   // Only a thread that waits for the simulator holds it for long; it goes on in virtual time.
-  for (std::int64_t pause = 1000; held_.test_and_set(std::memory_order_acquire);
-       pause = pause < 1'000'000 ? pause * 2 : pause)
-    if (!lib::outside()) lib::ask(l, host::Call::Yield, host::kNoPort, lib::now(l) + pause, host::kNoRank);
+  unsigned times = 0;
+  while (held_.test_and_set(std::memory_order_acquire))
+    if (!lib::outside()) lib::give_way(l, times);
 }
 
 namespace {

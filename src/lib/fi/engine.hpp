@@ -131,6 +131,9 @@ struct Peer {
   std::unique_ptr<Blocks> ring;  // its own, where channels are exclusive
 };
 
+/// The context of the receive the calling thread posted last.
+extern thread_local const void* last_receive;
+
 struct Engine {
   Engine(Endpoint& endpoint, weft_port* port, bool own_port);
   ~Engine();
@@ -144,7 +147,10 @@ struct Engine {
     bool quiet;
     void* context;
   };
-  ssize_t send(host::Lane& lane, const Outgoing& out);
+  using Sent = std::uint32_t;  // the request that waits for its end, or 0
+  ssize_t send(host::Lane& lane, const Outgoing& out, Sent& sent);
+  /// Waits for what the caller will wait for anyway, where it holds no lock others may try (lib/turns.hpp).
+  void wait_for_caller(host::Lane& lane, const Outgoing& out, Sent sent);
   ssize_t receive(host::Lane& lane, const Receive& wanted);
   ssize_t peek(host::Lane& lane, Receive wanted);
   ssize_t claim(host::Lane& lane, Receive wanted);
@@ -243,6 +249,7 @@ struct Engine {
   void pulled(host::Lane& lane, Request& request);
   Incoming* find_unexpected(host::Lane& lane, const Receive& wanted, bool take_out);
   void take_unexpected(host::Lane& lane, Incoming* in, const Receive& wanted);
+  bool is_posted(const void* context) const;
 
   // One-sided operations (rma.cpp, atomics.cpp).
   Request& new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote, std::size_t length);

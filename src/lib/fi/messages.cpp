@@ -37,8 +37,14 @@ ssize_t send(fid_ep* ep, const Buffer& buffer, fi_addr_t to, bool tagged, std::u
   out.completion = wanted ? FI_SEND | (tagged ? FI_TAGGED : FI_MSG) : 0;
   out.quiet = quiet;
   out.context = context;
-  Entry entered(*endpoint.domain, *call.lane);
-  return endpoint.engine->send(*call.lane, out);
+  ssize_t result;
+  Engine::Sent sent;
+  {
+    Entry entered(*endpoint.domain, *call.lane);
+    result = endpoint.engine->send(*call.lane, out, sent);
+  }
+  if (result == 0) endpoint.engine->wait_for_caller(*call.lane, out, sent);
+  return result;
 }
 
 ssize_t receive(fid_ep* ep, const Buffer& buffer, fi_addr_t from, bool tagged, std::uint64_t tag,

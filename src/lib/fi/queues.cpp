@@ -7,6 +7,7 @@
 
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
+#include "lib/turns.hpp"
 
 namespace weft::fi {
 
@@ -42,27 +43,36 @@ ssize_t take(Cq& cq, host::Lane& lane, void* out, std::size_t count, fi_addr_t* 
   return cq.entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
 
+constexpr ssize_t kNothing = 0;  // from a look: no read of a queue gives it
+
 /// What arrived is handed over one by one, as it is taken and paid for: whoever waits for the first goes on
 /// before the last is looked at. MPI libraries look until there is nothing more, so after each there is
 /// nothing for one look.
+ssize_t look(Cq& cq, Engine& engine, host::Lane& l, void* out, std::size_t count, fi_addr_t* sources) {
+  Entry entered(*cq.domain, l);
+  if (!lib::outside() && std::exchange(cq.gave, false)) return -FI_EAGAIN;
+  engine.progress(l, &cq.entries);
+  ssize_t taken = take(cq, l, out, count, sources);
+  cq.gave = taken > 0;
+  if (taken != -FI_EAGAIN || lib::outside()) return taken;
+  return kNothing;
+}
+
 ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   auto& cq = *reinterpret_cast<Cq*>(f);
   host::Lane* l = lane();
   Engine* engine = engine_of(cq.domain);
   if (!l || !engine) return -FI_EAGAIN;
-  {
-    Entry entered(*cq.domain, *l);
-    if (!lib::outside() && std::exchange(cq.gave, false)) return -FI_EAGAIN;
-    engine->progress(*l, &cq.entries);
-    ssize_t taken = take(cq, *l, out, count, sources);
-    cq.gave = taken > 0;
-    if (taken != -FI_EAGAIN || lib::outside()) return taken;
+  lib::set_reading(*l, lib::shares_mpi(*l));
+  ssize_t taken = look(cq, *engine, *l, out, count, sources);
+  if (taken == kNothing) {
+    std::uint32_t awaited = engine->awaited_rank();
+    if (!lib::waits_when_it_yields(*l, engine->port->index, awaited) &&
+        lib::look_again(*l, engine->port->index, awaited))
+      taken = look(cq, *engine, *l, out, count, sources);
   }
-  if (!lib::look_again(*l, engine->port->index, engine->awaited_rank())) return -FI_EAGAIN;
-  Entry entered(*cq.domain, *l);
-  engine->progress(*l, &cq.entries);
-  ssize_t taken = take(cq, *l, out, count, sources);
-  cq.gave = taken > 0;
+  if (taken == kNothing) taken = -FI_EAGAIN;
+  if (taken == -FI_EAGAIN) lib::set_reading(*l, false);
   return taken;
 }
 

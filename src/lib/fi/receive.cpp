@@ -196,8 +196,11 @@ void Engine::take_unexpected(Lane& lane, Incoming* in, const Receive& wanted) {
   if (in->arrived >= in->length) complete(lane, in, 0);
 }
 
+thread_local const void* last_receive = nullptr;
+
 ssize_t Engine::receive(Lane& lane, const Receive& wanted) {
   lib::found_something();
+  last_receive = wanted.context;
   if (wanted.multi()) {
     if (wanted.buffer.parts != 1) return -FI_EINVAL;
     auto* receive = new Receive(wanted);
