@@ -71,8 +71,48 @@ INSTANTIATE_TEST_SUITE_P(All, MpiPrograms,
                                          Case{{"scramble", "60", "3000"}, 8}, Case{{"fortran"}, 4},
                                          Case{{"latency", "4096", "5"}, 2},
                                          Case{{"bandwidth", "16384", "8", "2"}, 2}, Case{{"message_rate"}, 8},
-                                         Case{{"allreduce", "512", "4"}, 6}, Case{{"halo"}, 9}),
+                                         Case{{"allreduce", "512", "4"}, 6}, Case{{"halo"}, 9},
+                                         Case{{"threads"}, 4}),
                          [](const auto& one) { return one.param.command[0]; });
+
+class MpiThreads : public testing::TestWithParam<const char*> {};
+
+// Threads of a rank send and receive at once in every mode, eagerly and by rendezvous; nothing in what they
+// see of each other and of time depends on the system.
+TEST_P(MpiThreads, SendAndReceiveAtEveryLengthAndTwiceTheSame) {
+  for (const char* longest : {"32", "10000", "100000"})
+    for (unsigned ranks : {4, 8}) {
+      Words command{kPrograms + "threads", longest};
+      ProgramResult first = run_ranks(kTorus, ranks, command, {"--engine", GetParam(), "--cores", "one"});
+      EXPECT_EQ(first.code, 0) << first.out << first.err;
+      EXPECT_THAT(first.out, HasSubstr(" 0 failed"));
+      ProgramResult again = run_ranks(kTorus, ranks, command, {"--engine", GetParam(), "--cores", "all"});
+      EXPECT_EQ(first.out, again.out);
+      EXPECT_EQ(first.err, again.err);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, MpiThreads, testing::Values("ideal", "flow", "flit"),
+                         [](const auto& one) { return std::string(one.param); });
+
+/// When the last thread of any rank was done, in seconds.
+double threads_done(const Words& options) {
+  ProgramResult r = run_ranks(kTorus, 8, {kPrograms + "threads", "100000"}, options);
+  EXPECT_EQ(r.code, 0) << r.err;
+  static const std::regex times("([0-9.]+) s\n");
+  double last = 0;
+  for (std::sregex_iterator i(r.out.begin(), r.out.end(), times), end; i != end; ++i)
+    last = std::max(last, std::stod((*i)[1].str()));
+  return last;
+}
+
+// A wait that nobody ended would last until it is given up, a millisecond or more: no engine may need that.
+TEST(MpiThread, WaitForWhatHappensAndNotForTheEndOfAPause) {
+  double ideal = threads_done({"--engine", "ideal"});
+  EXPECT_GT(ideal, 3 * 8 * 100e3 / 3.125e9);  // of each of 3 threads 8 times 100 kB, at the rate of a link
+  for (const char* engine : {"flow", "flit"})
+    EXPECT_NEAR(threads_done({"--engine", engine}), ideal, 0.1 * ideal) << engine;
+}
 
 TEST(MpiProgram, AreNotDisturbedByBitErrors) {
   Words errors{"--set", "cable.default.bit_error_rate=1e-7"};

@@ -86,7 +86,8 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
     waits[oldest].what.store(nullptr);
     host::Lane* lane = host::lane_at(lib::segment(), oldest);
     // It may be on its way to sleep: it is outside before that.
-    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External)) syscall(SYS_sched_yield);
+    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External))
+      syscall(SYS_sched_yield);
     lib::resume(*lane, time);
     waits[oldest].over.store(1);
     futex(&waits[oldest].over, FUTEX_WAKE_PRIVATE, 1);

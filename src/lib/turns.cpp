@@ -18,13 +18,14 @@ namespace weft::lib {
 
 namespace {
 
-/// What the thread looked for without finding it: it waits for that when it yields.
-struct Owed {
-  bool any = false;
+/// What the thread's last look came to, since it last yielded. It waits when it yields for what it looked
+/// for in vain; a look that was none because the one before had found something is to be done again.
+struct LastLook {
+  enum { None, InVain, Skipped } is = None;
   std::uint32_t port = host::kNoPort, for_rank = host::kNoRank;
 };
 
-thread_local Owed owed;
+thread_local LastLook last_look;
 thread_local unsigned looks_since_yield = 0;
 thread_local unsigned yields = 0;    // in a row, without a look between them
 thread_local unsigned refusals = 0;  // by mutexes it tried, in a row
@@ -55,13 +56,17 @@ void give_way(host::Lane& lane, unsigned& times) {
 
 bool waits_when_it_yields(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank) {
   if (!shares_mpi(lane)) return false;
-  owed = {true, port, for_rank};
+  last_look = {LastLook::InVain, port, for_rank};
   return ++looks_since_yield <= kLooksWithoutYield;
 }
+
+void skipped_look() { last_look.is = LastLook::Skipped; }
 
 void set_reading(host::Lane& lane, bool now_reading) {
   reading[index_of(lane)].store(now_reading, std::memory_order_relaxed);
 }
+
+bool reads(const host::Lane& lane) { return reading[index_of(lane)].load(std::memory_order_relaxed); }
 
 bool others_read(const host::Lane& lane) {
   std::size_t own = index_of(lane);
@@ -104,11 +109,12 @@ int sched_yield(void) {
   }
   lib::set_reading(*lane, false);
   lib::looks_since_yield = 0;
-  if (std::exchange(lib::owed.any, false)) {
-    lib::yields = 0;
-    lib::look_again(*lane, lib::owed.port, lib::owed.for_rank);
-  } else {
+  auto look = std::exchange(lib::last_look.is, lib::LastLook::None);
+  if (look == lib::LastLook::None) {
     lib::give_way(*lane, lib::yields);
+  } else {
+    lib::yields = 0;
+    if (look == lib::LastLook::InVain) lib::look_again(*lane, lib::last_look.port, lib::last_look.for_rank);
   }
   return 0;
 }

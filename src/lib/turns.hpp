@@ -3,8 +3,8 @@
 // Threads of a process run one at a time. One that looks for something again and again, or wants what another
 // holds, must let the others run, and must not wait while it holds what they look for in ways nobody sees.
 // Open MPI guards its looks at the network (fi_cq_read) with a lock made of plain instructions, which threads
-// try in a loop; so a thread of such a program does not wait there, but where it holds no lock: when it yields
-// the processor (sched_yield), or in the call by which it sends, where it would do nothing but wait
+// try in a loop; so a thread of such a program does not wait there, but where it holds no lock: when it
+// yields the processor (sched_yield), or in the call by which it sends, where it would do nothing but wait
 // afterwards.
 #pragma once
 
@@ -24,8 +24,12 @@ void give_way(host::Lane& lane, unsigned& times);
 /// when it yields.
 bool waits_when_it_yields(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);
 
+/// A look that was left out, because the one before had found something: the thread looks again at once.
+void skipped_look();
+
 /// The thread is looking through what has arrived, and may hold locks of MPI until it has found nothing more.
 void set_reading(host::Lane& lane, bool reading);
+bool reads(const host::Lane& lane);
 /// Is another one? It waits for the simulator then, and nobody must try those locks.
 bool others_read(const host::Lane& lane);
 

@@ -147,10 +147,12 @@ struct Engine {
     bool quiet;
     void* context;
   };
-  using Sent = std::uint32_t;  // the request that waits for its end, or 0
-  ssize_t send(host::Lane& lane, const Outgoing& out, Sent& sent);
-  /// Waits for what the caller will wait for anyway, where it holds no lock others may try (lib/turns.hpp).
-  void wait_for_caller(host::Lane& lane, const Outgoing& out, Sent sent);
+  /// `sent`: the request that waits for its end, or 0.
+  ssize_t send(host::Lane& lane, const Outgoing& out, std::uint32_t& sent);
+  // Waiting in a send for its caller (caller.cpp).
+  bool will_be_waited_for(host::Lane& lane, const Outgoing& out, std::uint32_t sent);
+  bool is_waited_for(const host::Lane& lane, const Outgoing& out) const;
+  ssize_t wait_for_caller(host::Lane& lane);
   ssize_t receive(host::Lane& lane, const Receive& wanted);
   ssize_t peek(host::Lane& lane, Receive wanted);
   ssize_t claim(host::Lane& lane, Receive wanted);
@@ -250,6 +252,7 @@ struct Engine {
   Incoming* find_unexpected(host::Lane& lane, const Receive& wanted, bool take_out);
   void take_unexpected(host::Lane& lane, Incoming* in, const Receive& wanted);
   bool is_posted(const void* context) const;
+  void look_without_others(host::Lane& lane);
 
   // One-sided operations (rma.cpp, atomics.cpp).
   Request& new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote, std::size_t length);

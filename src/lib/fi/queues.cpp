@@ -50,8 +50,12 @@ constexpr ssize_t kNothing = 0;  // from a look: no read of a queue gives it
 /// nothing for one look.
 ssize_t look(Cq& cq, Engine& engine, host::Lane& l, void* out, std::size_t count, fi_addr_t* sources) {
   Entry entered(*cq.domain, l);
-  if (!lib::outside() && std::exchange(cq.gave, false)) return -FI_EAGAIN;
-  engine.progress(l, &cq.entries);
+  if (!lib::outside() && std::exchange(cq.gave, false)) {
+    lib::skipped_look();
+    return -FI_EAGAIN;
+  }
+  // What it took may be what other threads wait for.
+  if (engine.progress(l, &cq.entries) && lib::shares_mpi(l)) lib::found_something();
   ssize_t taken = take(cq, l, out, count, sources);
   cq.gave = taken > 0;
   if (taken != -FI_EAGAIN || lib::outside()) return taken;

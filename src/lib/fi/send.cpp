@@ -10,7 +10,7 @@ namespace weft::fi {
 using host::Lane;
 using host::Protocol;
 
-ssize_t Engine::send(Lane& lane, const Outgoing& out, Sent& sent) {
+ssize_t Engine::send(Lane& lane, const Outgoing& out, std::uint32_t& sent) {
   sent = 0;
   std::uint32_t peer = peer_of_handle(out.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
