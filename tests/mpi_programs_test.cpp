@@ -1,5 +1,7 @@
 // MPI programs as people have them, on simulated machines: those of tests/mpi, which check their own results,
 // and NetPIPE, HPCC and LAMMPS as Debian built them.
+#include "mpi_programs.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,34 +11,12 @@
 #include <thread>
 
 #include "base/text.hpp"
-#include "run_program.hpp"
 
 namespace weft::test {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-const std::string kPrograms = WEFT_BUILD "/mpi-programs/";
-
-using Words = std::vector<std::string>;
-
-const Words kTorus{"torus", "--set", "topology.dims=[4,2,2]"};
-const Words kTree{"fat-tree", "--set", "topology.children=[4,4]", "--set", "topology.parents=[1,2]"};
-
-Words run_words(const Words& machine, unsigned ranks, const Words& command, const Words& options = {}) {
-  Words all{"run"};
-  all.insert(all.end(), machine.begin(), machine.end());
-  all.insert(all.end(), {"-n", std::to_string(ranks)});
-  all.insert(all.end(), options.begin(), options.end());
-  all.push_back("--");
-  all.insert(all.end(), command.begin(), command.end());
-  return all;
-}
-
-ProgramResult run_ranks(const Words& machine, unsigned ranks, Words command, const Words& options = {}) {
-  return run_program(run_words(machine, ranks, command, options), 100);
-}
 
 struct Case {
   Words command;
@@ -248,29 +228,6 @@ TEST(Lammps, MeltsAsItDoesWithoutWeft) {
   EXPECT_EQ(broken.code, 0) << broken.err;
   EXPECT_THAT(broken.err, HasSubstr("new routes in every table"));
   EXPECT_EQ(thermo(broken.out), expected);
-}
-
-/// Million messages a second, by pairs: 1, 2, 4, 8.
-std::vector<double> message_rates(const Words& settings = {}) {
-  Words options{"--per-node", "8"};
-  options.insert(options.end(), settings.begin(), settings.end());
-  ProgramResult r = run_ranks({"extoll-r1"}, 16, {kPrograms + "message_rate", "8", "64", "20"}, options);
-  EXPECT_EQ(r.code, 0) << r.err;
-  static const std::regex rate("pairs: +([0-9.]+) million");
-  std::vector<double> out;
-  for (std::sregex_iterator i(r.out.begin(), r.out.end(), rate), end; i != end; ++i)
-    out.push_back(std::stod((*i)[1].str()));
-  return out;
-}
-
-TEST(MessageRate, OfAnMpiProgramSaturatesAtTheWireRateOfExtoll) {
-  std::vector<double> rates = message_rates();
-  ASSERT_EQ(rates.size(), 4u);
-  EXPECT_NEAR(rates[1], 2 * rates[0], 0.02 * rates[1]);
-  EXPECT_LT(rates[2], 3.5 * rates[0]);
-  EXPECT_NEAR(rates[3], 9.73, 0.3);  // 64 bytes of wire for each message at 4.992 Gb/s
-  // Half the clock, half the wire.
-  EXPECT_NEAR(message_rates({"--set", "core.clock=78MHz"})[3], rates[3] / 2, 0.1 * rates[3]);
 }
 
 }  // namespace

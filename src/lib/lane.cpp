@@ -163,6 +163,10 @@ Header* run() { return forked ? nullptr : header; }
 
 Lane* lane_if_any() { return my_lane; }
 
+Lane* virtual_lane() { return segment() && !outside_depth ? my_lane : nullptr; }
+
+std::size_t index_of(const Lane& l) { return static_cast<std::size_t>(&l - host::lane_at(header, 0)); }
+
 bool take_over() {
   if (!run()) return false;
   std::int32_t owner = header->owner.load();

@@ -1,6 +1,7 @@
 // A program's threads in virtual time: how they read their clocks, move them on and wait.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "host/port_layout.hpp"
@@ -30,6 +31,12 @@ void resume(host::Lane& lane, std::int64_t time);
 
 /// Is this one of the process's threads that have a lane?
 bool has_lane(int thread);
+
+/// The calling thread's lane where waiting is in virtual time; null where it is real.
+host::Lane* virtual_lane();
+
+/// A lane's place among those of its process.
+std::size_t index_of(const host::Lane& lane);
 
 /// Makes this process the one that has the rank's lanes, if none has opened a port yet.
 bool take_over();

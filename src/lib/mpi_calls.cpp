@@ -92,7 +92,7 @@ class Watch {
     inside = false;
     if (log_if_any()) {
       record_.end = lib::now(*lane_);
-      record_.lane = static_cast<std::uint16_t>(lane_ - host::lane_at(lib::segment(), 0));
+      record_.lane = static_cast<std::uint16_t>(lib::index_of(*lane_));
       write(record_);
     }
     lib::leave();

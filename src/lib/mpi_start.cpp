@@ -14,6 +14,7 @@
 
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
+#include "lib/mpi_library.hpp"
 #include "lib/threads.hpp"
 
 namespace host = weft::host;
@@ -24,16 +25,6 @@ namespace {
 weft_port* port = nullptr;
 void (*serve_others)() = nullptr;
 int depth = 0;
-
-/// The library's own function. Where a program loaded its MPI later, the library is not among those searched.
-void* next(const char* name) {
-  if (void* found = dlsym(RTLD_NEXT, name)) return found;
-  for (const char* library : {"libmpi.so.40", "libmpich.so.12"})
-    if (void* handle = dlopen(library, RTLD_LAZY | RTLD_NOLOAD))
-      if (void* found = dlsym(handle, name)) return found;
-  fprintf(stderr, "weft: %s: no MPI library has it\n", name);
-  abort();
-}
 
 /// MPI libraries that do not use the simulated network would run around it.
 void refuse_others() {
@@ -135,19 +126,20 @@ using Init = int (*)(int*, char***);
 using InitThread = int (*)(int*, char***, int, int*);
 using Finalize = int (*)();
 
-#define WEFT_WRAP_MPI(prefix)                                                                          \
-  int prefix##_Init(int* count, char*** arguments) {                                                   \
-    return start([&] { return reinterpret_cast<Init>(next(#prefix "_Init"))(count, arguments); });     \
-  }                                                                                                    \
-  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                    \
-    return start([&] {                                                                                 \
-      return started_with(                                                                             \
-          reinterpret_cast<InitThread>(next(#prefix "_Init_thread"))(count, arguments, wanted, given), \
-          given);                                                                                      \
-    });                                                                                                \
-  }                                                                                                    \
-  int prefix##_Finalize() {                                                                            \
-    return finish([&] { return reinterpret_cast<Finalize>(next(#prefix "_Finalize"))(); });            \
+#define WEFT_WRAP_MPI(prefix)                                                                            \
+  int prefix##_Init(int* count, char*** arguments) {                                                     \
+    return start(                                                                                        \
+        [&] { return reinterpret_cast<Init>(lib::mpi_function(#prefix "_Init"))(count, arguments); });   \
+  }                                                                                                      \
+  int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                      \
+    return start([&] {                                                                                   \
+      return started_with(reinterpret_cast<InitThread>(lib::mpi_function(#prefix "_Init_thread"))(       \
+                              count, arguments, wanted, given),                                          \
+                          given);                                                                        \
+    });                                                                                                  \
+  }                                                                                                      \
+  int prefix##_Finalize() {                                                                              \
+    return finish([&] { return reinterpret_cast<Finalize>(lib::mpi_function(#prefix "_Finalize"))(); }); \
   }
 
 WEFT_WRAP_MPI(MPI)

@@ -44,12 +44,6 @@ pthread_mutex_t ended_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 bool threads_expected = false;
 
-host::Lane* virtual_lane() { return lib::segment() && !lib::outside() ? lib::lane_if_any() : nullptr; }
-
-unsigned index_of(const host::Lane& lane) {
-  return static_cast<unsigned>(&lane - host::lane_at(lib::segment(), 0));
-}
-
 const void* key_of(pthread_t thread) { return reinterpret_cast<const void*>(thread); }
 
 long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
@@ -58,7 +52,7 @@ long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value)
 
 /// To be called before what lets others see that it waits.
 void begin_wait(host::Lane& lane, const void* what) {
-  Wait& wait = waits[index_of(lane)];
+  Wait& wait = waits[lib::index_of(lane)];
   wait.over.store(0);
   wait.ticket = tickets.fetch_add(1);
   wait.what.store(what);
@@ -66,7 +60,7 @@ void begin_wait(host::Lane& lane, const void* what) {
 
 /// Out of virtual time until somebody lets it go on.
 void sleep_until_over(host::Lane& lane) {
-  Wait& wait = waits[index_of(lane)];
+  Wait& wait = waits[lib::index_of(lane)];
   weft_outside_begin();
   while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
   weft_outside_end();
@@ -96,7 +90,7 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
 }
 
 std::int64_t time_here() {
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   return lane ? lib::now(*lane) : 0;
 }
 
@@ -160,7 +154,7 @@ extern "C" {
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
                    void* argument) {
   REAL(pthread_create);
-  host::Lane* parent = threads_expected ? virtual_lane() : nullptr;
+  host::Lane* parent = threads_expected ? lib::virtual_lane() : nullptr;
   if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_create(thread, attributes, function, argument);
   auto* start = static_cast<Start*>(malloc(sizeof(Start)));
@@ -173,13 +167,13 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 
 int pthread_join(pthread_t thread, void** result) {
   REAL(pthread_join);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_pthread_join(thread, result);
   if (!end_of(thread, *lane)) {
     begin_wait(*lane, key_of(thread));
     Outside outside;
     int joined = next_pthread_join(thread, result);
-    waits[index_of(*lane)].what.store(nullptr);
+    waits[lib::index_of(*lane)].what.store(nullptr);
     end_of(thread, *lane);
     return joined;
   }
@@ -188,7 +182,7 @@ int pthread_join(pthread_t thread, void** result) {
 
 int pthread_barrier_wait(pthread_barrier_t* barrier) {
   REAL(pthread_barrier_wait);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_pthread_barrier_wait(barrier);
   Outside outside;
   return next_pthread_barrier_wait(barrier);
@@ -197,7 +191,7 @@ int pthread_barrier_wait(pthread_barrier_t* barrier) {
 // A thread that holds a mutex may wait for the simulator: others then wait in virtual time, where it goes on.
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   REAL(pthread_mutex_lock);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0)
     return next_pthread_mutex_lock(mutex);
   REAL(pthread_mutex_trylock);
@@ -218,7 +212,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
 
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   REAL_CONDITION(pthread_cond_wait);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane || lib::of_launcher_library(__builtin_return_address(0))) return next(condition, mutex);
   begin_wait(*lane, condition);
   pthread_mutex_unlock(mutex);
@@ -240,12 +234,12 @@ int pthread_cond_broadcast(pthread_cond_t* condition) {
 
 int sem_wait(sem_t* semaphore) {
   REAL(sem_wait);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_wait(semaphore);
   while (sem_trywait(semaphore) != 0) {
     begin_wait(*lane, semaphore);
     if (sem_trywait(semaphore) == 0) {  // posted meanwhile, by a thread without a lane
-      waits[index_of(*lane)].what.store(nullptr);
+      waits[lib::index_of(*lane)].what.store(nullptr);
       return 0;
     }
     sleep_until_over(*lane);

@@ -35,10 +35,6 @@ constexpr unsigned kLooksWithoutYield = 100;
 
 std::atomic<bool> reading[host::kLanes];
 
-std::size_t index_of(const host::Lane& lane) {
-  return static_cast<std::size_t>(&lane - host::lane_at(segment(), 0));
-}
-
 bool has_threads() { return segment()->joins.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace
@@ -92,16 +88,10 @@ bool on_own_stack(const void* at) {
 
 }  // namespace weft::lib
 
-namespace {
-
-host::Lane* virtual_lane() { return lib::segment() && !lib::outside() ? lib::lane_if_any() : nullptr; }
-
-}  // namespace
-
 extern "C" {
 
 int sched_yield(void) {
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return static_cast<int>(syscall(SYS_sched_yield));
   if (!lib::has_threads()) {
     // A rank of one thread has waited where it looked.
@@ -124,7 +114,7 @@ int pthread_mutex_trylock(pthread_mutex_t* mutex) {
   static decltype(&pthread_mutex_trylock) next = nullptr;
   if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "pthread_mutex_trylock"));
   int result = next(mutex);
-  host::Lane* lane = result == EBUSY ? virtual_lane() : nullptr;
+  host::Lane* lane = result == EBUSY ? lib::virtual_lane() : nullptr;
   if (lane && lib::has_threads() && lib::has_lane(mutex->__data.__owner)) {
     lib::give_way(*lane, lib::refusals);
     result = next(mutex);

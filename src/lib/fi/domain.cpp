@@ -35,10 +35,6 @@ int close_domain(fid* f) {
   return 0;
 }
 
-int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
-int no_control(fid*, int, void*) { return -FI_ENOSYS; }
-int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
-
 int no_scalable(fid_domain*, fi_info*, fid_ep**, void*) {
   return refuse(FI_ENOSYS, FI_LOG_DOMAIN, "scalable endpoints are not supported\n");
 }

@@ -103,8 +103,6 @@ int close_endpoint(fid* f) {
   return 0;
 }
 
-int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
-
 ssize_t cancel(fid_t f, void* context) {
   auto& endpoint = *reinterpret_cast<Endpoint*>(f);
   host::Lane* l = lane();

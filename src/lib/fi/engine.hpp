@@ -35,8 +35,6 @@ struct Buffer {
 
 inline constexpr std::uint32_t kAnyPeer = 0xffffffff;
 
-struct Peer;
-
 /// A receive that was posted. In its queue until a message takes it; then the message's.
 struct Receive {
   Buffer buffer;
@@ -66,6 +64,20 @@ struct Incoming {
   Receive* receive = nullptr;
   Buffer target;  // where it goes: less than its length where it does not fit
 };
+
+/// A message from its head, which all kinds have in common.
+template <class Head>
+Incoming* new_incoming(std::uint32_t peer, unsigned flags, const Head& head, host::Protocol protocol) {
+  auto* in = new Incoming;
+  in->peer = peer;
+  in->tagged = flags & kTagged;
+  in->has_data = flags & kHasData;
+  in->tag = head.tag;
+  in->data = head.data;
+  in->length = head.length;
+  in->protocol = protocol;
+  return in;
+}
 
 /// Something that was posted and is not done.
 struct Request {
@@ -217,6 +229,9 @@ struct Engine {
   void move_piece(host::Lane& lane, Request& request);
 
   // Channels of blocks (blocks.cpp).
+  host::Protocol block_protocol() const {
+    return model.eager == 1 ? host::Protocol::Shared : host::Protocol::Exclusive;
+  }
   void make_blocks(Blocks& blocks, unsigned count, unsigned rights);
   void send_in_blocks(host::Lane& lane, std::uint32_t peer, const EagerHead& head, unsigned flags,
                       const Buffer& buffer, std::uint32_t request);
@@ -225,6 +240,7 @@ struct Engine {
                       const Buffer& buffer, std::uint32_t request);
   void flush(host::Lane& lane, std::uint32_t peer);
   void lend(host::Lane& lane, std::uint32_t peer);
+  void lend_more(Peer& peer, std::uint32_t most);
   void granted(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void block_arrived(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void give_back(host::Lane& lane, std::uint32_t peer, bool starved);
@@ -240,6 +256,7 @@ struct Engine {
   void take(host::Lane& lane, const nic::Message& m);
   void deliver(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void take(host::Lane& lane, const nic::Event& e);
+  void data_moved(host::Lane& lane, Request& request);
   void piece_done(host::Lane& lane, Request& request);
   void begin(host::Lane& lane, Incoming* in, const void* data, std::size_t bytes);
   void more(host::Lane& lane, Peer& peer, Incoming* in, const void* data, std::size_t bytes);

@@ -159,9 +159,6 @@ int close_fabric(fid* f) {
   return 0;
 }
 
-int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
-int no_control(fid*, int, void*) { return -FI_ENOSYS; }
-int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
 int no_passive(fid_fabric*, fi_info*, fid_pep**, void*) { return -FI_ENOSYS; }
 int no_wait_set(fid_fabric*, fi_wait_attr*, fid_wait**) { return -FI_ENOSYS; }
 

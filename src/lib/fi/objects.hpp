@@ -121,6 +121,11 @@ struct Endpoint {
   Engine* engine = nullptr;  // once it is enabled
 };
 
+// For objects that have nothing of the kind.
+inline int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
+inline int no_control(fid*, int, void*) { return -FI_ENOSYS; }
+inline int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
+
 // Operations of each object, by file.
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
 int open_av(fid_domain* domain, fi_av_attr* attributes, fid_av** av, void* context);

@@ -13,10 +13,12 @@ namespace weft::fi {
 
 namespace {
 
-int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
-int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
-
 Engine* engine_of(Domain* domain) { return domain->endpoint ? domain->endpoint->engine : nullptr; }
+
+/// Milliseconds from now, in virtual time; less than 0: never.
+std::int64_t deadline_after(const host::Lane& l, int milliseconds) {
+  return milliseconds < 0 ? host::kNoDeadline : lib::now(l) + std::int64_t{milliseconds} * 1'000'000'000;
+}
 
 /// Hands entries over in the form the queue was opened for; stops at one that failed.
 ssize_t take(Cq& cq, host::Lane& lane, void* out, std::size_t count, fi_addr_t* sources) {
@@ -87,8 +89,7 @@ ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, c
   host::Lane* l = lane();
   Engine* engine = engine_of(cq.domain);
   if (!l || !engine) return -FI_EAGAIN;
-  std::int64_t deadline =
-      timeout < 0 ? host::kNoDeadline : lib::now(*l) + std::int64_t{timeout} * 1'000'000'000;
+  std::int64_t deadline = deadline_after(*l, timeout);
   for (;;) {
     {
       Entry entered(*cq.domain, *l);
@@ -206,8 +207,7 @@ int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
   host::Lane* l = lane();
   Engine* engine = engine_of(counter.domain);
   if (!l || !engine) return -FI_EAVAIL;
-  std::int64_t deadline =
-      timeout < 0 ? host::kNoDeadline : lib::now(*l) + std::int64_t{timeout} * 1'000'000'000;
+  std::int64_t deadline = deadline_after(*l, timeout);
   std::uint64_t errors = counter.errors;
   for (;;) {
     advance(counter);
@@ -222,7 +222,6 @@ int close_counter(fid* f) {
   delete reinterpret_cast<Cntr*>(f);
   return 0;
 }
-int no_control(fid*, int, void*) { return -FI_ENOSYS; }
 
 fi_ops counter_object = {sizeof(fi_ops), close_counter, no_bind, no_control, no_ops, nullptr, nullptr};
 fi_ops_cntr counter_calls = {sizeof(fi_ops_cntr), read_counter, read_counter_errors, add, set, wait_counter,

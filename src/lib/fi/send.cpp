@@ -57,10 +57,7 @@ void Engine::send_eager(Lane& lane, std::uint32_t peer, const Outgoing& out, std
   std::size_t length = out.buffer.length;
   bool fits = length <= small_limit_ - sizeof(EagerHead);
   bool blocks = !fits && model.eager != 0 && !peers_[peer]->refused;
-  Protocol protocol = fits               ? Protocol::Small
-                      : !blocks          ? Protocol::Fragments
-                      : model.eager == 1 ? Protocol::Shared
-                                         : Protocol::Exclusive;
+  Protocol protocol = fits ? Protocol::Small : blocks ? block_protocol() : Protocol::Fragments;
   auto& sum = sums.protocol[static_cast<unsigned>(protocol)];
   ++sum.count;
   sum.bytes += length;
