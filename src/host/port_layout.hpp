@@ -19,7 +19,7 @@
 namespace weft::host {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 3;
+inline constexpr std::uint32_t kLayoutVersion = 4;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
@@ -69,7 +69,8 @@ struct alignas(128) Lane {
   std::int32_t result;     // 0 or a negative errno
   std::uint64_t argument[4];
   std::uint64_t answer[4];
-  std::atomic<std::int32_t> thread;  // the system's number for it
+  std::atomic<std::int32_t> thread;   // the system's number for it
+  std::atomic<std::uint32_t> waking;  // it runs for virtual time, but the system has not woken it yet
   Doing doing;
 };
 

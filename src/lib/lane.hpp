@@ -26,7 +26,8 @@ host::Lane* lane_for_child(host::Lane& parent);
 /// To be called by that thread first.
 void adopt(host::Lane& lane);
 
-/// Lets a lane that is outside go on, not before this time; counted as running from now on.
+/// Lets a lane that is outside go on, not before this time; counted as running from now on. Its thread says
+/// when it has noticed.
 void resume(host::Lane& lane, std::int64_t time);
 
 /// Is this one of the process's threads that have a lane?

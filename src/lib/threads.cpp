@@ -63,6 +63,7 @@ void sleep_until_over(host::Lane& lane) {
   Wait& wait = waits[lib::index_of(lane)];
   weft_outside_begin();
   while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
+  lane.waking.store(0);
   weft_outside_end();
 }
 
@@ -174,6 +175,7 @@ int pthread_join(pthread_t thread, void** result) {
     Outside outside;
     int joined = next_pthread_join(thread, result);
     waits[lib::index_of(*lane)].what.store(nullptr);
+    lane->waking.store(0);
     end_of(thread, *lane);
     return joined;
   }
