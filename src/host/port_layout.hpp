@@ -69,8 +69,8 @@ struct alignas(128) Lane {
   std::int32_t result;     // 0 or a negative errno
   std::uint64_t argument[4];
   std::uint64_t answer[4];
-  std::atomic<std::int32_t> thread;   // the system's number for it
-  std::atomic<std::uint32_t> waking;  // it runs for virtual time, but the system has not woken it yet
+  std::atomic<std::int32_t> thread;    // the system's number for it
+  std::atomic<std::uint32_t> awaited;  // it runs for virtual time, even where the system has it asleep
   Doing doing;
 };
 

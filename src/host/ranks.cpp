@@ -91,8 +91,8 @@ void Simulation::leave_sleepers() {
     if (p.ended || p.segment->header().joins.load() == 0) continue;
     for (std::uint32_t i = 1; i < kLanes; ++i) {
       Lane& lane = p.segment->lane(i);
-      if (p.segment->state(i) != LaneState::Running || lane.waking.load()) continue;
-      if (!sleeps(p.owner, lane.thread.load()) || lane.waking.load()) continue;
+      if (p.segment->state(i) != LaneState::Running || lane.awaited.load()) continue;
+      if (!sleeps(p.owner, lane.thread.load()) || lane.awaited.load()) continue;
       auto running = static_cast<std::uint32_t>(LaneState::Running);
       if (lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::External)))
         bell_->running.fetch_sub(1);

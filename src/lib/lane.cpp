@@ -99,7 +99,7 @@ Lane* take_lane(std::int64_t clock) {
     candidate->clock.store(clock);
     candidate->safe_until = 0;
     candidate->thread.store(0);
-    candidate->waking.store(0);
+    candidate->awaited.store(0);
     bell->running.fetch_add(1);
     header->joins.fetch_add(1);
     return candidate;
@@ -201,7 +201,7 @@ void adopt(Lane& l) {
 void resume(Lane& l, std::int64_t time) {
   auto external = static_cast<std::uint32_t>(LaneState::External);
   jump_to(l, time);
-  l.waking.store(1);
+  l.awaited.store(1);
   bell->running.fetch_add(1);
   if (!l.state.compare_exchange_strong(external, static_cast<std::uint32_t>(LaneState::Running)))
     stop_running();

@@ -62,6 +62,23 @@ int meet(host::Lane& lane);
 /// come.
 int meet_or_event(host::Lane& lane);
 
+/// While it lives, virtual time waits for the thread although it may sleep: for something real that comes by
+/// itself and soon.
+class Awaited {
+ public:
+  explicit Awaited(host::Lane* lane) : lane_(lane) {
+    if (lane_) lane_->awaited.store(1);
+  }
+  ~Awaited() {
+    if (lane_) lane_->awaited.store(0);
+  }
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+
+ private:
+  host::Lane* lane_;
+};
+
 /// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
 bool outside();
 

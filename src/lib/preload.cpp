@@ -173,6 +173,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct
 int nanosleep(const struct timespec* t, struct timespec* left) {
   if (!lib::virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
     REAL(nanosleep);
+    lib::Awaited awaited(lib::virtual_lane());
     return next_nanosleep(t, left);
   }
   int error = clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
@@ -185,6 +186,7 @@ int usleep(useconds_t microseconds) {
              static_cast<long>(microseconds % 1'000'000) * 1000};
   if (lib::of_launcher_library(__builtin_return_address(0)) || (lib::outside() && clock_lane())) {
     REAL(usleep);
+    lib::Awaited awaited(lib::virtual_lane());
     return next_usleep(unhurried(microseconds));
   }
   return nanosleep(&t, nullptr);

@@ -63,7 +63,7 @@ void sleep_until_over(host::Lane& lane) {
   Wait& wait = waits[lib::index_of(lane)];
   weft_outside_begin();
   while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
-  lane.waking.store(0);
+  lane.awaited.store(0);
   weft_outside_end();
 }
 
@@ -175,10 +175,11 @@ int pthread_join(pthread_t thread, void** result) {
     Outside outside;
     int joined = next_pthread_join(thread, result);
     waits[lib::index_of(*lane)].what.store(nullptr);
-    lane->waking.store(0);
+    lane->awaited.store(0);
     end_of(thread, *lane);
     return joined;
   }
+  lib::Awaited awaited(lane);
   return next_pthread_join(thread, result);  // it is about to end, whatever virtual time does
 }
 
@@ -200,7 +201,10 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
   int result;
   unsigned times = 0;
   while ((result = next_pthread_mutex_trylock(mutex)) == EBUSY) {
-    if (!lib::has_lane(mutex->__data.__owner)) return next_pthread_mutex_lock(mutex);
+    if (!lib::has_lane(mutex->__data.__owner)) {
+      lib::Awaited awaited(lane);
+      return next_pthread_mutex_lock(mutex);
+    }
     lib::give_way(*lane, times);
   }
   return result;
@@ -215,7 +219,10 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   REAL_CONDITION(pthread_cond_wait);
   host::Lane* lane = lib::virtual_lane();
-  if (!lane || lib::of_launcher_library(__builtin_return_address(0))) return next(condition, mutex);
+  if (!lane || lib::of_launcher_library(__builtin_return_address(0))) {
+    lib::Awaited awaited(lane);
+    return next(condition, mutex);
+  }
   begin_wait(*lane, condition);
   pthread_mutex_unlock(mutex);
   sleep_until_over(*lane);
