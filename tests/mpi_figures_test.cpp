@@ -87,5 +87,40 @@ TEST(Blocks, AreCopiedWhileThoseBeforeTravel) {
     }
 }
 
+struct Computed {
+  double worked, passed;  // seconds
+};
+
+Computed compute(const std::string& milliseconds, const std::string& rounds, const Words& settings) {
+  Words options;
+  for (const std::string& setting : settings) options.insert(options.end(), {"--set", setting});
+  ProgramResult r = run_ranks({"torus"}, 4, {kPrograms + "compute", milliseconds, rounds}, options);
+  std::vector<double> worked = numbers(r, "worked ([0-9.]+) s"), passed = numbers(r, "passed ([0-9.]+) s");
+  if (worked.size() != 1 || passed.size() != 1) return {};
+  return {worked[0], passed[0]};
+}
+
+TEST(Computing, BetweenCallsIsChargedByProcessorTimeAndScale) {
+  for (double scale : {1., 4.}) {
+    Computed c = compute("50", "2", {"host.compute=measured", "host.compute_scale=" + std::to_string(scale)});
+    EXPECT_GE(c.worked, 0.1);
+    EXPECT_NEAR(c.passed, scale * c.worked, 0.3 * scale * c.worked) << scale;
+  }
+  EXPECT_LT(compute("50", "2", {}).passed, 0.001);  // not counted at all
+}
+
+TEST(Computing, OfMpiItselfIsChargedByTheDescriptionAlone) {
+  double described = compute("0", "100", {}).passed;
+  EXPECT_GT(described, 100 * 100e3 / 3.125e9);  // a long message in each round, at the rate of a link
+  EXPECT_NEAR(compute("0", "100", {"host.compute=measured"}).passed, described, 0.2 * described);
+  // A library ten times as slow would show, were it measured: it works for some tens of microseconds a call.
+  EXPECT_NEAR(compute("0", "100", {"host.compute=measured", "host.compute_scale=10"}).passed, described,
+              1.5 * described);
+  // A fixed time before each call of the program, not before those the library makes: five in a round.
+  double fixed = compute("0", "100", {"host.compute=fixed", "host.compute_fixed=10us"}).passed;
+  EXPECT_LT(fixed - described, 5.1e-3);
+  EXPECT_GT(fixed - described, 2.5e-3);  // some of it while data is under way
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -42,7 +42,7 @@ std::size_t index_of(const host::Lane& lane);
 /// Makes this process the one that has the rank's lanes, if none has opened a port yet.
 bool take_over();
 
-/// Charges the time computed since leave().
+/// Charges the time computed since leave(); not within MPI, where the description says what is charged.
 void enter(host::Lane& lane);
 void leave();
 

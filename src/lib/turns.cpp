@@ -50,6 +50,11 @@ void give_way(host::Lane& lane, unsigned& times) {
   ask(lane, host::Call::Yield, host::kNoPort, now(lane) + most, host::kNoRank);
 }
 
+void wait_or_be_called(host::Lane& lane, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+  lane.argument[0] = 0;
+  ask(lane, has_threads() ? host::Call::Spin : host::Call::Wait, port, deadline, for_rank);
+}
+
 bool waits_when_it_yields(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank) {
   if (!shares_mpi(lane)) return false;
   last_look = {LastLook::InVain, port, for_rank};

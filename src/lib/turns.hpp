@@ -20,6 +20,10 @@ bool shares_mpi(const host::Lane& lane);
 /// Lets other threads run: until one has, or for a time that doubles with `times`, which it counts up.
 void give_way(host::Lane& lane, unsigned& times);
 
+/// Waits for something at the port, or the deadline; and looks again where another thread has run, which may
+/// have brought or told it something.
+void wait_or_be_called(host::Lane& lane, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank);
+
 /// After a look that found nothing: true where the thread is to come back from it at once, because it waits
 /// when it yields.
 bool waits_when_it_yields(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);

@@ -38,7 +38,9 @@ int close_domain(fid* f) {
 int no_scalable(fid_domain*, fi_info*, fid_ep**, void*) {
   return refuse(FI_ENOSYS, FI_LOG_DOMAIN, "scalable endpoints are not supported\n");
 }
-int no_poll_set(fid_domain*, fi_poll_attr*, fid_poll**) { return -FI_ENOSYS; }
+int no_poll_set(fid_domain*, fi_poll_attr*, fid_poll**) {
+  return refuse(FI_ENOSYS, FI_LOG_DOMAIN, "poll sets are not supported: look at the queues themselves\n");
+}
 int no_shared_send(fid_domain*, fi_tx_attr*, fid_stx**, void*) {
   return refuse(FI_ENOSYS, FI_LOG_DOMAIN, "shared transmit contexts are not supported\n");
 }
@@ -80,7 +82,7 @@ int no_service(fid_av*, const char*, const char*, fi_addr_t*, std::uint64_t, voi
 }
 int no_symmetric(fid_av*, const char*, std::size_t, const char*, std::size_t, fi_addr_t*, std::uint64_t,
                  void*) {
-  return -FI_ENOSYS;
+  return refuse(FI_ENOSYS, FI_LOG_AV, "addresses have no names of hosts and services\n");
 }
 
 int remove(fid_av* f, fi_addr_t* addresses, std::size_t count, std::uint64_t) {

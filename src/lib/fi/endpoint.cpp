@@ -161,6 +161,7 @@ int open_endpoint(fid_domain* f, fi_info* info, fid_ep** out, void* context) {
   endpoint->domain = domain;
   endpoint->caps = info->caps;
   endpoint->send_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
+  endpoint->most_inject = info->tx_attr ? info->tx_attr->inject_size : 0;
   endpoint->receive_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
   domain->endpoint = endpoint;
   *out = &endpoint->fid;

@@ -37,6 +37,7 @@ ssize_t send(fid_ep* ep, const Buffer& buffer, fi_addr_t to, bool tagged, std::u
   out.completion = wanted ? FI_SEND | (tagged ? FI_TAGGED : FI_MSG) : 0;
   out.quiet = quiet;
   out.context = context;
+  if (out.inject && buffer.length > endpoint.most_inject) return too_long_to_inject(endpoint, buffer.length);
   if (!endpoint.engine->is_waited_for(*call.lane, out)) {
     Entry entered(*endpoint.domain, *call.lane);
     std::uint32_t sent = 0;

@@ -99,7 +99,7 @@ ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, c
       if (cq.signalled.exchange(false)) return -FI_EAGAIN;
     }
     if (lib::now(*l) >= deadline) return -FI_EAGAIN;
-    lib::ask(*l, host::Call::Wait, engine->port->index, deadline, engine->awaited_rank());
+    lib::wait_or_be_called(*l, engine->port->index, deadline, engine->awaited_rank());
   }
 }
 
@@ -214,7 +214,7 @@ int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
     if (counter.value >= threshold) return 0;
     if (counter.errors != errors) return -FI_EAVAIL;
     if (lib::now(*l) >= deadline) return -FI_ETIMEDOUT;
-    lib::ask(*l, host::Call::Wait, engine->port->index, deadline, host::kNoRank);
+    lib::wait_or_be_called(*l, engine->port->index, deadline, host::kNoRank);
   }
 }
 
