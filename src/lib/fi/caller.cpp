@@ -59,6 +59,7 @@ bool Engine::is_waited_for(const Lane& lane, const Outgoing& out) const {
 ssize_t Engine::wait_for_caller(Lane& lane) {
   for (;;) {
     bool entries;
+    progress_others(endpoint, lane);
     {
       Entry entered(*endpoint.domain, lane);
       if (progress(lane)) lib::found_something();
@@ -70,7 +71,7 @@ ssize_t Engine::wait_for_caller(Lane& lane) {
       look_without_others(lane);
       return -FI_EAGAIN;
     }
-    lib::look_again(lane, port->index, peers_[peer_of_handle(waits.destination)]->rank);
+    lib::look_again(lane, wait_port(), peers_[peer_of_handle(waits.destination)]->rank);
   }
   waits.any = false;
   look_without_others(lane);

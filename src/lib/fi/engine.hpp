@@ -191,7 +191,8 @@ struct Engine {
   };
   ssize_t atomic(host::Lane& lane, const AtomicCall& call, const Remote& at);
 
-  /// Takes what has arrived by now; true where there was something.
+  /// Where to wait for what may concern this endpoint, or others of the process.
+  std::uint32_t wait_port() const;
   /// Takes what has arrived; with `until`, only until there is something in it.
   bool progress(host::Lane& lane, const std::deque<Completion>* until = nullptr);
   /// Until nothing of what was given to send is left here.

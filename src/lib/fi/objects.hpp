@@ -132,6 +132,9 @@ inline int too_long_to_inject(const Endpoint& endpoint, std::size_t length) {
                 endpoint.most_inject);
 }
 
+/// Takes what has arrived for the process's other endpoints: whoever waits at one waits for all of them.
+void progress_others(const Endpoint& mine, host::Lane& lane);
+
 // Operations of each object, by file.
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
 int open_av(fid_domain* domain, fi_av_attr* attributes, fid_av** av, void* context);

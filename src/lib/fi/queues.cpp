@@ -51,6 +51,7 @@ constexpr ssize_t kNothing = 0;  // from a look: no read of a queue gives it
 /// before the last is looked at. MPI libraries look until there is nothing more, so after each there is
 /// nothing for one look.
 ssize_t look(Cq& cq, Engine& engine, host::Lane& l, void* out, std::size_t count, fi_addr_t* sources) {
+  progress_others(engine.endpoint, l);
   Entry entered(*cq.domain, l);
   if (!lib::outside() && std::exchange(cq.gave, false)) {
     lib::skipped_look();
@@ -73,8 +74,8 @@ ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   ssize_t taken = look(cq, *engine, *l, out, count, sources);
   if (taken == kNothing) {
     std::uint32_t awaited = engine->awaited_rank();
-    if (!lib::waits_when_it_yields(*l, engine->port->index, awaited) &&
-        lib::look_again(*l, engine->port->index, awaited))
+    if (!lib::waits_when_it_yields(*l, engine->wait_port(), awaited) &&
+        lib::look_again(*l, engine->wait_port(), awaited))
       taken = look(cq, *engine, *l, out, count, sources);
   }
   if (taken == kNothing) taken = -FI_EAGAIN;
@@ -91,6 +92,7 @@ ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, c
   if (!l || !engine) return -FI_EAGAIN;
   std::int64_t deadline = deadline_after(*l, timeout);
   for (;;) {
+    progress_others(engine->endpoint, *l);
     {
       Entry entered(*cq.domain, *l);
       if (cq.entries.empty()) engine->progress(*l);
@@ -99,7 +101,7 @@ ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, c
       if (cq.signalled.exchange(false)) return -FI_EAGAIN;
     }
     if (lib::now(*l) >= deadline) return -FI_EAGAIN;
-    lib::wait_or_be_called(*l, engine->port->index, deadline, engine->awaited_rank());
+    lib::wait_or_be_called(*l, engine->wait_port(), deadline, engine->awaited_rank());
   }
 }
 
@@ -167,6 +169,7 @@ void advance(Cntr& counter) {
   host::Lane* l = lane();
   Engine* engine = engine_of(counter.domain);
   if (!l || !engine) return;
+  progress_others(engine->endpoint, *l);
   Entry entered(*counter.domain, *l);
   if (engine->progress(*l)) lib::found_something();
 }
@@ -178,7 +181,7 @@ std::uint64_t read_counter(fid_cntr* f) {
   host::Lane* l = lane();
   Engine* engine = engine_of(counter.domain);
   if (counter.value == before && l && engine && !lib::outside() &&
-      lib::look_again(*l, engine->port->index, host::kNoRank))
+      lib::look_again(*l, engine->wait_port(), host::kNoRank))
     advance(counter);
   return counter.value;
 }
@@ -214,7 +217,7 @@ int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
     if (counter.value >= threshold) return 0;
     if (counter.errors != errors) return -FI_EAVAIL;
     if (lib::now(*l) >= deadline) return -FI_ETIMEDOUT;
-    lib::wait_or_be_called(*l, engine->port->index, deadline, host::kNoRank);
+    lib::wait_or_be_called(*l, engine->wait_port(), deadline, host::kNoRank);
   }
 }
 

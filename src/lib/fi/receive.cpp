@@ -239,7 +239,8 @@ ssize_t Engine::receive(Lane& lane, const Receive& wanted) {
 ssize_t Engine::peek(Lane& lane, Receive wanted) {
   Incoming* in = nullptr;
   for (int turn = 0; turn < 2 && !in; ++turn) {
-    if (turn && (lib::outside() || !lib::look_again(lane, port->index, host::kNoRank))) break;
+    if (turn && (lib::outside() || !lib::look_again(lane, wait_port(), host::kNoRank))) break;
+    progress_others(endpoint, lane);
     Entry entered(*endpoint.domain, lane);
     progress(lane);
     in = find_unexpected(lane, wanted, wanted.flags & FI_CLAIM);
