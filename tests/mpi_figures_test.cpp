@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "mpi_programs.hpp"
 
 namespace weft::test {
 namespace {
+
+using testing::HasSubstr;
 
 /// The numbers a program printed, where this expression has them.
 std::vector<double> numbers(const ProgramResult& r, const std::string& expression) {
@@ -85,6 +88,33 @@ TEST(Blocks, AreCopiedWhileThoseBeforeTravel) {
       EXPECT_NEAR(one_block, one_way(eager, "256KiB", "1000000Gbps") + copy, 0.02 * one_block)
           << eager << rate;
     }
+}
+
+// MPI_Put, MPI_Get, MPI_Accumulate, MPI_Fetch_and_op and locks by the interface's own operations.
+TEST(Windows, AreReachedByPutsGetsAndAtomicsOfTheInterface) {
+  auto protocols = [](const Words& options) {
+    Words all{"--json"};
+    all.insert(all.end(), options.begin(), options.end());
+    ProgramResult r = run_ranks(kTorus, 4, {kPrograms + "one_sided"}, all);
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_THAT(r.err, HasSubstr(" 0 failed"));
+    return nlohmann::json::parse(r.out)["mpi"]["protocols"];
+  };
+  auto messages = protocols({}), rdma = protocols({"--windows", "rdma"});
+  for (const char* operation : {"put", "get", "atomic"}) {
+    EXPECT_FALSE(messages.contains(operation)) << operation;
+    ASSERT_TRUE(rdma.contains(operation)) << operation;
+    EXPECT_GT(rdma[operation]["messages"].get<int>(), 50) << operation;
+  }
+  EXPECT_GT(rdma["put"]["bytes"].get<int>(), 50'000);  // the windows' data
+  EXPECT_FALSE(rdma.contains("rendezvous_get"));
+  EXPECT_LT(rdma["small"]["messages"].get<int>(), messages["small"]["messages"].get<int>());
+}
+
+TEST(Windows, OfRanksThatShareANodeAreRefused) {
+  ProgramResult r = run_ranks(kTorus, 4, {kPrograms + "one_sided"}, {"--windows", "rdma", "--per-node", "2"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("rdma needs a node for each rank"));
 }
 
 struct Computed {
