@@ -1,37 +1,17 @@
 // The MPI programs of tests/mpi, which check their own results, on simulated machines.
+#include "mpi_programs.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <regex>
 
 #include "base/text.hpp"
-#include "run_program.hpp"
 
 namespace weft::test {
 namespace {
 
 using testing::HasSubstr;
-
-const std::string kPrograms = WEFT_BUILD "/mpi-programs/";
-
-using Words = std::vector<std::string>;
-
-const Words kTorus{"torus", "--set", "topology.dims=[4,2,2]"};
-const Words kTree{"fat-tree", "--set", "topology.children=[4,4]", "--set", "topology.parents=[1,2]"};
-
-Words run_words(const Words& machine, unsigned ranks, const Words& command, const Words& options = {}) {
-  Words all{"run"};
-  all.insert(all.end(), machine.begin(), machine.end());
-  all.insert(all.end(), {"-n", std::to_string(ranks)});
-  all.insert(all.end(), options.begin(), options.end());
-  all.push_back("--");
-  all.insert(all.end(), command.begin(), command.end());
-  return all;
-}
-
-ProgramResult run_ranks(const Words& machine, unsigned ranks, Words command, const Words& options = {}) {
-  return run_program(run_words(machine, ranks, command, options), 100);
-}
 
 struct Case {
   Words command;
@@ -66,8 +46,48 @@ INSTANTIATE_TEST_SUITE_P(All, MpiPrograms,
                                          Case{{"scramble", "60", "3000"}, 8}, Case{{"fortran"}, 4},
                                          Case{{"latency", "4096", "5"}, 2},
                                          Case{{"bandwidth", "16384", "8", "2"}, 2}, Case{{"message_rate"}, 8},
-                                         Case{{"allreduce", "512", "4"}, 6}, Case{{"halo"}, 9}),
+                                         Case{{"allreduce", "512", "4"}, 6}, Case{{"halo"}, 9},
+                                         Case{{"threads"}, 4}),
                          [](const auto& one) { return one.param.command[0]; });
+
+class MpiThreads : public testing::TestWithParam<const char*> {};
+
+// Threads of a rank send and receive at once in every mode, eagerly and by rendezvous; nothing in what they
+// see of each other and of time depends on the system.
+TEST_P(MpiThreads, SendAndReceiveAtEveryLengthAndTwiceTheSame) {
+  for (const char* longest : {"32", "10000", "100000"})
+    for (unsigned ranks : {4, 8}) {
+      Words command{kPrograms + "threads", longest};
+      ProgramResult first = run_ranks(kTorus, ranks, command, {"--engine", GetParam(), "--cores", "one"});
+      EXPECT_EQ(first.code, 0) << first.out << first.err;
+      EXPECT_THAT(first.out, HasSubstr(" 0 failed"));
+      ProgramResult again = run_ranks(kTorus, ranks, command, {"--engine", GetParam(), "--cores", "all"});
+      EXPECT_EQ(first.out, again.out);
+      EXPECT_EQ(first.err, again.err);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, MpiThreads, testing::Values("ideal", "flow", "flit"),
+                         [](const auto& one) { return std::string(one.param); });
+
+/// When the last thread of any rank was done, in seconds.
+double threads_done(const Words& options) {
+  ProgramResult r = run_ranks(kTorus, 8, {kPrograms + "threads", "100000"}, options);
+  EXPECT_EQ(r.code, 0) << r.err;
+  static const std::regex times("([0-9.]+) s\n");
+  double last = 0;
+  for (std::sregex_iterator i(r.out.begin(), r.out.end(), times), end; i != end; ++i)
+    last = std::max(last, std::stod((*i)[1].str()));
+  return last;
+}
+
+// A wait that nobody ended would last until it is given up, a millisecond or more: no engine may need that.
+TEST(MpiThread, WaitForWhatHappensAndNotForTheEndOfAPause) {
+  double ideal = threads_done({"--engine", "ideal"});
+  EXPECT_GT(ideal, 3 * 8 * 100e3 / 3.125e9);  // of each of 3 threads 8 times 100 kB, at the rate of a link
+  for (const char* engine : {"flow", "flit"})
+    EXPECT_NEAR(threads_done({"--engine", engine}), ideal, 0.1 * ideal) << engine;
+}
 
 TEST(MpiProgram, AreNotDisturbedByBitErrors) {
   Words errors{"--set", "cable.default.bit_error_rate=1e-7"};
@@ -83,29 +103,6 @@ TEST(MpiProgram, SeveralRanksOfANodeShareItsInterface) {
   ProgramResult r = run_ranks(kTorus, 8, {kPrograms + "collectives", "3"}, {"--per-node", "4"});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr(" 0 failed"));
-}
-
-/// Million messages a second, by pairs: 1, 2, 4, 8.
-std::vector<double> message_rates(const Words& settings = {}) {
-  Words options{"--per-node", "8"};
-  options.insert(options.end(), settings.begin(), settings.end());
-  ProgramResult r = run_ranks({"extoll-r1"}, 16, {kPrograms + "message_rate", "8", "64", "20"}, options);
-  EXPECT_EQ(r.code, 0) << r.err;
-  static const std::regex rate("pairs: +([0-9.]+) million");
-  std::vector<double> out;
-  for (std::sregex_iterator i(r.out.begin(), r.out.end(), rate), end; i != end; ++i)
-    out.push_back(std::stod((*i)[1].str()));
-  return out;
-}
-
-TEST(MessageRate, OfAnMpiProgramSaturatesAtTheWireRateOfExtoll) {
-  std::vector<double> rates = message_rates();
-  ASSERT_EQ(rates.size(), 4u);
-  EXPECT_NEAR(rates[1], 2 * rates[0], 0.02 * rates[1]);
-  EXPECT_LT(rates[2], 3.5 * rates[0]);
-  EXPECT_NEAR(rates[3], 9.73, 0.3);  // 64 bytes of wire for each message at 4.992 Gb/s
-  // Half the clock, half the wire.
-  EXPECT_NEAR(message_rates({"--set", "core.clock=78MHz"})[3], rates[3] / 2, 0.1 * rates[3]);
 }
 
 }  // namespace

@@ -378,6 +378,25 @@ TEST_P(Provider, DoesAllThatItOffers) {
     EXPECT_THAT(r.out, HasSubstr(std::string("ok ") + check + "\n"));
 }
 
+TEST_P(Provider, HasItsObjectsInEveryForm) {
+  std::vector<std::string> options{"--quiet"};
+  for (const std::string& s : sets(GetParam().settings)) options.push_back(s);
+  setenv("FI_LOG_LEVEL", "warn", 1);
+  ProgramResult r = run_mpi("torus", 2, options, {}, WEFT_BUILD "/test-programs/fi_forms");
+  unsetenv("FI_LOG_LEVEL");
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const char* check :
+       {"a map of addresses", "a table of addresses", "entries of every form", "selective completion",
+        "waiting on a file", "time-outs of counters", "a thread is called from its wait",
+        "a fenced write comes last", "several messages in a buffer, the last cut", "limits and refusals"})
+    EXPECT_THAT(r.out, HasSubstr(std::string("ok ") + check + "\n"));
+  // What is refused is refused by name.
+  for (const char* reason : {"wait sets are not supported", "poll sets are not supported",
+                             "endpoints that listen are not supported", "wait objects other than FI_WAIT_FD",
+                             "counters have no wait objects", "bytes to inject, and "})
+    EXPECT_THAT(r.err, HasSubstr(reason));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Provider,
     testing::Values(Way{"as_it_is", {}, ""}, Way{"put", {"mpi.rendezvous=put", "mpi.ack=notification"}, ""},

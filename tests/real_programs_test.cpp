@@ -11,15 +11,13 @@
 #include <thread>
 
 #include "base/text.hpp"
-#include "run_program.hpp"
+#include "mpi_programs.hpp"
 
 namespace weft::test {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-using Words = std::vector<std::string>;
 
 /// A machine, and a cable of it that its first ranks use.
 struct Ground {
@@ -28,11 +26,10 @@ struct Ground {
   std::string cable;
 };
 
-const Ground kTorus{"torus", {"torus", "--set", "topology.dims=[4,2,2]"}, "r0.p0"};
-const Ground kTree{
-    "tree", {"fat-tree", "--set", "topology.children=[4,4]", "--set", "topology.parents=[1,2]"}, "r0.p4"};
-const Ground kTorus64{"torus", {"torus", "--set", "topology.dims=[4,4,4]"}, "r0.p0"};
-const Ground kTree64{
+const Ground kOnTorus{"torus", kTorus, "r0.p0"};
+const Ground kOnTree{"tree", kTree, "r0.p4"};
+const Ground kOnTorus64{"torus", {"torus", "--set", "topology.dims=[4,4,4]"}, "r0.p0"};
+const Ground kOnTree64{
     "tree", {"fat-tree", "--set", "topology.children=[8,8]", "--set", "topology.parents=[1,4]"}, "r0.p8"};
 
 /// Options that let a cable be cut at some time, while all of them have bit errors.
@@ -41,13 +38,7 @@ Words faults(const Ground& ground, const std::string& when) {
 }
 
 Words run_words(const Ground& ground, unsigned ranks, const Words& options, const Words& command) {
-  Words all{"run"};
-  all.insert(all.end(), ground.machine.begin(), ground.machine.end());
-  all.insert(all.end(), {"-n", std::to_string(ranks)});
-  all.insert(all.end(), options.begin(), options.end());
-  all.push_back("--");
-  all.insert(all.end(), command.begin(), command.end());
-  return all;
+  return run_words(ground.machine, ranks, command, options);
 }
 
 /// Virtual time of a run in microseconds, from its last line.
@@ -128,7 +119,7 @@ TEST_P(NetPipe, FindsEveryByteRightWithFaults) {
 }
 
 auto name_of_ground = [](const testing::TestParamInfo<Ground>& one) { return std::string(one.param.name); };
-INSTANTIATE_TEST_SUITE_P(On, NetPipe, testing::Values(kTorus, kTree), name_of_ground);
+INSTANTIATE_TEST_SUITE_P(On, NetPipe, testing::Values(kOnTorus, kOnTree), name_of_ground);
 
 /// HPCC's input: an LU factorisation of order n on p x q processes sets the size of everything else.
 std::string hpcc_input(unsigned n, unsigned p, unsigned q) {
@@ -256,7 +247,7 @@ TEST_P(Hpcc, VerifiesAllOfItsResults) {
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Hpcc,
-                         testing::Combine(testing::Values(kTorus, kTree),
+                         testing::Combine(testing::Values(kOnTorus, kOnTree),
                                           testing::Values(HpccSize{2, 4}, HpccSize{4, 4})),
                          [](const auto& one) {
                            HpccSize size = std::get<1>(one.param);
@@ -321,8 +312,8 @@ TEST_P(Lammps, MeltsAsItDoesWithoutWeftAndLaterWithFaults) {
 }
 
 INSTANTIATE_TEST_SUITE_P(On, Lammps,
-                         testing::Values(LammpsCase{kTorus, 8}, LammpsCase{kTree, 8},
-                                         LammpsCase{kTorus64, 64}, LammpsCase{kTree64, 64}),
+                         testing::Values(LammpsCase{kOnTorus, 8}, LammpsCase{kOnTree, 8},
+                                         LammpsCase{kOnTorus64, 64}, LammpsCase{kOnTree64, 64}),
                          [](const auto& one) {
                            return one.param.ground.name + std::to_string(one.param.ranks);
                          });

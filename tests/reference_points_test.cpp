@@ -5,8 +5,8 @@
 //
 // Points at or beyond the knee are left out (mesh .42, torus .50): there latency is decided by how long one
 // waits and by details of arbitration, and a hundredth of load moves it by half. Two points of 8-flit packets
-// close to the knee are lower here by more than 3%: mesh .35 by 6%, torus .45 by 4%. The reference is one seed
-// over a few thousand cycles, which for mesh .35 leaves 5% to chance (docs/validation.md).
+// close to the knee are lower here by more than 3%: mesh .35 by 6%, torus .45 by 4%. The reference is one
+// seed over a few thousand cycles, which for mesh .35 leaves 5% to chance (docs/validation.md).
 #include <gtest/gtest.h>
 
 #include <ostream>

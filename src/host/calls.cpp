@@ -237,8 +237,7 @@ bool Simulation::only_polling() const {
     for (const LaneBook& lane : p.lanes) {
       if (lane.state == State::Running) return false;
       if (lane.state != State::Waiting || lane.looking_up) continue;
-      bool polls = lane.request.call == Call::Spin || lane.request.call == Call::Pause ||
-                   lane.request.deadline == Time{kNoDeadline};
+      bool polls = looks(lane.request.call) || lane.request.deadline == Time{kNoDeadline};
       if (lane.acting || !polls) return false;
     }
   return true;

@@ -198,8 +198,10 @@ struct MpiLauncher::Server {
   std::vector<Environment> environments;
 };
 
-MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder)
-    : server_(std::make_unique<Server>()), library_folder_(std::move(library_folder)) {
+MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder, bool windows_by_rdma)
+    : server_(std::make_unique<Server>()),
+      library_folder_(std::move(library_folder)),
+      windows_by_rdma_(windows_by_rdma) {
   // Everything in the processes' own memory: no files that could be left behind.
   for (auto [name, value] : {std::pair{"PMIX_MCA_gds", "hash"}, {"PMIX_MCA_psec", "native"}})
     setenv(name, value, 1);
@@ -260,8 +262,12 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"OMPI_MCA_pml", "cm"},
                  {"OMPI_MCA_mtl", "ofi"},
                  {"OMPI_MCA_mtl_ofi_provider_include", "weft"},
-                 {"OMPI_MCA_btl", "self"},
-                 {"OMPI_MCA_osc", "pt2pt"},
+                 {"OMPI_MCA_btl", windows_by_rdma_ ? "self,ofi" : "self"},
+                 {"OMPI_MCA_btl_ofi_provider_include", "weft"},
+                 {"OMPI_MCA_btl_ofi_disable_sep", "1"},
+                 {"OMPI_MCA_osc", windows_by_rdma_ ? "rdma" : "pt2pt"},
+                 {"OMPI_MCA_osc_rdma_btls", "ofi"},
+                 {"OMPI_MCA_mpi_yield_when_idle", "1"},  // where its threads wait for each other
                  {"OMPI_MCA_coll", "^sm,hcoll,fca"},
                  {"OMPI_MCA_orte_create_session_dirs", "0"},
                  {"OMPI_MCA_hwloc_base_binding_policy", "none"},

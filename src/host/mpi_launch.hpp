@@ -26,7 +26,8 @@ MpiLibrary mpi_library_of(const std::string& program);
 class MpiLauncher {
  public:
   /// `nodes`: the node of each rank. `library`: the folder libweft-fi.so is in.
-  MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder);
+  /// `windows_by_rdma`: one-sided operations are puts, gets and atomics of the interface.
+  MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder, bool windows_by_rdma);
   ~MpiLauncher();
   MpiLauncher(const MpiLauncher&) = delete;
   MpiLauncher& operator=(const MpiLauncher&) = delete;
@@ -48,6 +49,7 @@ class MpiLauncher {
   struct Server;
   std::unique_ptr<Server> server_;
   std::string library_folder_;
+  bool windows_by_rdma_;
 };
 
 }  // namespace weft::host

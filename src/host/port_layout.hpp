@@ -47,14 +47,14 @@ enum class Call : std::uint32_t {
   Register,          // arguments: address, length, rights -> key
   Unregister,        // arguments: key
   LookUp,            // arguments: rank, number of its port -> node, number
-  Spin,              // a wait of a program that polls: it may give up
+  Spin,              // a wait of a program that polls: it may give up; arguments: 1 if it had found something
   Leave,             // until its posted work is done; the process ends
   Join,              // arguments: protection domain
   RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
   UnregisterGlobal,  // arguments: lower part of the global address
   Room,              // for room in the queue of `port` alone
   Meet,              // for all ranks to call it, the latest of them; or for something in the rings of `port`
-  Yield,             // for the deadline; other threads of the process that poll go on at once
+  Yield,             // for another thread of the process to have run, or the deadline; arguments: as Spin
   Stall,             // the processor stands before the full queue of `port`: for room, or the deadline
   MoveGlobal,        // arguments: lower part of the global address, address
   Physical,          // arguments: key, offset -> physical address
@@ -76,7 +76,8 @@ struct alignas(128) Lane {
   std::int32_t result;     // 0 or a negative errno
   std::uint64_t argument[4];
   std::uint64_t answer[4];
-  std::atomic<std::int32_t> thread;  // the system's number for it
+  std::atomic<std::int32_t> thread;    // the system's number for it
+  std::atomic<std::uint32_t> awaited;  // it runs for virtual time, even where the system has it asleep
   Doing doing;
 };
 
@@ -102,9 +103,6 @@ struct Costs {
   std::int64_t fixed;
   double scale;
 };
-
-/// Call::Yield's first argument.
-inline constexpr std::uint64_t kYieldForLock = 0, kYieldToOthers = 1;
 
 /// What `weft run --slow` and `--noise` do to a rank's processor.
 struct Disturbance {

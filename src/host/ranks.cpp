@@ -91,7 +91,8 @@ void Simulation::leave_sleepers() {
     if (p.ended || p.segment->header().joins.load() == 0) continue;
     for (std::uint32_t i = 1; i < kLanes; ++i) {
       Lane& lane = p.segment->lane(i);
-      if (p.segment->state(i) != LaneState::Running || !sleeps(p.owner, lane.thread.load())) continue;
+      if (p.segment->state(i) != LaneState::Running || lane.awaited.load()) continue;
+      if (!sleeps(p.owner, lane.thread.load()) || lane.awaited.load()) continue;
       auto running = static_cast<std::uint32_t>(LaneState::Running);
       if (lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::External)))
         bell_->running.fetch_sub(1);
@@ -263,6 +264,8 @@ void Simulation::collect() {
       plan_wait(r.rank, r.lane);
     }
   }
+  for (LaneRef r : ran)
+    if (!processes_[r.rank].ended) nudge_others(r.rank, r.lane);
 }
 
 void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
@@ -275,10 +278,9 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
     case LaneState::Blocked:
       lane.state = State::Waiting;
       lane.result = 0;
-      lane.acting = lane.request.call != Call::Wait && lane.request.call != Call::Spin &&
+      lane.acting = lane.request.call != Call::Wait && !looks(lane.request.call) &&
                     lane.request.call != Call::Sleep && lane.request.call != Call::Room &&
-                    lane.request.call != Call::Stall && lane.request.call != Call::Pause &&
-                    lane.request.call != Call::Yield;
+                    lane.request.call != Call::Stall;
       result_.end = std::max(result_.end, lane.request.clock);
       break;
     case LaneState::External:

@@ -63,6 +63,8 @@ const char* call_name(Call call) {
   return "wait";
 }
 
+bool looks(Call call) { return call == Call::Spin || call == Call::Yield || call == Call::Pause; }
+
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
          call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
@@ -97,7 +99,7 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   if (options_.mpi) {  // before files are opened for every rank: the library cannot use high numbers
     std::string folder = options_.library.substr(0, options_.library.rfind('/'));
     mpi_ = std::make_unique<MpiLauncher>(std::vector<unsigned>(options_.place.begin(), options_.place.end()),
-                                         folder);
+                                         folder, options_.mpi_windows_by_rdma);
   }
   owner_of_port_.resize(nodes.size());
   raise_file_limit();
@@ -215,17 +217,7 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
   const Request& r = lane.request;
   if (r.deadline != kNever) plan(rank, index, r.deadline);
   if (r.call == Call::Sleep) return;
-  if (r.call == Call::Yield) {
-    // One that wants a lock may want it from one that polls; one that gives way, to one that wants a lock.
-    Call wakes = r.argument[0] == kYieldToOthers ? Call::Yield : Call::Spin;
-    for (std::uint32_t i = 0; i < kLanes; ++i) {
-      LaneBook& other = p.lanes[i];
-      if (i != index && other.state == State::Waiting && !other.acting && other.request.call == wakes &&
-          (wakes == Call::Spin || other.request.argument[0] == kYieldForLock))
-        plan(rank, i, std::max(other.request.clock, r.clock));
-    }
-    return;
-  }
+  if (r.call == Call::Yield) return;
   if (r.call == Call::Room || r.call == Call::Stall) {
     bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
     if (!known || !p.segment->queue_full(r.port)) plan(rank, index, r.clock);
@@ -236,6 +228,27 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
     Time there{0};
     if (p.segment->has_message(i, there)) plan(rank, index, std::max(r.clock, there));
     if (p.segment->has_event(i, there)) plan(rank, index, std::max(r.clock, there));
+  }
+}
+
+/// Threads of a process change each other's memory while they run. So those that look for a change, or wait
+/// for what another may hold, look again when one has run: always where it had found something, otherwise a
+/// few times, or two that find nothing would wake each other for ever.
+void Simulation::nudge_others(std::uint32_t rank, std::uint32_t index) {
+  constexpr unsigned kMostNudges = 2;
+  Process& p = processes_[rank];
+  if (p.joins == 0) return;
+  const LaneBook& ran = p.lanes[index];
+  const bool only_looked = ran.state == State::Waiting && looks(ran.request.call) && !ran.request.argument[0];
+  for (std::uint32_t i = 0; i < kLanes; ++i) {
+    LaneBook& other = p.lanes[i];
+    if (i == index || other.state != State::Waiting || other.acting || !looks(other.request.call)) continue;
+    if (!only_looked) {
+      other.nudges = 0;
+    } else if (other.nudges++ >= kMostNudges) {
+      continue;
+    }
+    plan(rank, i, std::max(other.request.clock, ran.request.clock));
   }
 }
 
@@ -255,6 +268,7 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
     if (!any && !(slot && room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
+    lane.nudges = 0;
     plan(rank, i, std::max(lane.request.clock, at));
   }
 }
@@ -309,8 +323,7 @@ void Simulation::find_runnable() {
       --meeting_;
       lane.result = -EAGAIN;
     }
-    bool polls = lane.request.call == Call::Spin || lane.request.call == Call::Pause;
-    if (polls && plan.at >= lane.request.deadline && only_polling()) {
+    if (looks(lane.request.call) && plan.at >= lane.request.deadline && only_polling()) {
       fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
       return;
     }

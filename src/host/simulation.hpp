@@ -24,6 +24,8 @@ namespace weft::host {
 const char* call_name(Call call);
 /// Else its time is the rank's own: a sleep, or what the system takes for a port or for memory.
 bool waits_for_others(Call call);
+/// Does it look for something again and again, which another thread of its process may bring about?
+bool looks(Call call);
 
 enum class Cores { Auto, One, All };
 
@@ -32,7 +34,8 @@ struct RunOptions {
   std::vector<network::EndpointId> place;  // the node of each rank; empty: per_node on each, from the first
   std::vector<std::string> command;
   std::string library;
-  bool mpi = false;  // the program may be one of MPI
+  bool mpi = false;                  // the program may be one of MPI
+  bool mpi_windows_by_rdma = false;  // its one-sided operations are the interface's own, not messages
   OutputOptions output;
   std::uint64_t seed = 1;
   Cores cores = Cores::Auto;
@@ -97,6 +100,7 @@ class Simulation : private nic::Host {
     bool acting = false;                       // its call has not been carried out yet
     bool leaving = false, looking_up = false;  // waits for its work, or for another rank's port
     bool meeting = false;                      // waits for all ranks
+    unsigned nudges = 0;  // by other threads of its process, since something last happened
   };
   struct PortBook {
     bool open = false;
@@ -160,6 +164,7 @@ class Simulation : private nic::Host {
   void answer_lookups(std::uint32_t rank);
   void check_leaving();
   void plan_wait(std::uint32_t rank, std::uint32_t lane);
+  void nudge_others(std::uint32_t rank, std::uint32_t lane);
   void wake_waiters(std::uint32_t rank, unsigned port, Time at, bool slot);
   void grant();
   bool stuck();

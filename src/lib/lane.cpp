@@ -36,7 +36,6 @@ thread_local unsigned empty_looks = 0;
 thread_local unsigned clock_reads = 0;
 thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
-thread_local std::int64_t yielded = 0;  // its last pause for others
 thread_local unsigned outside_depth = 0;
 thread_local std::int64_t outside_since = 0;
 
@@ -52,6 +51,19 @@ std::int64_t cpu_time() {
   timespec t{};
   syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &t);
   return t.tv_sec * 1'000'000'000'000 + t.tv_nsec * 1000;
+}
+
+/// What asking for it takes: not the program's.
+std::int64_t cost_of_asking() {
+  static const std::int64_t least = [] {
+    std::int64_t found = INT64_MAX;
+    for (int i = 0; i < 50; ++i) {
+      std::int64_t before = cpu_time(), took = cpu_time() - before;
+      if (took < found) found = took;
+    }
+    return found;
+  }();
+  return least;
 }
 
 std::int64_t real_time() {
@@ -100,6 +112,7 @@ Lane* take_lane(std::int64_t clock) {
     candidate->clock.store(clock);
     candidate->safe_until = 0;
     candidate->thread.store(0);
+    candidate->awaited.store(0);
     bell->running.fetch_add(1);
     header->joins.fetch_add(1);
     return candidate;
@@ -164,6 +177,10 @@ Header* run() { return forked ? nullptr : header; }
 
 Lane* lane_if_any() { return my_lane; }
 
+Lane* virtual_lane() { return segment() && !outside_depth ? my_lane : nullptr; }
+
+std::size_t index_of(const Lane& l) { return static_cast<std::size_t>(&l - host::lane_at(header, 0)); }
+
 bool take_over() {
   if (!run()) return false;
   std::int32_t owner = header->owner.load();
@@ -197,6 +214,7 @@ void adopt(Lane& l) {
 void resume(Lane& l, std::int64_t time) {
   auto external = static_cast<std::uint32_t>(LaneState::External);
   jump_to(l, time);
+  l.awaited.store(1);
   bell->running.fetch_add(1);
   if (!l.state.compare_exchange_strong(external, static_cast<std::uint32_t>(LaneState::Running)))
     stop_running();
@@ -212,11 +230,11 @@ bool has_lane(int thread) {
 void enter(Lane& l) {
   clock_reads = 0;
   const host::Costs& costs = header->costs;
-  if (costs.compute == 0) return;
+  if (costs.compute == 0 || l.doing.inside()) return;  // what MPI itself does, the description says
   if (costs.compute == 2) return move_on(l, costs.fixed);
   std::int64_t cpu = cpu_time();
-  if (computed_until)
-    move_on(l, static_cast<std::int64_t>(static_cast<double>(cpu - computed_until) * costs.scale));
+  std::int64_t computed = computed_until ? cpu - computed_until - cost_of_asking() : 0;
+  if (computed > 0) move_on(l, static_cast<std::int64_t>(static_cast<double>(computed) * costs.scale));
   computed_until = cpu;
 }
 
@@ -275,6 +293,7 @@ bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
     ask(l, Call::Wait, port, now(l), for_rank);
     return true;
   }
+  l.argument[0] = 0;
   std::int64_t step = kFirstQuantum;
   for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
   ask(l, Call::Spin, port, now(l) + step, for_rank);
@@ -286,6 +305,7 @@ bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
 bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
   if (l.doing.inside() && host::call_facts(l.doing.call()).only_looks) return test_again(l, port, for_rank);
   if (++empty_looks > kFreeLooks) {
+    l.argument[0] = quantum == 0;
     quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
     ask(l, Call::Spin, port, now(l) + quantum, for_rank);
     return true;
@@ -297,6 +317,7 @@ bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
 
 void pause(Lane& l) {
   move_on(l, header->costs.poll);
+  l.argument[0] = quantum == 0;  // it may have done something since it looked last
   quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
   std::int64_t until = now(l) + quantum;
   ask(l, Call::Pause, host::kAnyPort, until, host::kNoRank);
@@ -306,20 +327,6 @@ void pause(Lane& l) {
 void found_something() {
   empty_looks = 0;
   quantum = 0;
-  yielded = 0;
-}
-
-void wait_for_lock(Lane& l, std::int64_t pause) {
-  l.argument[0] = host::kYieldForLock;
-  ask(l, Call::Yield, host::kNoPort, now(l) + pause, host::kNoRank);
-}
-
-void let_others_go(Lane& l) {
-  constexpr std::int64_t kFirstPause = 1'000, kLastPause = 128'000;
-  // Longer and longer while nothing is found: threads that poll in turn must not take a turn each nanosecond.
-  yielded = yielded == 0 ? kFirstPause : yielded < kLastPause ? yielded * 2 : yielded;
-  l.argument[0] = host::kYieldToOthers;
-  ask(l, Call::Yield, host::kNoPort, now(l) + yielded, host::kNoRank);
 }
 
 std::int64_t read_clock(Lane& l) {

@@ -1,6 +1,7 @@
 // A program's threads in virtual time: how they read their clocks, move them on and wait.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "host/port_layout.hpp"
@@ -25,16 +26,23 @@ host::Lane* lane_for_child(host::Lane& parent);
 /// To be called by that thread first.
 void adopt(host::Lane& lane);
 
-/// Lets a lane that is outside go on, not before this time; counted as running from now on.
+/// Lets a lane that is outside go on, not before this time; counted as running from now on. Its thread says
+/// when it has noticed.
 void resume(host::Lane& lane, std::int64_t time);
 
 /// Is this one of the process's threads that have a lane?
 bool has_lane(int thread);
 
+/// The calling thread's lane where waiting is in virtual time; null where it is real.
+host::Lane* virtual_lane();
+
+/// A lane's place among those of its process.
+std::size_t index_of(const host::Lane& lane);
+
 /// Makes this process the one that has the rank's lanes, if none has opened a port yet.
 bool take_over();
 
-/// Charges the time computed since leave().
+/// Charges the time computed since leave(); not within MPI, where the description says what is charged.
 void enter(host::Lane& lane);
 void leave();
 
@@ -54,6 +62,23 @@ int meet(host::Lane& lane);
 /// come.
 int meet_or_event(host::Lane& lane);
 
+/// While it lives, virtual time waits for the thread although it may sleep: for something real that comes by
+/// itself and soon.
+class Awaited {
+ public:
+  explicit Awaited(host::Lane* lane) : lane_(lane) {
+    if (lane_) lane_->awaited.store(1);
+  }
+  ~Awaited() {
+    if (lane_) lane_->awaited.store(0);
+  }
+  Awaited(const Awaited&) = delete;
+  Awaited& operator=(const Awaited&) = delete;
+
+ private:
+  host::Lane* lane_;
+};
+
 /// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
 bool outside();
 
@@ -65,10 +90,6 @@ bool found_nothing(host::Lane& lane, std::uint32_t port);
 void found_something();
 /// A look at memory that found nothing new: until something is written to the process or arrives, or a while.
 void pause(host::Lane& lane);
-/// Waits for a lock that another thread of this process holds, for so long.
-void wait_for_lock(host::Lane& lane, std::int64_t pause);
-/// Threads of this process that wait for a lock may have it first.
-void let_others_go(host::Lane& lane);
 
 /// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
 /// somebody waits for it.

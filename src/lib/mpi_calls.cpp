@@ -17,6 +17,7 @@
 #include "lib/lane.hpp"
 #include "lib/mpi_communicators.hpp"
 #include "lib/mpi_library.hpp"
+#include "lib/turns.hpp"
 
 namespace {
 
@@ -88,10 +89,11 @@ class Watch {
   ~Watch() {
     if (!lane_) return;
     lane_->doing.returned();
+    lib::set_reading(*lane_, false);
     inside = false;
     if (log_if_any()) {
       record_.end = lib::now(*lane_);
-      record_.lane = static_cast<std::uint16_t>(lane_ - host::lane_at(lib::segment(), 0));
+      record_.lane = static_cast<std::uint16_t>(lib::index_of(*lane_));
       write(record_);
     }
     lib::leave();

@@ -52,9 +52,6 @@ std::int64_t base_seconds(clockid_t clock) { return is_calendar(clock) ? lib::se
 
 host::Lane* clock_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
 
-/// Null where waiting is real.
-host::Lane* virtual_lane() { return lib::outside() ? nullptr : clock_lane(); }
-
 void sleep_until(host::Lane& lane, std::int64_t time) {
   lib::enter(lane);
   if (time > lib::now(lane)) lib::ask(lane, host::Call::Sleep, host::kNoPort, time, host::kNoRank);
@@ -160,7 +157,7 @@ time_t time(time_t* out) {
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct timespec* left) {
-  host::Lane* lane = is_virtual(clock) ? virtual_lane() : nullptr;
+  host::Lane* lane = is_virtual(clock) ? lib::virtual_lane() : nullptr;
   if (!lane) {
     REAL(clock_nanosleep);
     return next_clock_nanosleep(clock, flags, t, left);
@@ -174,8 +171,9 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct
 }
 
 int nanosleep(const struct timespec* t, struct timespec* left) {
-  if (!virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
+  if (!lib::virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
     REAL(nanosleep);
+    lib::Awaited awaited(lib::virtual_lane());
     return next_nanosleep(t, left);
   }
   int error = clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
@@ -188,6 +186,7 @@ int usleep(useconds_t microseconds) {
              static_cast<long>(microseconds % 1'000'000) * 1000};
   if (lib::of_launcher_library(__builtin_return_address(0)) || (lib::outside() && clock_lane())) {
     REAL(usleep);
+    lib::Awaited awaited(lib::virtual_lane());
     return next_usleep(unhurried(microseconds));
   }
   return nanosleep(&t, nullptr);
@@ -201,7 +200,7 @@ unsigned sleep(unsigned seconds) {
 
 int poll(struct pollfd* files, nfds_t count, int timeout) {
   REAL(poll);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_poll(files, count, timeout);
   return wait_on_files(*lane, timeout < 0 ? -1 : std::int64_t{timeout} * 1'000'000'000,
                        [&](bool at_once) { return next_poll(files, count, at_once ? 0 : -1); });
@@ -210,7 +209,7 @@ int poll(struct pollfd* files, nfds_t count, int timeout) {
 int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
            struct timeval* __restrict timeout) {
   REAL(select);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_select(count, reads, writes, errors, timeout);
   fd_set in[3];  // select writes its answer over its question
   fd_set* sets[3] = {reads, writes, errors};

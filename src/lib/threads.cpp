@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -12,6 +11,7 @@
 
 #include "lib/launcher_libraries.hpp"
 #include "lib/mpi_library.hpp"
+#include "lib/turns.hpp"
 #include "lib/weft.h"
 
 namespace host = weft::host;
@@ -48,12 +48,6 @@ pthread_mutex_t ended_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 bool threads_expected = false;
 
-host::Lane* virtual_lane() { return lib::segment() && !lib::outside() ? lib::lane_if_any() : nullptr; }
-
-unsigned index_of(const host::Lane& lane) {
-  return static_cast<unsigned>(&lane - host::lane_at(lib::segment(), 0));
-}
-
 const void* key_of(pthread_t thread) { return reinterpret_cast<const void*>(thread); }
 
 long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
@@ -62,7 +56,7 @@ long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value)
 
 /// To be called before what lets others see that it waits.
 void begin_wait(host::Lane& lane, const void* what) {
-  Wait& wait = waits[index_of(lane)];
+  Wait& wait = waits[lib::index_of(lane)];
   wait.over.store(0);
   wait.ticket = tickets.fetch_add(1);
   wait.what.store(what);
@@ -70,9 +64,10 @@ void begin_wait(host::Lane& lane, const void* what) {
 
 /// Out of virtual time until somebody lets it go on.
 void sleep_until_over(host::Lane& lane) {
-  Wait& wait = waits[index_of(lane)];
+  Wait& wait = waits[lib::index_of(lane)];
   weft_outside_begin();
   while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
+  lane.awaited.store(0);
   weft_outside_end();
 }
 
@@ -90,7 +85,8 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
     waits[oldest].what.store(nullptr);
     host::Lane* lane = host::lane_at(lib::segment(), oldest);
     // It may be on its way to sleep: it is outside before that.
-    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External)) sched_yield();
+    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External))
+      syscall(SYS_sched_yield);
     lib::resume(*lane, time);
     waits[oldest].over.store(1);
     futex(&waits[oldest].over, FUTEX_WAKE_PRIVATE, 1);
@@ -99,7 +95,7 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
 }
 
 std::int64_t time_here() {
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   return lane ? lib::now(*lane) : 0;
 }
 
@@ -124,7 +120,7 @@ class Outside {
 
 bool wanted_by_others(const host::Lane& lane, const pthread_mutex_t* mutex) {
   for (unsigned i = 0; i < host::kLanes; ++i)
-    if (i != index_of(lane) && wanted[i].load(std::memory_order_relaxed) == mutex) return true;
+    if (i != lib::index_of(lane) && wanted[i].load(std::memory_order_relaxed) == mutex) return true;
   return false;
 }
 
@@ -169,7 +165,7 @@ extern "C" {
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
                    void* argument) {
   REAL(pthread_create);
-  host::Lane* parent = threads_expected ? virtual_lane() : nullptr;
+  host::Lane* parent = threads_expected ? lib::virtual_lane() : nullptr;
   if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_create(thread, attributes, function, argument);
   auto* start = static_cast<Start*>(malloc(sizeof(Start)));
@@ -182,22 +178,24 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 
 int pthread_join(pthread_t thread, void** result) {
   REAL(pthread_join);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_pthread_join(thread, result);
   if (!end_of(thread, *lane)) {
     begin_wait(*lane, key_of(thread));
     Outside outside;
     int joined = next_pthread_join(thread, result);
-    waits[index_of(*lane)].what.store(nullptr);
+    waits[lib::index_of(*lane)].what.store(nullptr);
+    lane->awaited.store(0);
     end_of(thread, *lane);
     return joined;
   }
+  lib::Awaited awaited(lane);
   return next_pthread_join(thread, result);  // it is about to end, whatever virtual time does
 }
 
 int pthread_barrier_wait(pthread_barrier_t* barrier) {
   REAL(pthread_barrier_wait);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_pthread_barrier_wait(barrier);
   Outside outside;
   return next_pthread_barrier_wait(barrier);
@@ -206,18 +204,26 @@ int pthread_barrier_wait(pthread_barrier_t* barrier) {
 // A thread that holds a mutex may wait for the simulator: others then wait in virtual time, where it goes on.
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   REAL(pthread_mutex_lock);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0)
     return next_pthread_mutex_lock(mutex);
+  REAL(pthread_mutex_trylock);
   // A thread of MPICH that polls unlocks and locks again at once: whoever waits in between comes first.
-  if (lib::is_mpich() && wanted_by_others(*lane, mutex)) lib::let_others_go(*lane);
+  static thread_local unsigned passed = 0;
+  if (lib::is_mpich() && wanted_by_others(*lane, mutex))
+    lib::give_way(*lane, passed);
+  else
+    passed = 0;
   int result;
-  for (std::int64_t pause = 1000; (result = pthread_mutex_trylock(mutex)) == EBUSY;
-       pause = pause < 1'000'000 ? pause * 2 : pause) {
-    if (!lib::has_lane(mutex->__data.__owner)) return next_pthread_mutex_lock(mutex);
-    wanted[index_of(*lane)].store(mutex);
-    lib::wait_for_lock(*lane, pause);
-    wanted[index_of(*lane)].store(nullptr);
+  unsigned times = 0;
+  while ((result = next_pthread_mutex_trylock(mutex)) == EBUSY) {
+    if (!lib::has_lane(mutex->__data.__owner)) {
+      lib::Awaited awaited(lane);
+      return next_pthread_mutex_lock(mutex);
+    }
+    wanted[lib::index_of(*lane)].store(mutex);
+    lib::give_way(*lane, times);
+    wanted[lib::index_of(*lane)].store(nullptr);
   }
   return result;
 }
@@ -230,8 +236,11 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
 
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   REAL_CONDITION(pthread_cond_wait);
-  host::Lane* lane = virtual_lane();
-  if (!lane || lib::of_launcher_library(__builtin_return_address(0))) return next(condition, mutex);
+  host::Lane* lane = lib::virtual_lane();
+  if (!lane || lib::of_launcher_library(__builtin_return_address(0))) {
+    lib::Awaited awaited(lane);
+    return next(condition, mutex);
+  }
   begin_wait(*lane, condition);
   pthread_mutex_unlock(mutex);
   sleep_until_over(*lane);
@@ -252,12 +261,12 @@ int pthread_cond_broadcast(pthread_cond_t* condition) {
 
 int sem_wait(sem_t* semaphore) {
   REAL(sem_wait);
-  host::Lane* lane = virtual_lane();
+  host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_wait(semaphore);
   while (sem_trywait(semaphore) != 0) {
     begin_wait(*lane, semaphore);
     if (sem_trywait(semaphore) == 0) {  // posted meanwhile, by a thread without a lane
-      waits[index_of(*lane)].what.store(nullptr);
+      waits[lib::index_of(*lane)].what.store(nullptr);
       return 0;
     }
     sleep_until_over(*lane);

@@ -47,7 +47,7 @@ void Engine::send_in_blocks(Lane& lane, std::uint32_t index, const EagerHead& he
 
 /// Copies and puts block by block; false where one is missing, here or there.
 bool Engine::fill_blocks(Lane& lane, Peer& peer, Waiting& w) {
-  Protocol protocol = model.eager == 1 ? Protocol::Shared : Protocol::Exclusive;
+  Protocol protocol = block_protocol();
   while (w.left < w.message.size()) {
     if (peer.blocks.empty() || send_blocks_.free.empty()) {
       peer.starved |= peer.blocks.empty();
@@ -97,13 +97,17 @@ void Engine::lend(Lane& lane, std::uint32_t index) {
     }
   } else {
     make_blocks(pool_, model.blocks, WEFT_REMOTE_WRITE);
-    for (std::uint32_t first = std::max(1u, model.credits); peer.lent < first && !pool_.free.empty();
-         ++peer.lent) {
-      peer.emptied.push_back(pool_.free.back());
-      pool_.free.pop_back();
-    }
+    lend_more(peer, std::max(1u, model.credits));
   }
   give_back(lane, index, false);
+}
+
+/// From the pool, until the peer has so many or there are none.
+void Engine::lend_more(Peer& peer, std::uint32_t most) {
+  for (; peer.lent < most && !pool_.free.empty(); ++peer.lent) {
+    peer.emptied.push_back(pool_.free.back());
+    pool_.free.pop_back();
+  }
 }
 
 /// Blocks go back to their sender when half of its are empty, or all at once where it has run out.
@@ -111,11 +115,7 @@ void Engine::give_back(Lane& lane, std::uint32_t index, bool starved) {
   Peer& peer = *peers_[index];
   if (starved && model.eager == 1 && peer.lent < model.credits_most && !pool_.free.empty()) {
     ++sums.credits_grown;
-    std::uint32_t more = std::min(peer.lent, model.credits_most - peer.lent);
-    for (; more && !pool_.free.empty(); --more, ++peer.lent) {
-      peer.emptied.push_back(pool_.free.back());
-      pool_.free.pop_back();
-    }
+    lend_more(peer, std::min(2 * peer.lent, model.credits_most));
   }
   GrantHead head{model.eager == 2 ? peer.ring->registered.key : pool_.registered.key};
   std::size_t most = (small_limit_ - sizeof head) / sizeof(std::uint16_t);
@@ -178,15 +178,7 @@ void Engine::block_arrived(Lane& lane, std::uint32_t index, const nic::Message& 
     EagerHead head;
     if (bytes < sizeof head) return;
     memcpy(&head, data, sizeof head);
-    auto* in = new Incoming;
-    in->peer = index;
-    in->tagged = flags & kTagged;
-    in->has_data = flags & kHasData;
-    in->tag = head.tag;
-    in->data = head.data;
-    in->length = head.length;
-    in->protocol = model.eager == 1 ? Protocol::Shared : Protocol::Exclusive;
-    begin(lane, in, data + sizeof head, bytes - sizeof head);
+    begin(lane, new_incoming(index, flags, head, block_protocol()), data + sizeof head, bytes - sizeof head);
   } else if (Incoming* in = peer.assembling) {
     more(lane, peer, in, data, bytes);
   }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lib/fi/engine.hpp"
+#include "lib/turns.hpp"
 
 namespace weft::fi {
 
@@ -20,9 +21,9 @@ host::Lane* lane() {
 
 void Lock::take(host::Lane& l) {
   // Only a thread that waits for the simulator holds it for long; it goes on in virtual time.
-  for (std::int64_t pause = 1000; held_.test_and_set(std::memory_order_acquire);
-       pause = pause < 1'000'000 ? pause * 2 : pause)
-    if (!lib::outside()) lib::wait_for_lock(l, pause);
+  unsigned times = 0;
+  while (held_.test_and_set(std::memory_order_acquire))
+    if (!lib::outside()) lib::give_way(l, times);
 }
 
 namespace {
@@ -34,14 +35,12 @@ int close_domain(fid* f) {
   return 0;
 }
 
-int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
-int no_control(fid*, int, void*) { return -FI_ENOSYS; }
-int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
-
 int no_scalable(fid_domain*, fi_info*, fid_ep**, void*) {
   return refuse(FI_ENOSYS, FI_LOG_DOMAIN, "scalable endpoints are not supported\n");
 }
-int no_poll_set(fid_domain*, fi_poll_attr*, fid_poll**) { return -FI_ENOSYS; }
+int no_poll_set(fid_domain*, fi_poll_attr*, fid_poll**) {
+  return refuse(FI_ENOSYS, FI_LOG_DOMAIN, "poll sets are not supported: look at the queues themselves\n");
+}
 int no_shared_send(fid_domain*, fi_tx_attr*, fid_stx**, void*) {
   return refuse(FI_ENOSYS, FI_LOG_DOMAIN, "shared transmit contexts are not supported\n");
 }
@@ -83,7 +82,7 @@ int no_service(fid_av*, const char*, const char*, fi_addr_t*, std::uint64_t, voi
 }
 int no_symmetric(fid_av*, const char*, std::size_t, const char*, std::size_t, fi_addr_t*, std::uint64_t,
                  void*) {
-  return -FI_ENOSYS;
+  return refuse(FI_ENOSYS, FI_LOG_AV, "addresses have no names of hosts and services\n");
 }
 
 int remove(fid_av* f, fi_addr_t* addresses, std::size_t count, std::uint64_t) {

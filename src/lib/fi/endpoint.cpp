@@ -9,27 +9,38 @@ namespace weft::fi {
 
 namespace {
 
-Endpoint* served = nullptr;
+std::vector<Endpoint*>
+    enabled;  // of the process; an MPI library may have one for messages and one for windows
 
 void serve() {
   host::Lane* l = lane();
-  if (!served || !served->engine || !l) return;
-  Entry entered(*served->domain, *l);
-  served->engine->progress(*l);
-  served->engine->drain(*l);
+  if (!l) return;
+  for (Endpoint* endpoint : enabled) {
+    Entry entered(*endpoint->domain, *l);
+    endpoint->engine->progress(*l);
+    endpoint->engine->drain(*l);
+  }
+}
+
+/// The port MPI was given belongs to the first endpoint; others have their own. While MPI starts, opening one
+/// takes no time, as nothing does then.
+int open_port(weft_port*& port, bool& own) {
+  weft_port* given = lib::mpi_port();
+  own = !given || !enabled.empty();
+  if (own) return given ? weft_open_for_mpi(&port) : weft_open(&port);
+  port = given;
+  return 0;
 }
 
 int enable(Endpoint& endpoint) {
   if (endpoint.engine) return 0;
   if (!endpoint.av) return refuse(FI_ENOAV, FI_LOG_EP_CTRL, "the endpoint has no address vector\n");
-  weft_port* port = lib::mpi_port();
-  bool own = !port;
-  if (own) {
-    if (int result = weft_open(&port); result != 0)
-      return refuse(-result, FI_LOG_EP_CTRL, "the interface has no port: %s\n", strerror(-result));
-  }
+  weft_port* port = nullptr;
+  bool own = false;
+  if (int result = open_port(port, own); result != 0)
+    return refuse(-result, FI_LOG_EP_CTRL, "the interface has no port: %s\n", strerror(-result));
   endpoint.engine = new Engine(endpoint, port, own);
-  served = &endpoint;
+  enabled.push_back(&endpoint);
   lib::set_mpi_service(serve);
   return 0;
 }
@@ -97,13 +108,11 @@ int control(fid* f, int command, void* argument) {
 int close_endpoint(fid* f) {
   auto* endpoint = reinterpret_cast<Endpoint*>(f);
   endpoint->domain->endpoint = nullptr;
-  if (served == endpoint) served = nullptr;
+  std::erase(enabled, endpoint);
   delete endpoint->engine;
   delete endpoint;
   return 0;
 }
-
-int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
 
 ssize_t cancel(fid_t f, void* context) {
   auto& endpoint = *reinterpret_cast<Endpoint*>(f);
@@ -149,6 +158,16 @@ fi_ops_cm connection_calls = {sizeof(fi_ops_cm), nullptr, get_name, nullptr, nul
 
 }  // namespace
 
+void progress_others(const Endpoint& mine, host::Lane& lane) {
+  for (Endpoint* endpoint : enabled) {
+    if (endpoint == &mine) continue;
+    Entry entered(*endpoint->domain, lane);
+    endpoint->engine->progress(lane);
+  }
+}
+
+std::uint32_t Engine::wait_port() const { return enabled.size() > 1 ? host::kAnyPort : port->index; }
+
 int open_endpoint(fid_domain* f, fi_info* info, fid_ep** out, void* context) {
   auto* domain = reinterpret_cast<Domain*>(f);
   if (domain->endpoint) return refuse(FI_EBUSY, FI_LOG_EP_CTRL, "a domain has one endpoint\n");
@@ -163,6 +182,7 @@ int open_endpoint(fid_domain* f, fi_info* info, fid_ep** out, void* context) {
   endpoint->domain = domain;
   endpoint->caps = info->caps;
   endpoint->send_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
+  endpoint->most_inject = info->tx_attr ? info->tx_attr->inject_size : 0;
   endpoint->receive_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
   domain->endpoint = endpoint;
   *out = &endpoint->fid;

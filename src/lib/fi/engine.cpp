@@ -85,9 +85,10 @@ std::uint32_t Engine::peer_of_address(weft_address address) {
 }
 
 std::uint32_t Engine::peer_of_handle(std::uint64_t handle) {
-  if (handle < peer_of_handle_.size() && peer_of_handle_[handle] != kAnyPeer) return peer_of_handle_[handle];
   const std::vector<Name>& names = endpoint.av->names;
-  if (handle >= names.size() || names[handle].magic != kNameMagic) return kAnyPeer;
+  if (handle >= names.size() || names[handle].magic != kNameMagic)
+    return kAnyPeer;  // removed, or never there
+  if (handle < peer_of_handle_.size() && peer_of_handle_[handle] != kAnyPeer) return peer_of_handle_[handle];
   if (handle >= peer_of_handle_.size()) peer_of_handle_.resize(names.size(), kAnyPeer);
   std::uint32_t peer = peer_of_address(names[handle].address);
   peers_[peer]->handle = handle;

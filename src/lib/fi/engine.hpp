@@ -35,8 +35,6 @@ struct Buffer {
 
 inline constexpr std::uint32_t kAnyPeer = 0xffffffff;
 
-struct Peer;
-
 /// A receive that was posted. In its queue until a message takes it; then the message's.
 struct Receive {
   Buffer buffer;
@@ -66,6 +64,20 @@ struct Incoming {
   Receive* receive = nullptr;
   Buffer target;  // where it goes: less than its length where it does not fit
 };
+
+/// A message from its head, which all kinds have in common.
+template <class Head>
+Incoming* new_incoming(std::uint32_t peer, unsigned flags, const Head& head, host::Protocol protocol) {
+  auto* in = new Incoming;
+  in->peer = peer;
+  in->tagged = flags & kTagged;
+  in->has_data = flags & kHasData;
+  in->tag = head.tag;
+  in->data = head.data;
+  in->length = head.length;
+  in->protocol = protocol;
+  return in;
+}
 
 /// Something that was posted and is not done.
 struct Request {
@@ -131,6 +143,9 @@ struct Peer {
   std::unique_ptr<Blocks> ring;  // its own, where channels are exclusive
 };
 
+/// The context of the receive the calling thread posted last.
+extern thread_local const void* last_receive;
+
 struct Engine {
   Engine(Endpoint& endpoint, weft_port* port, bool own_port);
   ~Engine();
@@ -144,7 +159,12 @@ struct Engine {
     bool quiet;
     void* context;
   };
-  ssize_t send(host::Lane& lane, const Outgoing& out);
+  /// `sent`: the request that waits for its end, or 0.
+  ssize_t send(host::Lane& lane, const Outgoing& out, std::uint32_t& sent);
+  // Waiting in a send for its caller (caller.cpp).
+  bool will_be_waited_for(host::Lane& lane, const Outgoing& out, std::uint32_t sent);
+  bool is_waited_for(const host::Lane& lane, const Outgoing& out) const;
+  ssize_t wait_for_caller(host::Lane& lane);
   ssize_t receive(host::Lane& lane, const Receive& wanted);
   ssize_t peek(host::Lane& lane, Receive wanted);
   ssize_t claim(host::Lane& lane, Receive wanted);
@@ -171,7 +191,8 @@ struct Engine {
   };
   ssize_t atomic(host::Lane& lane, const AtomicCall& call, const Remote& at);
 
-  /// Takes what has arrived by now; true where there was something.
+  /// Where to wait for what may concern this endpoint, or others of the process.
+  std::uint32_t wait_port() const;
   /// Takes what has arrived; with `until`, only until there is something in it.
   bool progress(host::Lane& lane, const std::deque<Completion>* until = nullptr);
   /// Until nothing of what was given to send is left here.
@@ -209,6 +230,9 @@ struct Engine {
   void move_piece(host::Lane& lane, Request& request);
 
   // Channels of blocks (blocks.cpp).
+  host::Protocol block_protocol() const {
+    return model.eager == 1 ? host::Protocol::Shared : host::Protocol::Exclusive;
+  }
   void make_blocks(Blocks& blocks, unsigned count, unsigned rights);
   void send_in_blocks(host::Lane& lane, std::uint32_t peer, const EagerHead& head, unsigned flags,
                       const Buffer& buffer, std::uint32_t request);
@@ -217,6 +241,7 @@ struct Engine {
                       const Buffer& buffer, std::uint32_t request);
   void flush(host::Lane& lane, std::uint32_t peer);
   void lend(host::Lane& lane, std::uint32_t peer);
+  void lend_more(Peer& peer, std::uint32_t most);
   void granted(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void block_arrived(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void give_back(host::Lane& lane, std::uint32_t peer, bool starved);
@@ -232,6 +257,7 @@ struct Engine {
   void take(host::Lane& lane, const nic::Message& m);
   void deliver(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void take(host::Lane& lane, const nic::Event& e);
+  void data_moved(host::Lane& lane, Request& request);
   void piece_done(host::Lane& lane, Request& request);
   void begin(host::Lane& lane, Incoming* in, const void* data, std::size_t bytes);
   void more(host::Lane& lane, Peer& peer, Incoming* in, const void* data, std::size_t bytes);
@@ -243,6 +269,8 @@ struct Engine {
   void pulled(host::Lane& lane, Request& request);
   Incoming* find_unexpected(host::Lane& lane, const Receive& wanted, bool take_out);
   void take_unexpected(host::Lane& lane, Incoming* in, const Receive& wanted);
+  bool is_posted(const void* context) const;
+  void look_without_others(host::Lane& lane);
 
   // One-sided operations (rma.cpp, atomics.cpp).
   Request& new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote, std::size_t length);

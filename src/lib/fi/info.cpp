@@ -159,11 +159,13 @@ int close_fabric(fid* f) {
   return 0;
 }
 
-int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
-int no_control(fid*, int, void*) { return -FI_ENOSYS; }
-int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
-int no_passive(fid_fabric*, fi_info*, fid_pep**, void*) { return -FI_ENOSYS; }
-int no_wait_set(fid_fabric*, fi_wait_attr*, fid_wait**) { return -FI_ENOSYS; }
+int no_passive(fid_fabric*, fi_info*, fid_pep**, void*) {
+  return refuse(FI_ENOSYS, FI_LOG_FABRIC,
+                "endpoints that listen are not supported: FI_EP_RDM has no connections\n");
+}
+int no_wait_set(fid_fabric*, fi_wait_attr*, fid_wait**) {
+  return refuse(FI_ENOSYS, FI_LOG_FABRIC, "wait sets are not supported: wait for a queue (fi_cq_sread)\n");
+}
 
 /// May the caller sleep on these? Not while there is something to read.
 int try_wait(fid_fabric*, fid** objects, int count) {

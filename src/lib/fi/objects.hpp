@@ -117,9 +117,23 @@ struct Endpoint {
   bool selective_send = false, selective_receive = false;
   Cntr *send_counter = nullptr, *receive_counter = nullptr, *read_counter = nullptr, *write_counter = nullptr;
   std::uint64_t caps, send_flags, receive_flags;
+  std::size_t most_inject = 0;  // bytes
   std::size_t least_multi_receive = 64;
   Engine* engine = nullptr;  // once it is enabled
 };
+
+// For objects that have nothing of the kind.
+inline int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
+inline int no_control(fid*, int, void*) { return -FI_ENOSYS; }
+inline int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
+
+inline int too_long_to_inject(const Endpoint& endpoint, std::size_t length) {
+  return refuse(FI_EMSGSIZE, FI_LOG_EP_DATA, "%zu bytes to inject, and %zu are the most\n", length,
+                endpoint.most_inject);
+}
+
+/// Takes what has arrived for the process's other endpoints: whoever waits at one waits for all of them.
+void progress_others(const Endpoint& mine, host::Lane& lane);
 
 // Operations of each object, by file.
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);

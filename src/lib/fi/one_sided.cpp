@@ -60,6 +60,7 @@ ssize_t put(fid_ep* ep, const Buffer& from, void* desc, fi_addr_t to, std::uint6
             std::uint64_t data) {
   return enter(ep, [&](Endpoint& e, host::Lane& l) {
     Engine::Remote where = remote(e, to, address, key, FI_RMA | FI_WRITE, context, flags, quiet, desc, from);
+    if (where.inject && from.length > e.most_inject) return ssize_t{too_long_to_inject(e, from.length)};
     where.has_data |= has_data;
     where.data = data;
     return e.engine->put(l, from, where);

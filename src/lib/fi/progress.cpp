@@ -69,15 +69,9 @@ void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
       EagerHead head;
       if (m.length < sizeof head) return;
       memcpy(&head, m.data, sizeof head);
-      auto* in = new Incoming;
-      in->peer = index;
-      in->tagged = flags & kTagged;
-      in->has_data = flags & kHasData;
-      in->tag = head.tag;
-      in->data = head.data;
-      in->length = head.length;
       std::size_t bytes = m.length - sizeof head;
-      in->protocol = bytes == head.length ? Protocol::Small : Protocol::Fragments;
+      Protocol protocol = bytes == head.length ? Protocol::Small : Protocol::Fragments;
+      Incoming* in = new_incoming(index, flags, head, protocol);
       begin(lane, in, m.data + sizeof head, bytes);
       break;
     }
@@ -88,17 +82,11 @@ void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
       RendezvousHead head;
       if (m.length < sizeof head) return;
       memcpy(&head, m.data, sizeof head);
-      auto* in = new Incoming;
-      in->peer = index;
-      in->tagged = flags & kTagged;
-      in->has_data = flags & kHasData;
+      Incoming* in = new_incoming(index, flags, head,
+                                  model.rendezvous == 0 ? Protocol::RendezvousGet : Protocol::RendezvousPut);
       in->rendezvous = true;
-      in->tag = head.tag;
-      in->data = head.data;
-      in->length = head.length;
       in->key = head.key;
       in->id = head.id;
-      in->protocol = model.rendezvous == 0 ? Protocol::RendezvousGet : Protocol::RendezvousPut;
       begin(lane, in, nullptr, 0);
       break;
     }
@@ -112,11 +100,7 @@ void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
       Request* request = request_of(head.id);
       if (!request) break;
       if (head.failed) request->error = FI_EIO;
-      if (request->kind == Request::Kind::Receive) {
-        pulled(lane, *request);
-      } else {
-        done(lane, *request);
-      }
+      data_moved(lane, *request);
       break;
     }
     case Kind::Atomic:
@@ -185,17 +169,18 @@ void Engine::take(Lane& lane, const nic::Event& e) {
       Request* request = request_of(e.data);
       if (!request) return;
       request->moved += e.length;
-      if (request->moved < request->length) return;
-      if (request->kind == Request::Kind::Receive) {
-        pulled(lane, *request);
-      } else {
-        done(lane, *request);
-      }
+      if (request->moved == request->length) data_moved(lane, *request);
       return;
     }
     default:
       return;
   }
+}
+
+/// The other side has moved all data of a request.
+void Engine::data_moved(Lane& lane, Request& request) {
+  if (request.kind == Request::Kind::Receive) return pulled(lane, request);
+  done(lane, request);
 }
 
 /// All pieces of an operation this side moved are done.

@@ -7,15 +7,18 @@
 
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
+#include "lib/turns.hpp"
 
 namespace weft::fi {
 
 namespace {
 
-int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
-int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
-
 Engine* engine_of(Domain* domain) { return domain->endpoint ? domain->endpoint->engine : nullptr; }
+
+/// Milliseconds from now, in virtual time; less than 0: never.
+std::int64_t deadline_after(const host::Lane& l, int milliseconds) {
+  return milliseconds < 0 ? host::kNoDeadline : lib::now(l) + std::int64_t{milliseconds} * 1'000'000'000;
+}
 
 /// Hands entries over in the form the queue was opened for; stops at one that failed.
 ssize_t take(Cq& cq, host::Lane& lane, void* out, std::size_t count, fi_addr_t* sources) {
@@ -42,27 +45,41 @@ ssize_t take(Cq& cq, host::Lane& lane, void* out, std::size_t count, fi_addr_t* 
   return cq.entries.empty() ? -FI_EAGAIN : -FI_EAVAIL;
 }
 
+constexpr ssize_t kNothing = 0;  // from a look: no read of a queue gives it
+
 /// What arrived is handed over one by one, as it is taken and paid for: whoever waits for the first goes on
 /// before the last is looked at. MPI libraries look until there is nothing more, so after each there is
 /// nothing for one look.
+ssize_t look(Cq& cq, Engine& engine, host::Lane& l, void* out, std::size_t count, fi_addr_t* sources) {
+  progress_others(engine.endpoint, l);
+  Entry entered(*cq.domain, l);
+  if (!lib::outside() && std::exchange(cq.gave, false)) {
+    lib::skipped_look();
+    return -FI_EAGAIN;
+  }
+  // What it took may be what other threads wait for.
+  if (engine.progress(l, &cq.entries) && lib::shares_mpi(l)) lib::found_something();
+  ssize_t taken = take(cq, l, out, count, sources);
+  cq.gave = taken > 0;
+  if (taken != -FI_EAGAIN || lib::outside()) return taken;
+  return kNothing;
+}
+
 ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   auto& cq = *reinterpret_cast<Cq*>(f);
   host::Lane* l = lane();
   Engine* engine = engine_of(cq.domain);
   if (!l || !engine) return -FI_EAGAIN;
-  {
-    Entry entered(*cq.domain, *l);
-    if (!lib::outside() && std::exchange(cq.gave, false)) return -FI_EAGAIN;
-    engine->progress(*l, &cq.entries);
-    ssize_t taken = take(cq, *l, out, count, sources);
-    cq.gave = taken > 0;
-    if (taken != -FI_EAGAIN || lib::outside()) return taken;
+  lib::set_reading(*l, lib::shares_mpi(*l));
+  ssize_t taken = look(cq, *engine, *l, out, count, sources);
+  if (taken == kNothing) {
+    std::uint32_t awaited = engine->awaited_rank();
+    if (!lib::waits_when_it_yields(*l, engine->wait_port(), awaited) &&
+        lib::look_again(*l, engine->wait_port(), awaited))
+      taken = look(cq, *engine, *l, out, count, sources);
   }
-  if (!lib::look_again(*l, engine->port->index, engine->awaited_rank())) return -FI_EAGAIN;
-  Entry entered(*cq.domain, *l);
-  engine->progress(*l, &cq.entries);
-  ssize_t taken = take(cq, *l, out, count, sources);
-  cq.gave = taken > 0;
+  if (taken == kNothing) taken = -FI_EAGAIN;
+  if (taken == -FI_EAGAIN) lib::set_reading(*l, false);
   return taken;
 }
 
@@ -73,9 +90,9 @@ ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, c
   host::Lane* l = lane();
   Engine* engine = engine_of(cq.domain);
   if (!l || !engine) return -FI_EAGAIN;
-  std::int64_t deadline =
-      timeout < 0 ? host::kNoDeadline : lib::now(*l) + std::int64_t{timeout} * 1'000'000'000;
+  std::int64_t deadline = deadline_after(*l, timeout);
   for (;;) {
+    progress_others(engine->endpoint, *l);
     {
       Entry entered(*cq.domain, *l);
       if (cq.entries.empty()) engine->progress(*l);
@@ -84,7 +101,7 @@ ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, c
       if (cq.signalled.exchange(false)) return -FI_EAGAIN;
     }
     if (lib::now(*l) >= deadline) return -FI_EAGAIN;
-    lib::ask(*l, host::Call::Wait, engine->port->index, deadline, engine->awaited_rank());
+    lib::wait_or_be_called(*l, engine->wait_port(), deadline, engine->awaited_rank());
   }
 }
 
@@ -152,6 +169,7 @@ void advance(Cntr& counter) {
   host::Lane* l = lane();
   Engine* engine = engine_of(counter.domain);
   if (!l || !engine) return;
+  progress_others(engine->endpoint, *l);
   Entry entered(*counter.domain, *l);
   if (engine->progress(*l)) lib::found_something();
 }
@@ -163,7 +181,7 @@ std::uint64_t read_counter(fid_cntr* f) {
   host::Lane* l = lane();
   Engine* engine = engine_of(counter.domain);
   if (counter.value == before && l && engine && !lib::outside() &&
-      lib::look_again(*l, engine->port->index, host::kNoRank))
+      lib::look_again(*l, engine->wait_port(), host::kNoRank))
     advance(counter);
   return counter.value;
 }
@@ -192,15 +210,14 @@ int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
   host::Lane* l = lane();
   Engine* engine = engine_of(counter.domain);
   if (!l || !engine) return -FI_EAVAIL;
-  std::int64_t deadline =
-      timeout < 0 ? host::kNoDeadline : lib::now(*l) + std::int64_t{timeout} * 1'000'000'000;
+  std::int64_t deadline = deadline_after(*l, timeout);
   std::uint64_t errors = counter.errors;
   for (;;) {
     advance(counter);
     if (counter.value >= threshold) return 0;
     if (counter.errors != errors) return -FI_EAVAIL;
     if (lib::now(*l) >= deadline) return -FI_ETIMEDOUT;
-    lib::ask(*l, host::Call::Wait, engine->port->index, deadline, host::kNoRank);
+    lib::wait_or_be_called(*l, engine->wait_port(), deadline, host::kNoRank);
   }
 }
 
@@ -208,7 +225,6 @@ int close_counter(fid* f) {
   delete reinterpret_cast<Cntr*>(f);
   return 0;
 }
-int no_control(fid*, int, void*) { return -FI_ENOSYS; }
 
 fi_ops counter_object = {sizeof(fi_ops), close_counter, no_bind, no_control, no_ops, nullptr, nullptr};
 fi_ops_cntr counter_calls = {sizeof(fi_ops_cntr), read_counter, read_counter_errors, add, set, wait_counter,

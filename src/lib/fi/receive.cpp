@@ -196,8 +196,11 @@ void Engine::take_unexpected(Lane& lane, Incoming* in, const Receive& wanted) {
   if (in->arrived >= in->length) complete(lane, in, 0);
 }
 
+thread_local const void* last_receive = nullptr;
+
 ssize_t Engine::receive(Lane& lane, const Receive& wanted) {
   lib::found_something();
+  last_receive = wanted.context;
   if (wanted.multi()) {
     if (wanted.buffer.parts != 1) return -FI_EINVAL;
     auto* receive = new Receive(wanted);
@@ -236,7 +239,8 @@ ssize_t Engine::receive(Lane& lane, const Receive& wanted) {
 ssize_t Engine::peek(Lane& lane, Receive wanted) {
   Incoming* in = nullptr;
   for (int turn = 0; turn < 2 && !in; ++turn) {
-    if (turn && (lib::outside() || !lib::look_again(lane, port->index, host::kNoRank))) break;
+    if (turn && (lib::outside() || !lib::look_again(lane, wait_port(), host::kNoRank))) break;
+    progress_others(endpoint, lane);
     Entry entered(*endpoint.domain, lane);
     progress(lane);
     in = find_unexpected(lane, wanted, wanted.flags & FI_CLAIM);

@@ -10,7 +10,8 @@ namespace weft::fi {
 using host::Lane;
 using host::Protocol;
 
-ssize_t Engine::send(Lane& lane, const Outgoing& out) {
+ssize_t Engine::send(Lane& lane, const Outgoing& out, std::uint32_t& sent) {
+  sent = 0;
   std::uint32_t peer = peer_of_handle(out.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   std::size_t length = out.buffer.length;
@@ -21,7 +22,7 @@ ssize_t Engine::send(Lane& lane, const Outgoing& out) {
     send_eager(lane, peer, out, 0);
     if (!out.inject && !peers_[peer]->waiting.empty()) {  // not all of it has left: it is done when that has
       Request& request = new_send(peer, out);
-      peers_[peer]->waiting.back().owner = request.id;
+      peers_[peer]->waiting.back().owner = sent = request.id;
       return 0;
     }
     if (out.completion)
@@ -31,6 +32,7 @@ ssize_t Engine::send(Lane& lane, const Outgoing& out) {
     return 0;
   }
   Request& request = new_send(peer, out);
+  sent = request.id;
   if (eager) {
     request.pieces = 1;
     send_eager(lane, peer, out, request.id);
@@ -55,10 +57,7 @@ void Engine::send_eager(Lane& lane, std::uint32_t peer, const Outgoing& out, std
   std::size_t length = out.buffer.length;
   bool fits = length <= small_limit_ - sizeof(EagerHead);
   bool blocks = !fits && model.eager != 0 && !peers_[peer]->refused;
-  Protocol protocol = fits               ? Protocol::Small
-                      : !blocks          ? Protocol::Fragments
-                      : model.eager == 1 ? Protocol::Shared
-                                         : Protocol::Exclusive;
+  Protocol protocol = fits ? Protocol::Small : blocks ? block_protocol() : Protocol::Fragments;
   auto& sum = sums.protocol[static_cast<unsigned>(protocol)];
   ++sum.count;
   sum.bytes += length;

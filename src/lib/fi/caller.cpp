@@ -1,0 +1,86 @@
+// Waiting in a send for what its caller does nothing but wait for afterwards.
+//
+// The context of an operation says who hears of its end. One that lies on the stack of the thread that sends
+// is gone when the calling function returns, so that function waits; and so does MPI_Ssend for its
+// acknowledgement, the only receive it posts. Open MPI would wait for both while it holds a lock that other
+// threads try in a loop, in which nobody sees them (lib/turns.hpp). So a send waits itself. When something
+// has arrived that the library must hear of, the send says that it is to be tried again (FI_EAGAIN): a
+// library then reads its queue, and comes back here.
+#include <algorithm>
+
+#include "lib/fi/engine.hpp"
+#include "lib/fi/entry.hpp"
+#include "lib/turns.hpp"
+
+namespace weft::fi {
+
+using host::Lane;
+
+namespace {
+
+/// What the thread waits for in a send.
+struct CallersWait {
+  bool any = false;
+  bool quiet = false;
+  const void* context = nullptr;
+  std::uint64_t tag = 0, destination = 0;
+  std::uint32_t sent = 0;        // its request, or 0
+  const void* answer = nullptr;  // context of the receive that acknowledges it, or null
+};
+
+thread_local CallersWait waits;
+
+bool in_ssend(const Lane& lane) {
+  return lane.doing.call() == static_cast<std::uint16_t>(host::MpiCall::Ssend);
+}
+
+}  // namespace
+
+bool Engine::is_posted(const void* context) const {
+  return std::any_of(posted_[1].begin(), posted_[1].end(),
+                     [&](const Receive* r) { return r->context == context; });
+}
+
+bool Engine::will_be_waited_for(Lane& lane, const Outgoing& out, std::uint32_t sent) {
+  // What it sends while it goes through what has arrived is not what the program sends.
+  if (!lib::shares_mpi(lane) || lib::reads(lane)) return false;
+  if (!out.context || !lib::on_own_stack(out.context)) sent = 0;
+  const void* answer = in_ssend(lane) ? last_receive : nullptr;
+  waits.any = false;
+  if (sent || answer) waits = {true, out.quiet, out.context, out.tag, out.destination, sent, answer};
+  return waits.any;
+}
+
+bool Engine::is_waited_for(const Lane& lane, const Outgoing& out) const {
+  return waits.any && !lib::reads(lane) && waits.quiet == out.quiet && waits.context == out.context &&
+         waits.tag == out.tag && waits.destination == out.destination;
+}
+
+ssize_t Engine::wait_for_caller(Lane& lane) {
+  for (;;) {
+    bool entries;
+    progress_others(endpoint, lane);
+    {
+      Entry entered(*endpoint.domain, lane);
+      if (progress(lane)) lib::found_something();
+      if (!(waits.sent && request_of(waits.sent)) && !(waits.answer && is_posted(waits.answer))) break;
+      entries = (endpoint.send_cq && !endpoint.send_cq->entries.empty()) ||
+                (endpoint.receive_cq && !endpoint.receive_cq->entries.empty());
+    }
+    if (entries) {
+      look_without_others(lane);
+      return -FI_EAGAIN;
+    }
+    lib::look_again(lane, wait_port(), peers_[peer_of_handle(waits.destination)]->rank);
+  }
+  waits.any = false;
+  look_without_others(lane);
+  return 0;
+}
+
+/// The caller is about to look into its queue.
+void Engine::look_without_others(Lane& lane) {
+  for (unsigned times = 0; lib::others_read(lane);) lib::give_way(lane, times);
+}
+
+}  // namespace weft::fi
