@@ -13,11 +13,6 @@ namespace weft::network::flit {
 
 class HeaderQueues {
  public:
-  /// What a channel has sent, or promised room for, and what has not gone on from its queues.
-  struct Standing {
-    unsigned headers, payload;
-  };
-
   HeaderQueues() = default;
   HeaderQueues(unsigned headers, unsigned payload_flits, std::size_t channels)
       : headers_(headers), payload_flits_(payload_flits), lines_(headers ? channels : 0) {}
@@ -25,6 +20,27 @@ class HeaderQueues {
   bool there_are() const { return headers_ > 0; }
   unsigned all_flits() const { return headers_ + payload_flits_; }
 
+  /// A packet starts, if there is room for its header and for so much of its payload at once.
+  [[gnu::noinline]] bool start(ChannelNumber channel, unsigned used, unsigned flits, unsigned payload) {
+    Standing before = standing(channel, used, 0);
+    if (before.headers >= headers_ || before.payload + payload > payload_flits_) return false;
+    lines_[channel].packets.push_back(static_cast<std::uint16_t>(flits));
+    lines_[channel].flits += flits;
+    return true;
+  }
+  /// Has the payload of a packet that started room for another flit?
+  [[gnu::noinline]] bool goes_on(ChannelNumber channel, unsigned used, unsigned unsent) {
+    return standing(channel, used, unsent).payload < payload_flits_;
+  }
+  void clear() {
+    for (Line& line : lines_) line = {};
+  }
+
+ private:
+  /// What a channel has sent, or promised room for, and what has not gone on from its queues.
+  struct Standing {
+    unsigned headers, payload;
+  };
   /// `used`: flits that have room there, now or promised; `unsent`: flits of the last packet without.
   Standing standing(ChannelNumber channel, unsigned used, unsigned unsent) {
     Line& line = lines_[channel];
@@ -37,20 +53,6 @@ class HeaderQueues {
     return {headers, used - headers};
   }
 
-  bool take_packet(Standing standing, unsigned payload_at_once) const {
-    return standing.headers < headers_ && standing.payload + payload_at_once <= payload_flits_;
-  }
-  bool take_payload(Standing standing) const { return standing.payload < payload_flits_; }
-
-  void start(ChannelNumber channel, unsigned flits) {
-    lines_[channel].packets.push_back(static_cast<std::uint16_t>(flits));
-    lines_[channel].flits += flits;
-  }
-  void clear() {
-    for (Line& line : lines_) line = {};
-  }
-
- private:
   struct Line {
     std::vector<std::uint16_t> packets;  // flits of each
     unsigned flits = 0;                  // of all of them

@@ -122,7 +122,8 @@ class Kernel {
   bool may_send(const Base& b, const Queue& queue, const Port& out);
   void bid(const Base& b, QueueNumber q, PortNumber*& outputs);
   bool bid_without_partner(const std::uint32_t (&first_loser)[Tile::kBounds]);
-  WEFT_HOT void bid_again(QueueNumber q, const Queue& queue) { bids_again_[queue.leaves()].push(q); }
+  WEFT_HOT static unsigned bound_of(const Port& out) { return out.flags & Port::kEndpoint; }
+  WEFT_HOT void bid_again(QueueNumber q, const Port& out) { bids_again_[bound_of(out)].push(q); }
   template <bool OneRound>
   void match(Tile& tile, bool first_round);
   void contest_output(Port& out, QueueNumber q);
@@ -172,7 +173,7 @@ class Kernel {
   Observer& observer_;
   const Settings& s_;
   const unsigned channels_, all_channels_, route_cycles_, allocate_cycles_;
-  const bool oldest_first_, shares_, moves_turns_, vias_;
+  const bool oldest_first_, only_turns_, shares_, moves_turns_, vias_;
   const PortInfo* const port_info_;
   Base b_;
   std::vector<std::uint32_t> rows_;
@@ -195,6 +196,7 @@ Kernel<Route, CutThrough, Voq>::Kernel(Engine& engine, Engine::Worker& worker, c
       route_cycles_(engine.settings_.route_cycles),
       allocate_cycles_(engine.settings_.allocate_cycles),
       oldest_first_(engine.settings_.allocator == Allocator::Age),
+      only_turns_(!oldest_first_ && engine.settings_.local_yield.empty()),
       shares_(engine.settings_.shared_flits > 0 || engine.settings_.kind == RouterKind::Tiled),
       moves_turns_(engine.settings_.allocator == Allocator::RoundRobin),
       vias_(engine.routing_->via_count() > 0),

@@ -118,12 +118,9 @@ bool Kernel<Route, CutThrough, Voq>::start_packet(const Base& b, Sender& sender,
     turn = turn + 1 == channels_ ? 0 : turn + 1;
     OutChannel& out = b.out_channel(p, channel);
     if (!has_room(out, port, wanted)) continue;
-    if (e_.header_queues_.there_are()) [[unlikely]] {
-      const ChannelNumber number = (p << b.channel_bits) + channel;
-      if (!e_.header_queues_.take_packet(e_.header_queues_.standing(number, out.used, 0), wanted - 1))
-        continue;
-      e_.header_queues_.start(number, record.flits);
-    }
+    if (e_.header_queues_.there_are() &&
+        !e_.header_queues_.start((p << b.channel_bits) + channel, out.used, record.flits, wanted - 1))
+      continue;
     if (CutThrough) take_room(out, port, wanted);
     sender.channel = static_cast<std::uint8_t>(channel);
     sender.next_channel = static_cast<std::uint8_t>(turn);
@@ -143,7 +140,7 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::header_queue_lets(const Sender& se
   if (!queues.there_are() || sender.left == e_.packets_[sender.current].flits) [[likely]]
     return true;  // a header had its room when its packet started
   const ChannelNumber channel = (p << b_.channel_bits) + sender.channel;
-  return queues.take_payload(queues.standing(channel, b_.outs[channel].used, sender.left));
+  return queues.goes_on(channel, b_.outs[channel].used, sender.left);
 }
 
 /// Valiant always goes by way of a random place; UGAL only where the way there is the less loaded for its

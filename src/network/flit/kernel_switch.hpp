@@ -63,7 +63,7 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::bid(const Base& b, QueueNumber q, 
   const Queue& queue = b.queues[q];
   Port& out = b.ports[queue.out];
   if (!may_send(b, queue, out)) [[unlikely]] {
-    bid_again(q, queue);
+    bid_again(q, out);
   } else if (out.wants == kEnd) [[likely]] {
     out.wants = q;
     *outputs++ = queue.out;
@@ -90,7 +90,7 @@ bool Kernel<Route, CutThrough, Voq>::bid_without_partner(const std::uint32_t (&f
     if (alone)
       bid(b_, q, outputs);
     else
-      bid_again(q, b_.queues[q]);
+      bid_again(q, b_.ports[b_.queues[q].out]);
   }
   w_.outputs.set_end(outputs);
   return !w_.outputs.empty();
@@ -142,7 +142,7 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
     Queue& queue = b.queues[q];
     const std::uint32_t more = queue.flits > 0;
     queue.word = (queue.word & ~Queue::kReady) | more << Queue::kReadyShift;
-    QueueNumber*& end = again[queue.leaves()];
+    QueueNumber*& end = again[bound_of(port)];
     *end = q;
     end += more;
   }
@@ -152,25 +152,30 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
 /// Two want an output: inputs in turn, then the channels of the input in turn.
 template <class Route, bool CutThrough, bool Voq>
 [[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::contest_output(Port& out, QueueNumber q) {
-  auto rank = [&](QueueNumber of) {
+  const QueueNumber other = out.wants;
+  const auto turn = [&](QueueNumber of) {
     PortNumber in = b_.port_of(of);
-    std::uint64_t turn = static_cast<std::uint32_t>(in - out.last_input - 1);
     std::uint32_t channel_turn = (b_.channel_of(of) - b_.ports[in].last_channel - 1u) & b_.channel_mask;
-    return rank_of(of, turn << 8 | channel_turn);
+    return std::uint64_t{in - out.last_input - 1} << 8 | channel_turn;
   };
-  if (rank(q) < rank(out.wants)) std::swap(q, out.wants);
-  bid_again(q, b_.queues[q]);
+  const std::uint64_t mine = turn(q), others = turn(other);
+  const bool first = only_turns_ ? mine < others : rank_of(q, mine) < rank_of(other, others);
+  out.wants = first ? q : other;
+  bid_again(first ? other : q, out);
 }
 
 /// Two outputs chose an input: in turn, or the oldest packet first.
 template <class Route, bool CutThrough, bool Voq>
 [[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::contest_input(Port& in, PortNumber out) {
-  auto rank = [&](PortNumber of) {
-    return rank_of(b_.ports[of].wants, static_cast<std::uint32_t>(of - in.last_output - 1));
-  };
-  if (rank(out) < rank(in.granted)) std::swap(out, in.granted);
-  bid_again(b_.ports[out].wants, b_.queues[b_.ports[out].wants]);
-  b_.ports[out].wants = kEnd;
+  const PortNumber other = in.granted;
+  const std::uint32_t mine = out - in.last_output - 1, others = other - in.last_output - 1;
+  const bool first = only_turns_
+                         ? mine < others
+                         : rank_of(b_.ports[out].wants, mine) < rank_of(b_.ports[other].wants, others);
+  in.granted = first ? out : other;
+  Port& loser = b_.ports[first ? other : out];
+  bid_again(loser.wants, loser);
+  loser.wants = kEnd;
 }
 
 /// Moves one flit from the front of its queue through the switch. Returns whether it was its packet's last.

@@ -200,6 +200,7 @@ struct Tile {
   // stage then comes to the one kind after the other, and its branches are foreseen. Nothing else depends on
   // it.
   enum Bound { kOnward, kOut, kBounds };
+  static_assert(int{kOut} == Port::kEndpoint);
   Bag<QueueNumber> asks[4 * kBounds];   // by cycle: queues whose head asks for an output channel
   Bag<QueueNumber> ready[2 * kBounds];  // by cycle: queues that bid for the switch
   Bag<EndpointId> senders[2];           // by cycle: endpoints with something to send
