@@ -38,7 +38,7 @@ Words faults(const Ground& ground, const std::string& when) {
 }
 
 Words run_words(const Ground& ground, unsigned ranks, const Words& options, const Words& command) {
-  return run_words(ground.machine, ranks, command, options);
+  return test::run_words(ground.machine, ranks, command, options);
 }
 
 /// Virtual time of a run in microseconds, from its last line.
