@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <chrono>
+#include <ostream>
 #include <regex>
 #include <thread>
 
@@ -25,6 +26,7 @@ struct Ground {
   Words machine;
   std::string cable;
 };
+std::ostream& operator<<(std::ostream& out, const Ground& ground) { return out << ground.name; }
 
 const Ground kOnTorus{"torus", kTorus, "r0.p0"};
 const Ground kOnTree{"tree", kTree, "r0.p4"};

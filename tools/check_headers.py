@@ -13,7 +13,7 @@ from sources import ROOT, files, includes, resolve
 
 COMPILER = os.environ.get("CXX", "g++")
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-I.", "-Isrc", "-Itests", '-DWEFT_VERSION="0"', '-DWEFT_ROOT="."',
-         '-DWEFT_PROGRAM="weft"']
+         '-DWEFT_PROGRAM="weft"', '-DWEFT_BUILD="build"']
 PASSED = ROOT / os.environ.get("WEFT_BUILD_DIR", "build") / "header-checks"
 
 

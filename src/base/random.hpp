@@ -17,8 +17,8 @@ inline std::uint64_t random_bits(std::uint64_t seed, std::uint64_t who, std::uin
   return (std::uint64_t{out[1]} << 32) | out[0];
 }
 
-/// The same at a fifth of the cost, for what is drawn for every packet: a SplitMix64 stream for each `who`, of
-/// which this is word number `step`.
+/// The same at a fifth of the cost, for what is drawn for every packet: a SplitMix64 stream for each `who`,
+/// of which this is word number `step`.
 inline std::uint64_t quick_random_bits(std::uint64_t seed, std::uint64_t who, std::uint64_t step) {
   constexpr std::uint64_t kGamma = 0x9e3779b97f4a7c15u;
   const auto mix = [](std::uint64_t x) {

@@ -36,6 +36,7 @@ thread_local unsigned empty_looks = 0;
 thread_local unsigned clock_reads = 0;
 thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
+thread_local std::int64_t aside = 0;  // its last moment out of the way of others
 thread_local unsigned outside_depth = 0;
 thread_local std::int64_t outside_since = 0;
 
@@ -327,6 +328,13 @@ void pause(Lane& l) {
 void found_something() {
   empty_looks = 0;
   quantum = 0;
+  aside = 0;
+}
+
+void let_others_go_first(Lane& l) {
+  constexpr std::int64_t kFirst = 1'000, kLast = 128'000;
+  aside = aside == 0 ? kFirst : aside < kLast ? aside * 2 : aside;
+  ask(l, Call::Sleep, host::kNoPort, now(l) + aside, host::kNoRank);
 }
 
 std::int64_t read_clock(Lane& l) {

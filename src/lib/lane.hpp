@@ -88,6 +88,9 @@ bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);
 /// The same, at the cost of a look. True where time has moved on since, so that looking again makes sense.
 bool found_nothing(host::Lane& lane, std::uint32_t port);
 void found_something();
+/// Out of the way of others for a moment, which is longer each time until something is found: threads that
+/// poll in turn must not take a turn each nanosecond.
+void let_others_go_first(host::Lane& lane);
 /// A look at memory that found nothing new: until something is written to the process or arrives, or a while.
 void pause(host::Lane& lane);
 

@@ -209,11 +209,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
     return next_pthread_mutex_lock(mutex);
   REAL(pthread_mutex_trylock);
   // A thread of MPICH that polls unlocks and locks again at once: whoever waits in between comes first.
-  static thread_local unsigned passed = 0;
-  if (lib::is_mpich() && wanted_by_others(*lane, mutex))
-    lib::give_way(*lane, passed);
-  else
-    passed = 0;
+  if (lib::is_mpich() && wanted_by_others(*lane, mutex)) lib::let_others_go_first(*lane);
   int result;
   unsigned times = 0;
   while ((result = next_pthread_mutex_trylock(mutex)) == EBUSY) {

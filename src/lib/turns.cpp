@@ -11,6 +11,8 @@
 #include <atomic>
 #include <utility>
 
+#include "lib/mpi_library.hpp"
+
 namespace host = weft::host;
 namespace lib = weft::lib;
 
@@ -39,7 +41,9 @@ bool has_threads() { return segment()->joins.load(std::memory_order_relaxed) != 
 
 }  // namespace
 
-bool shares_mpi(const host::Lane& lane) { return has_threads() && lane.doing.inside() && !outside(); }
+bool shares_open_mpi(const host::Lane& lane) {
+  return has_threads() && lane.doing.inside() && !outside() && !is_mpich();
+}
 
 void give_way(host::Lane& lane, unsigned& times) {
   constexpr std::int64_t kFirst = 1'000'000;  // picoseconds
@@ -56,7 +60,7 @@ void wait_or_be_called(host::Lane& lane, std::uint32_t port, std::int64_t deadli
 }
 
 bool waits_when_it_yields(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank) {
-  if (!shares_mpi(lane)) return false;
+  if (!shares_open_mpi(lane)) return false;
   last_look = {LastLook::InVain, port, for_rank};
   return ++looks_since_yield <= kLooksWithoutYield;
 }

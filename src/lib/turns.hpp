@@ -14,8 +14,9 @@
 
 namespace weft::lib {
 
-/// Is the calling thread within MPI, in a process that has other threads in virtual time?
-bool shares_mpi(const host::Lane& lane);
+/// Is the calling thread within Open MPI, in a process that has other threads in virtual time? Threads of an
+/// MPICH wait where they look: its lock is a mutex, and who waits for it is seen.
+bool shares_open_mpi(const host::Lane& lane);
 
 /// Lets other threads run: until one has, or for a time that doubles with `times`, which it counts up.
 void give_way(host::Lane& lane, unsigned& times);

@@ -43,7 +43,7 @@ bool Engine::is_posted(const void* context) const {
 
 bool Engine::will_be_waited_for(Lane& lane, const Outgoing& out, std::uint32_t sent) {
   // What it sends while it goes through what has arrived is not what the program sends.
-  if (!lib::shares_mpi(lane) || lib::reads(lane)) return false;
+  if (!lib::shares_open_mpi(lane) || lib::reads(lane)) return false;
   if (!out.context || !lib::on_own_stack(out.context)) sent = 0;
   const void* answer = in_ssend(lane) ? last_receive : nullptr;
   waits.any = false;

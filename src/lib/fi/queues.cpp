@@ -58,7 +58,7 @@ ssize_t look(Cq& cq, Engine& engine, host::Lane& l, void* out, std::size_t count
     return -FI_EAGAIN;
   }
   // What it took may be what other threads wait for.
-  if (engine.progress(l, &cq.entries) && lib::shares_mpi(l)) lib::found_something();
+  if (engine.progress(l, &cq.entries) && lib::shares_open_mpi(l)) lib::found_something();
   ssize_t taken = take(cq, l, out, count, sources);
   cq.gave = taken > 0;
   if (taken != -FI_EAGAIN || lib::outside()) return taken;
@@ -70,7 +70,7 @@ ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   host::Lane* l = lane();
   Engine* engine = engine_of(cq.domain);
   if (!l || !engine) return -FI_EAGAIN;
-  lib::set_reading(*l, lib::shares_mpi(*l));
+  lib::set_reading(*l, lib::shares_open_mpi(*l));
   ssize_t taken = look(cq, *engine, *l, out, count, sources);
   if (taken == kNothing) {
     std::uint32_t awaited = engine->awaited_rank();
