@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/text.hpp"
-#include "run_program.hpp"
+#include "mpi_programs.hpp"
 
 namespace weft::test {
 namespace {
@@ -28,41 +28,6 @@ ProgramResult run_mpi(const std::string& machine, unsigned ranks, const std::vec
   all.insert(all.end(), {"--", program});
   all.insert(all.end(), arguments.begin(), arguments.end());
   return run_program(all, 100);
-}
-
-std::vector<std::string> sets(const std::vector<std::string>& settings) {
-  std::vector<std::string> out;
-  for (const std::string& s : settings) out.insert(out.end(), {"--set", s});
-  return out;
-}
-
-// Eight nodes on one router: a latency and a bandwidth. Processors and interfaces take no time; the buses do.
-std::vector<std::string> plain(std::vector<std::string> more = {}) {
-  std::vector<std::string> settings{"topology.dims=[1]",
-                                    "topology.endpoints_per_router=8",
-                                    "router.latency=1.5us",
-                                    "cable.default.lanes=1",
-                                    "cable.default.lane_rate=80Gbps",
-                                    "cable.default.coding=none",
-                                    "nic.header=0B",
-                                    "nic.occupancy=0ns",
-                                    "nic.send_latency=0ns",
-                                    "nic.receive_latency=0ns",
-                                    "nic.translation=none",
-                                    "host.bus=axi-128",
-                                    "host.write_latency=1ns",
-                                    "host.memory_read=0ns",
-                                    "host.post_cost=0ns",
-                                    "host.poll_cost=0ns",
-                                    "host.receive_cost=0ns",
-                                    "mpi.send_cost=0ns",
-                                    "mpi.receive_cost=0ns",
-                                    "mpi.match_cost=0ns",
-                                    "mpi.copy_rate=1000000Gbps"};
-  settings.insert(settings.end(), more.begin(), more.end());
-  std::vector<std::string> out{"--engine", "ideal", "--quiet"};
-  for (const std::string& s : sets(settings)) out.push_back(s);
-  return out;
 }
 
 // Picoseconds of that machine's parts.

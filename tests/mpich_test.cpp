@@ -7,15 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
-#include "run_program.hpp"
+#include "mpi_programs.hpp"
 
 namespace weft::test {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-using Words = std::vector<std::string>;
 
 std::string mpich() {
   const char* named = getenv("WEFT_MPICH");
@@ -82,34 +80,10 @@ INSTANTIATE_TEST_SUITE_P(All, MpichPrograms,
                                          Case{{"bandwidth", "16384", "8", "2"}, 2}, Case{{"halo"}, 9}),
                          [](const auto& one) { return one.param.command[0]; });
 
-// Eight nodes on one router, a latency and a bandwidth: as in mpi_run_test.cpp.
 TEST_F(Mpich, PingPongIsTheClosedForm) {
-  Words plain{"--engine", "ideal", "--quiet"};
-  for (const char* setting : {"topology.dims=[1]",
-                              "topology.endpoints_per_router=8",
-                              "router.latency=1.5us",
-                              "cable.default.lanes=1",
-                              "cable.default.lane_rate=80Gbps",
-                              "cable.default.coding=none",
-                              "nic.header=0B",
-                              "nic.occupancy=0ns",
-                              "nic.send_latency=0ns",
-                              "nic.receive_latency=0ns",
-                              "nic.translation=none",
-                              "host.bus=axi-128",
-                              "host.write_latency=1ns",
-                              "host.memory_read=0ns",
-                              "host.post_cost=0ns",
-                              "host.poll_cost=0ns",
-                              "host.receive_cost=0ns",
-                              "mpi.send_cost=0ns",
-                              "mpi.receive_cost=0ns",
-                              "mpi.match_cost=0ns",
-                              "mpi.copy_rate=1000000Gbps"})
-    plain.insert(plain.end(), {"--set", setting});
   std::string core = compiled("core");
   for (int bytes : {0, 8, 104}) {
-    ProgramResult r = run(2, plain, {core, "pingpong", std::to_string(bytes), "100"});
+    ProgramResult r = run(2, plain(), {core, "pingpong", std::to_string(bytes), "100"});
     ASSERT_EQ(r.code, 0) << r.err;
     // Picoseconds: head, data and descriptor over both buses of 19.2 Gbit/s, the wire, the router.
     std::int64_t message = 16 + bytes, bus = (16 + message) * 8 * 1'000'000 / 19'200;

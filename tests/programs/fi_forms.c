@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fi_pair.h"
+
 #include "weft.h"
 
 static struct fid_fabric* fabric;
@@ -22,31 +24,9 @@ static struct fid_domain* domain;
 static struct fi_info* info;
 static struct fid_av* av;
 static struct fid_cq *send_cq, *receive_cq;
-static struct fid_cntr *sends, *receives;
+static struct fid_cntr *receives;
 static struct fid_ep* ep;
-static weft_port* side; /* how the ranks agree on things outside of the provider */
-static weft_address other_side;
-static int me;
 static fi_addr_t peer;
-
-#define CHECK(condition)                                                                 \
-  do {                                                                                   \
-    if (!(condition)) {                                                                  \
-      fprintf(stderr, "rank %d, line %d: %s does not hold\n", me, __LINE__, #condition); \
-      exit(1);                                                                           \
-    }                                                                                    \
-  } while (0)
-
-static void exchange(const void* mine, void* theirs, size_t length) {
-  weft_message m;
-  char buffer[128];
-  int got;
-  CHECK(weft_send(side, other_side, mine, length, 1, 0, 0) == 0);
-  while ((got = weft_receive(side, buffer, sizeof buffer, &m)) == 0)
-    if (sends) fi_cntr_read(sends);
-  CHECK(got == 1 && m.length == length);
-  memcpy(theirs, buffer, length);
-}
 
 static void meet(const char* name) {
   char c = 0, d;

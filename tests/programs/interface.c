@@ -9,14 +9,7 @@
 #include <unistd.h>
 #include <weft.h>
 
-static weft_port* port;
-static int rank;
-
-static void must(int result, const char* what) {
-  if (result >= 0) return;
-  printf("rank %d: %s: %s\n", rank, what, strerror(-result));
-  exit(9);
-}
+#include "must.h"
 
 static weft_address address_of(int other) {
   weft_address a = {0, 0};

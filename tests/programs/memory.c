@@ -4,14 +4,7 @@
 #include <string.h>
 #include <weft.h>
 
-static weft_port* port;
-static int rank;
-
-static void must(int result, const char* what) {
-  if (result >= 0) return;
-  printf("rank %d: %s: %s\n", rank, what, strerror(-result));
-  exit(9);
-}
+#include "must.h"
 
 static weft_event next_event(void) {
   weft_event e;
