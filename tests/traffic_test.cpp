@@ -85,6 +85,29 @@ TEST(Traffic, ABatchIsDeliveredToTheLastPacket) {
   EXPECT_DOUBLE_EQ(point["accepted"], 30 * 4 / double(point["completion_cycles"]));
 }
 
+TEST(Traffic, AnUncutTreeCarriesAllThatIsInjectedAcrossItsMiddle) {  // F57
+  auto accepted = [](const char* parents) {
+    ScratchFolder folder;
+    ProgramResult result = run_program({"traffic",         "fat-tree",
+                                        "--set",           "topology.children=[4,4]",
+                                        "--set",           parents,
+                                        "--set",           "router.buffer_flits=1024",
+                                        "--set",           "router.channels=1",
+                                        "--pattern",       "bit-complement",
+                                        "--source",        "fixed",
+                                        "--load",          "1",
+                                        "--batch",         "400",
+                                        "--packet",        "256",
+                                        "--json",          "--out",
+                                        folder.file("out")});
+    EXPECT_EQ(result.code, 0) << result.err;
+    return double(json::parse(result.out)["points"][0]["accepted"]);
+  };
+  // Every packet crosses the middle. What is missing to 1 is the time of the first to arrive.
+  EXPECT_GT(accepted("topology.parents=[1,4]"), 0.98);
+  EXPECT_NEAR(accepted("topology.parents=[1,2]"), 0.5, 0.01);
+}
+
 TEST(Traffic, StopsAfterTheSecondSaturatedLoad) {
   json out = run_json({"--pattern", "incast", "--load", "0.02,0.2:1:0.1"});
   ASSERT_EQ(out["points"].size(), 3u);

@@ -34,6 +34,22 @@ TEST(Lab, AnMpiMessageOf8BytesTakes64BytesOfWire) {  // F108
   EXPECT_EQ(wire_bytes(m, 49), 104u + 41u) << "and a byte in a second one";
 }
 
+TEST(Lab, ExtollsSwitchCutsThrough) {  // F37
+  // A hop more takes a router and a cable, however long the packet: stored and forwarded, the long one would
+  // take 40 B more of wire time at each.
+  machine::Machine m = with("extoll-r1");
+  auto latency = [&](topology::EndpointId to, std::uint64_t bytes) {
+    PairSetup setup;
+    setup.engine = "flit";
+    setup.nodes = {{0, to}};
+    return message_latency_ns(m, setup, bytes);
+  };
+  const double wire = 40 * 8 / 4.992;
+  EXPECT_GT(latency(1, 48) - latency(1, 8), wire);
+  for (auto [near, far] : {std::pair<topology::EndpointId, topology::EndpointId>{1, 3}, {3, 7}})
+    EXPECT_NEAR(latency(far, 48) - latency(near, 48), latency(far, 8) - latency(near, 8), wire / 10);
+}
+
 TEST(Lab, OnePairIsLimitedByItsProcessorManyByTheWire) {  // F109
   machine::Machine m = with("extoll-r1");
   PairSetup one, four, eight;
