@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace weft::nic {
@@ -130,10 +131,7 @@ class PhysicalMemory {
   bool pin(std::uint32_t owner, std::uint64_t address, std::uint64_t length, std::uint64_t shift,
            bool together) {
     PageRuns<Pinned>& table = first_stage_[owner];
-    std::uint64_t first = (address + shift) >> page_bits_,
-                  end = ((address + shift + length - 1) >> page_bits_) + 1;
-    table.split(first);
-    table.split(end);
+    auto [first, end] = split_at_pages(table, address + shift, length);
     std::vector<FreePages::Piece> fresh;
     for (std::uint64_t page = first; page < end;) {
       PageRuns<Pinned>::Run run{};
@@ -161,10 +159,7 @@ class PhysicalMemory {
 
   void unpin(std::uint32_t owner, std::uint64_t address, std::uint64_t length, std::uint64_t shift) {
     PageRuns<Pinned>& table = first_stage_[owner];
-    std::uint64_t first = (address + shift) >> page_bits_,
-                  end = ((address + shift + length - 1) >> page_bits_) + 1;
-    table.split(first);
-    table.split(end);
+    auto [first, end] = split_at_pages(table, address + shift, length);
     std::vector<FreePages::Piece> gone;
     for (auto at = table.runs().lower_bound(first); at != table.runs().end() && at->first < end; ++at)
       if (--at->second.value.users == 0) gone.push_back({at->first, at->second.pages});
@@ -231,6 +226,15 @@ class PhysicalMemory {
     std::uint64_t page, shift;
     Owned after(std::uint64_t n) const { return {owner, page + n, shift}; }
   };
+
+  /// The pages of a range, first and behind the last; runs begin and end there afterwards.
+  std::pair<std::uint64_t, std::uint64_t> split_at_pages(PageRuns<Pinned>& table, std::uint64_t address,
+                                                         std::uint64_t length) const {
+    std::uint64_t first = address >> page_bits_, end = ((address + length - 1) >> page_bits_) + 1;
+    table.split(first);
+    table.split(end);
+    return {first, end};
+  }
 
   /// Pages without frames get some, in both stages.
   bool back(std::uint32_t owner, std::uint64_t page, std::uint64_t pages, std::uint64_t shift,

@@ -47,6 +47,7 @@ struct Queue {
   static constexpr unsigned kChannelShift = 24, kChannelMask = 0x1f;
   static constexpr unsigned kFirstChannelNext = 31;  // as channel: the turn begins with channel 0
   static constexpr unsigned kReadyShift = 31;
+  // kReady: it is on a list of those who bid for the switch.
   static constexpr std::uint32_t kLeaves = 1u << 29, kActive = 1u << 30, kReady = 1u << kReadyShift;
   bool empty() const { return last() == kEmpty; }
   std::uint32_t last() const { return word & kEmpty; }
@@ -54,7 +55,6 @@ struct Queue {
   unsigned out_channel() const { return word >> kChannelShift & kChannelMask; }
   bool leaves() const { return word & kLeaves; }  // the first packet goes to an endpoint (if it is known)
   bool active() const { return word & kActive; }  // ... has a channel
-  bool ready() const { return word & kReady; }    // ... and is on the list of those who bid for the switch
   void set_last(std::uint32_t packet) { word = (word & ~kEmpty) | packet; }
   void set_out_channel(unsigned channel) {
     word = (word & ~(kChannelMask << kChannelShift)) | channel << kChannelShift;
