@@ -91,30 +91,39 @@ TEST(Networks, TakeLongerForFartherAndForMore) {
   }
 }
 
+// A caller that answers each delivery at once: the times of a ping-pong add up, whatever the engine could run
+// ahead to, be it a packet of others that is still to be sent.
 TEST(Networks, AnswerAfterADeliveryIsNotLate) {
-  // A caller that answers each delivery at once: the times of a ping-pong add up, whatever the engine ran
-  // ahead.
   machine::Machine m = small_machine();
+  constexpr Tag kOthers = 1000;
   for (const EngineKind& kind : engines()) {
-    auto network = kind.make(m, {});
-    std::vector<Time> times;
-    std::vector<Notice> notices;
-    network->send({0, 5, 64, 0, 0}, Time{0});
-    while (times.size() < 20) {
-      notices.clear();
-      network->advance(network->now() + Time{1'000'000'000}, notices);
-      for (const Notice& notice : notices) {
-        if (notice.kind != Notice::Kind::Delivered) continue;
-        times.push_back(notice.at);
-        bool there = notice.tag % 2 == 0;
-        network->send({there ? 5u : 0u, there ? 0u : 5u, 64, 0, notice.tag + 1}, notice.at);
+    auto trips = [&](bool others) {
+      auto network = kind.make(m, {});
+      std::vector<Time> times;
+      std::vector<Notice> notices;
+      if (others)
+        for (Tag i = 0; i < 20; ++i)
+          network->send({10, 11, 64, 0, kOthers + i}, Time{static_cast<std::int64_t>(i * 530'000)});
+      network->send({0, 5, 64, 0, 0}, Time{0});
+      while (times.size() < 20) {
+        notices.clear();
+        network->advance(network->now() + Time{1'000'000'000}, notices);
+        for (const Notice& notice : notices) {
+          if (notice.kind != Notice::Kind::Delivered || notice.tag >= kOthers) continue;
+          times.push_back(notice.at);
+          bool there = notice.tag % 2 == 0;
+          network->send({there ? 5u : 0u, there ? 0u : 5u, 64, 0, notice.tag + 1}, notice.at);
+        }
       }
-    }
+      return times;
+    };
+    std::vector<Time> times = trips(false);
     Time trip = times[1] - times[0];
     for (std::size_t i = 2; i < times.size(); ++i)
       EXPECT_NEAR(static_cast<double>((times[i] - times[i - 1]).value), static_cast<double>(trip.value),
                   4'000)
           << kind.name;
+    EXPECT_EQ(trips(true), times) << kind.name;
   }
 }
 

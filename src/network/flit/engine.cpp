@@ -148,7 +148,7 @@ void Engine::share_out() {
   }
   for (RouterId router : endpoint_router_) endpoint_tile_.push_back(router_tile_[router]);
   state_.slot_inboxes = static_cast<std::uint32_t>(state_.tiles.size() * threads);
-  if (guard_) state_.slot_inboxes += threads;  // each thread's own, for credits of guarded cables
+  if (guard_) state_.slot_inboxes += threads * threads;  // for the links of each thread
   state_.inboxes.resize(std::size_t{state_.slot_inboxes} * state_.slots);
   state_.awake.assign(state_.inboxes.size(), Mark::kNo);
 }
@@ -288,15 +288,13 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
 void Engine::move_on(Cycle until, Cycle patience) noexcept {
   now_ = run_end_;
   stop_ = stop_asked_;
-  std::uint64_t moved = 0, in_network = 0;
-  for (auto& worker : workers_) {
-    const Counters& c = worker->counters;
-    moved += c.flit_hops + c.flits_injected + c.flits_delivered;
-    in_network += worker->in_network;
-  }
-  if (guard_) return follow_links(moved != std::exchange(moved_, moved), in_network, patience);
-  if (moved != moved_ || in_network == 0) {
-    moved_ = moved;
+  std::uint64_t count = 0;
+  for (auto& worker : workers_)
+    count += worker->counters.flit_hops + worker->counters.flits_injected + worker->counters.flits_delivered;
+  const bool moved = count != std::exchange(moved_, count);
+  if (guard_) return follow_links(moved, until, patience);
+  const std::uint64_t in_network = flits_in_network();
+  if (moved || in_network == 0) {
     moved_at_ = now_;
   } else if (now_ - moved_at_ > patience) {
     stalled_ = true;
@@ -308,21 +306,33 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
     next_age_check_ = now_ + std::max<Cycle>(1, settings_.age_limit / 4);
     if (older_than(settings_.age_limit)) stalled_ = aged_ = true;
   }
-  // Nobody has anything to do before the next arrival or the next packet's creation.
+  // Who asked for a stop may have something to send from now on, so the clock must not run ahead of it.
+  Cycle next = stop_ ? now_ : next_work();
+  if (in_network > 0 && next == kNever) stalled_ = true;
+  if (!stalled_) now_ = std::max(now_, std::min(next, until));
+  run_end_ = std::min(now_ + window_, until);
+}
+
+/// The first cycle from now on in which something arrives, goes on or is made. Before it, nobody has anything
+/// to do.
+Cycle Engine::next_work() const {
   Cycle next = kNever;
   for (std::uint32_t i = 0; i < state_.slots && next == kNever; ++i) {
     const Mark* row = &state_.awake[((now_ + i) & (state_.slots - 1)) * state_.slot_inboxes];
     if (std::memchr(row, static_cast<int>(Mark::kYes), state_.slot_inboxes)) next = now_ + i;
   }
-  run_end_ = std::min(now_ + window_, until);
-  if (next == now_) return;
-  for (auto& worker : workers_) next = std::min(next, worker->timers.next_due(now_));
-  if (in_network > 0 && next == kNever) {
-    stalled_ = true;
-    return;
+  for (const auto& worker : workers_) {
+    if (next == now_) return next;
+    next = std::min(next, worker->timers.next_due(now_));
+    if (worker->links) next = std::min(next, worker->links->timers.next_due(now_));
   }
-  now_ = std::max(now_, std::min(next, until));
-  run_end_ = std::min(now_ + window_, until);
+  return next;
+}
+
+std::uint64_t Engine::flits_in_network() const {
+  std::uint64_t sum = 0;
+  for (const auto& worker : workers_) sum += worker->in_network;
+  return sum;
 }
 
 template <class Route, bool CutThrough, bool Voq>

@@ -130,6 +130,7 @@ class Engine {
   void check_conservation() const;
 
  private:
+  struct Links;
   struct Worker;
   friend class Guard;
   template <class Route, bool CutThrough, bool Voq>
@@ -149,11 +150,13 @@ class Engine {
   void run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
                    Cycle patience);
   void move_on(Cycle until, Cycle patience) noexcept;
+  Cycle next_work() const;
+  std::uint64_t flits_in_network() const;
   void share_channels();
 
   // Links that fail (engine_faults.cpp); all but the first between two cycles.
   void guard_ports();
-  void follow_links(bool moved, std::uint64_t in_network, Cycle patience) noexcept;
+  void follow_links(bool moved, Cycle until, Cycle patience) noexcept;
   void hold(bool holding) { holding_ = holding; }
   /// A router that is dead delivers nothing.
   void freeze(topology::RouterId router, bool frozen);
@@ -187,9 +190,10 @@ class Engine {
   std::vector<PortNumber> endpoint_port_;       // by endpoint
   std::vector<std::uint32_t> router_tile_;      // by router
   std::vector<std::uint32_t> endpoint_tile_;    // by endpoint
-  std::vector<std::uint32_t> class_channels_;   // by routing class: bit mask of channels
-  std::vector<std::uint8_t> channel_class_;     // by channel: routing class
-  std::uint16_t endpoint_flight_ = 0;           // of a flit from its source to the router
+  std::vector<std::uint32_t> link_inbox_;      // by end of a guarded cable: the first of its thread's inboxes
+  std::vector<std::uint32_t> class_channels_;  // by routing class: bit mask of channels
+  std::vector<std::uint8_t> channel_class_;    // by channel: routing class
+  std::uint16_t endpoint_flight_ = 0;          // of a flit from its source to the router
   PacketStore packets_;
   HeaderQueues header_queues_;  // by the channels of all ports
   std::mutex packets_guard_;

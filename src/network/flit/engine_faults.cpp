@@ -9,34 +9,48 @@ using topology::kNone;
 using topology::PortId;
 using topology::RouterId;
 
-/// Flits of a guarded port go through its link. So do its credits: they are put, in the cycle they arise,
-/// into an inbox of the thread's own, from which the link takes them.
+/// Flits of a guarded port go through its link. So do its credits. The links of a thread have inboxes like
+/// those of a tile: credits for them are put there in the cycle they arise, and ends that will hear something
+/// in the cycle they will.
 void Engine::guard_ports() {
-  for (PortId p : guard_->ports()) {
+  const auto ends = static_cast<std::uint32_t>(guard_->ports().size());
+  for (auto& worker : workers_) worker->links.emplace(ends);
+  for (EndNumber end = 0; end < ends; ++end) {
+    const PortId p = guard_->ports()[end];
     std::uint32_t tile = router_tile_[graph_.port_router(p)];
-    auto owner =
-        std::find_if(workers_.begin(), workers_.end(), [&](const auto& w) { return tile < w->tile_end; });
-    (*owner)->guarded.push_back(p);
+    Worker& owner =
+        **std::find_if(workers_.begin(), workers_.end(), [&](const auto& w) { return tile < w->tile_end; });
+    owner.links->timers.set(end, 0);
+    link_inbox_.push_back((static_cast<std::uint32_t>(state_.tiles.size()) + owner.index) *
+                          settings_.threads);
     Port& port = state_.ports[p];
     port.flags |= Port::kGuarded | Port::kNarrow;
     port.flight = flight_number(0);
-    port.inbox = static_cast<std::uint32_t>(state_.tiles.size()) * settings_.threads + (*owner)->index;
+    port.inbox = link_inbox_.back() + owner.index;
   }
 }
 
-/// Links speak in every cycle, so the clock goes step by step.
-void Engine::follow_links(bool moved, std::uint64_t in_network, Cycle patience) noexcept {
-  run_end_ = now_ + 1;
+/// The clock moves on as without links that can fail, but stops wherever something may happen between cycles.
+void Engine::follow_links(bool moved, Cycle until, Cycle patience) noexcept {
   try {
-    guard_->between_cycles(*this, moved, in_network);
-    if (moved || in_network == 0 || guard_->busy())
-      moved_at_ = now_;
-    else if (now_ - moved_at_ > patience)
-      stalled_ = true;
+    for (;;) {
+      const std::uint64_t in_network = flits_in_network();
+      guard_->between_cycles(*this, moved, in_network);
+      if (moved || in_network == 0 || guard_->busy())
+        moved_at_ = now_;
+      else if (now_ - moved_at_ > patience)
+        stalled_ = true;
+      if (stalled_ || stop_) break;
+      Cycle next = std::min({next_work(), guard_->next_step(now_), until});
+      if (next <= now_) break;
+      now_ = next;
+      moved = false;
+    }
   } catch (...) {  // between cycles nobody can catch it; the end of the run can
     failure_ = std::current_exception();
     stop_ = true;
   }
+  run_end_ = now_ + 1;
 }
 
 void Engine::freeze(RouterId router, bool frozen) {

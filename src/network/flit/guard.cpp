@@ -116,7 +116,7 @@ Guard::Guard(const machine::Machine& machine, const Settings& settings, std::vec
       graph_(*machine.graph),
       cycle_(settings.cycle),
       events_(std::move(events)),
-      index_(graph_.ports(), kNone),
+      end_at_(graph_.ports(), kNone),
       cables_(guarded_cables(machine, events_)),
       cut_(graph_.cables()),
       killed_(graph_.routers()),
@@ -128,7 +128,7 @@ Guard::Guard(const machine::Machine& machine, const Settings& settings, std::vec
   for (CableId c : cables_) {
     link::LinkSettings link = link_settings(machine, settings, c);
     for (PortId p : {graph_.cable_ends(c).a, graph_.cable_ends(c).b}) {
-      index_[p] = static_cast<std::uint32_t>(ports_.size());
+      end_at_[p] = static_cast<EndNumber>(ports_.size());
       ports_.push_back(p);
       ends_.emplace_back(link);
       ends_.back().told = ends_.back().link.state();
@@ -141,9 +141,13 @@ Guard::Guard(const machine::Machine& machine, const Settings& settings, std::vec
 // --- in a cycle
 // ----------------------------------------------------------------------------------------------
 
-void Guard::receive(PortId port, Cycle now, link::Arrival& arrival) {
-  End& end = end_of(port);
-  end.link.receive(now, wires_[peer_index(port)], arrival);
+void Guard::receive(EndNumber number, Cycle now, link::Arrival& arrival) {
+  End& end = ends_[number];
+  const LinkState state = end.link.state();
+  const unsigned lanes = end.link.lanes().count();
+  end.link.receive(now, wires_[other_end(number)], arrival);
+  if (end.link.state() != state || end.link.lanes().count() != lanes)
+    news_.store(true, std::memory_order_relaxed);
   end.fullest = std::max(end.fullest, end.link.peer_occupied());
   end.ill = std::max(end.ill, end.link.peer_health());
   if (!arrival.has_flit) return;
@@ -156,30 +160,29 @@ void Guard::receive(PortId port, Cycle now, link::Arrival& arrival) {
   bool same = std::equal(end.bytes.begin(), end.bytes.end(), arrival.bytes);
   // Where only headers and footers are repaired, payload may be damaged, and its packet says so.
   bool may_differ =
-      machine_.graph->cable_type(graph_.port_cable(port)).retry == topology::Retry::HeaderFooter;
+      graph_.cable_type(graph_.port_cable(ports_[number])).retry == topology::Retry::HeaderFooter;
   if (!same && !may_differ) ++end.corrupted;
 }
 
-Entry Guard::arrived(PortId port, unsigned channel) const { return Entry(end_of(port).packets[channel]); }
-
 bool Guard::ready(PortId port, Cycle now) const {
   // A port without a cable leads to an endpoint, and is asked only where its router is dead.
-  return index_[port] != kNone ? end_of(port).link.ready(now) : !killed_[graph_.port_router(port)];
+  EndNumber end = end_at_[port];
+  return end != kNone ? ends_[end].link.ready(now) : !killed_[graph_.port_router(port)];
 }
 
-void Guard::offer(PortId port, unsigned channel, Entry entry, unsigned index) {
-  End& end = end_of(port);
+void Guard::offer(EndNumber number, unsigned channel, Entry entry, unsigned index) {
+  End& end = ends_[number];
   fill_bytes(end.bytes, entry.bits(), index);
   link::Flit flit{entry.bits(), static_cast<std::uint8_t>(channel), index == 0, index + 1 == entry.flits()};
   end.link.offer(flit, end.bytes.data());
 }
 
-void Guard::credit(PortId port, unsigned channel) { end_of(port).link.credit(channel); }
-
-void Guard::transmit(PortId port, Cycle now, std::uint32_t occupied) {
-  End& end = end_of(port);
-  end.link.report(ill_[graph_.port_router(port)], static_cast<std::uint16_t>(std::min(occupied, 0xffffu)));
-  end.link.transmit(now, wires_[index_[port]]);
+Cycle Guard::transmit(EndNumber number, Cycle now, std::uint32_t occupied) {
+  End& end = ends_[number];
+  end.link.report(ill_[graph_.port_router(ports_[number])],
+                  static_cast<std::uint16_t>(std::min(occupied, 0xffffu)));
+  link::Wire& wire = wires_[number];
+  return end.link.transmit(now, wire) ? now + wire.flight() : kNever;
 }
 
 // --- between cycles
@@ -187,10 +190,10 @@ void Guard::transmit(PortId port, Cycle now, std::uint32_t occupied) {
 
 void Guard::update_cut(CableId cable) {
   auto [a, b] = graph_.cable_ends(cable);
-  if (index_[a] == kNone) return;  // dead from the start
+  if (end_at_[a] == kNone) return;  // dead from the start
   bool down = cut_[cable] || killed_[graph_.port_router(a)] || killed_[graph_.port_router(b)];
   for (PortId p : {a, b}) {
-    link::Wire& wire = wires_[index_[p]];
+    link::Wire& wire = wires_[end_at_[p]];
     if (down && !wire.is_cut()) wire.cut();
     if (!down && wire.is_cut()) wire.restore();
   }
@@ -198,7 +201,7 @@ void Guard::update_cut(CableId cable) {
 
 void Guard::apply(const FaultEvent& event, Engine& engine, Cycle now) {
   note(now, event.text);
-  link::Wire* wire = event.port != kNone ? &wires_[index_[event.port]] : nullptr;
+  link::Wire* wire = event.port != kNone ? &wires_[end_at_[event.port]] : nullptr;
   switch (event.kind) {
     case FaultEvent::Kind::Cut:
     case FaultEvent::Kind::Restore:
@@ -237,6 +240,7 @@ bool Guard::nobody_can_tell(RouterId router) const {
 
 /// What the links have found out about themselves in the last cycle.
 void Guard::watch_links(Cycle now) {
+  if (!news_.exchange(false, std::memory_order_relaxed)) return;
   for (std::size_t k = 0; k < cables_.size(); ++k) {
     bool any_dead = false, both_up = true;
     for (std::size_t i = 2 * k; i < 2 * k + 2; ++i) {
@@ -341,6 +345,12 @@ void Guard::between_cycles(Engine& engine, bool moved, std::uint64_t in_network)
       return note(now, fmt::format("new routes in every table: {}; {}", reconfigurer_.routing_name(), who));
     }
   }
+}
+
+Cycle Guard::next_step(Cycle now) const {
+  if (reconfigurer_.phase() == link::Reconfigurer::Phase::Draining) return now + 1;
+  Cycle event = next_event_ < events_.size() ? cycle_.cycles(events_[next_event_].at) : kNever;
+  return std::max(now + 1, std::min(event, reconfigurer_.next_step()));
 }
 
 bool Guard::busy() const {

@@ -9,6 +9,7 @@
 // change) happens between two cycles, while all threads are at rest.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <span>
 #include <string>
@@ -41,6 +42,9 @@ struct CableRecord {
 
 class Engine;
 
+/// One end of a guarded cable.
+using EndNumber = std::uint32_t;
+
 class Guard {
  public:
   /// Keeps a reference to the machine.
@@ -49,22 +53,31 @@ class Guard {
   /// Has this machine, with this script, anything to guard?
   static bool needed(const machine::Machine& machine, const std::vector<link::FaultEvent>& events);
 
-  /// The guarded ports: both ends of each guarded cable.
+  /// The guarded ports, by end: both ends of each guarded cable, one after the other.
   const std::vector<topology::PortId>& ports() const { return ports_; }
+  EndNumber end_at(topology::PortId port) const { return end_at_[port]; }
+  static EndNumber other_end(EndNumber end) { return end ^ 1; }
 
-  // From the thread that owns the port's router, in this order in each cycle:
-  void receive(topology::PortId port, Cycle now, link::Arrival& arrival);
-  /// The entry of the packet whose flit arrived last on this port and channel.
-  Entry arrived(topology::PortId port, unsigned channel) const;
+  // From the thread that owns the end's router, in this order in each cycle. An end may be left out of a
+  // cycle in which nothing arrives, nothing is offered, no credit is given and which is before wakes_at().
+  void receive(EndNumber end, Cycle now, link::Arrival& arrival);
+  /// The entry of the packet whose flit arrived last at this end, on this channel.
+  Entry arrived(EndNumber end, unsigned channel) const { return Entry(ends_[end].packets[channel]); }
   bool ready(topology::PortId port, Cycle now) const;
-  void offer(topology::PortId port, unsigned channel, Entry entry, unsigned index);
-  void credit(topology::PortId port, unsigned channel);
-  /// `occupied`: flits standing in the buffer behind the port, for the other end to know.
-  void transmit(topology::PortId port, Cycle now, std::uint32_t occupied);
+  void offer(EndNumber end, unsigned channel, Entry entry, unsigned index);
+  void credit(EndNumber end, unsigned channel) { ends_[end].link.credit(channel); }
+  /// `occupied`: flits standing in the buffer behind the end, for the other one to know. Returns the cycle
+  /// in which something arrives there, or kNever.
+  Cycle transmit(EndNumber end, Cycle now, std::uint32_t occupied);
+  /// After transmit(): when this end has something to do by itself.
+  Cycle wakes_at(EndNumber end, Cycle now) const { return ends_[end].link.wakes_at(now); }
 
   /// Between two cycles. `moved`: some flit did in the last one; `in_network`: flits injected and not
   /// delivered.
   void between_cycles(Engine& engine, bool moved, std::uint64_t in_network);
+  /// The first cycle after `now` before which between_cycles() must be called even if no end does anything:
+  /// a script's event, a step on the way to new routes.
+  Cycle next_step(Cycle now) const;
 
   /// Is there no way between two endpoints, as far as whoever computes the routes knows?
   bool cut_off(EndpointId source, EndpointId destination) const;
@@ -101,9 +114,6 @@ class Guard {
   bool nobody_can_tell(topology::RouterId router) const;
   void find_pieces();
   void note(Cycle now, std::string what) { timeline_.push_back({now, std::move(what)}); }
-  End& end_of(topology::PortId port) { return ends_[index_[port]]; }
-  const End& end_of(topology::PortId port) const { return ends_[index_[port]]; }
-  std::uint32_t peer_index(topology::PortId port) const { return index_[graph_.peer(port)]; }
 
   const machine::Machine& machine_;
   const topology::Graph& graph_;
@@ -111,9 +121,10 @@ class Guard {
   std::vector<link::FaultEvent> events_;
   std::size_t next_event_ = 0;
   std::vector<topology::PortId> ports_;
-  std::vector<std::uint32_t> index_;  // by port: which of ends_
+  std::vector<EndNumber> end_at_;  // by port
   std::vector<End> ends_;
-  std::vector<link::Wire> wires_;  // leaving the port of the same index
+  std::vector<link::Wire> wires_;   // by end: the one that leaves it
+  std::atomic<bool> news_ = false;  // a link's state or lanes have changed since watch_links()
   std::vector<topology::CableId> cables_;
   std::vector<bool> cut_, killed_;  // by cable, by router: as the script says
   std::vector<std::uint8_t> dead_;  // by guarded cable: as reported

@@ -135,6 +135,8 @@ class Kernel {
   // Links that can fail (kernel_links.hpp)
   void take_from_links(Cycle now);
   void give_to_links(Cycle now);
+  /// Where their inboxes are, counted as if it were a tile.
+  std::uint32_t links_tile() const { return static_cast<std::uint32_t>(e_.state_.tiles.size()) + w_.index; }
 
   /// Who goes first: the lowest. Ports that yield come last, then turns decide, or age and then turns.
   struct Rank {

@@ -222,7 +222,9 @@ template <class Route, bool CutThrough, bool Voq>
                                                                       bool tail) {
   Entry entry(queue.entry);
   if (port.flags & Port::kGuarded) {
-    b.guard->offer(queue.out, queue.out_channel(), entry, entry.flits() - queue.left - 1);
+    EndNumber end = b.guard->end_at(queue.out);
+    b.guard->offer(end, queue.out_channel(), entry, entry.flits() - queue.left - 1);
+    w_.links->wake(end);
     if (head && !kOnGrid) ++e_.packets_[entry.id()].hops;
     ++counters_.flit_hops;
     if (!CutThrough) take_room(b.outs[queue.channels], port, 1);

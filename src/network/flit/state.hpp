@@ -229,7 +229,7 @@ struct State {
   std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
   std::vector<Tile> tiles;
   std::uint32_t slots = 0;             // a power of two above the longest flight
-  std::uint32_t slot_inboxes = 0;      // tiles * threads, and with a guard one more for each thread
+  std::uint32_t slot_inboxes = 0;      // tiles * threads, and with a guard as if each thread had a tile more
   std::vector<Inbox> inboxes;          // [cycle % slots][tile][sending thread]
   std::vector<Mark> awake;             // the same: something to do for the tile
   std::vector<std::uint16_t> flights;  // the flight times there are, in cycles

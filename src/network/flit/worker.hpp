@@ -8,8 +8,8 @@
 
 namespace weft::network::flit {
 
-/// Endpoints that want to be asked for a packet later: a ring of lists, by the low bits of the cycle. An
-/// endpoint is in it at most once.
+/// Endpoints that want to be asked for a packet later, or ends of guarded cables that want to speak: a ring
+/// of lists, by the low bits of the cycle. Each is in it at most once.
 class Timers {
  public:
   explicit Timers(std::uint32_t first_endpoint, std::uint32_t endpoints)
@@ -79,6 +79,25 @@ class Timers {
   std::uint64_t pending_ = 0;
 };
 
+/// The ends of guarded cables that belong to a thread. An end sleeps until it hears something, is given a
+/// flit or a credit, or comes to the time it named itself.
+struct Engine::Links {
+  explicit Links(std::uint32_t ends) : timers(0, ends), marks(ends, Mark::kNo) {}
+  void wake(EndNumber end) {
+    if (marks[end] == Mark::kYes) return;
+    marks[end] = Mark::kYes;
+    awake.push_back(end);
+  }
+  void sleep_all() {
+    for (EndNumber end : awake) marks[end] = Mark::kNo;
+    awake.clear();
+  }
+
+  Timers timers;                 // by end
+  std::vector<EndNumber> awake;  // in this cycle, each once
+  std::vector<Mark> marks;       // by end: it is among them
+};
+
 struct Engine::Worker {
   PacketId take_packet(Engine& engine) {
     if (free.empty()) {
@@ -99,8 +118,8 @@ struct Engine::Worker {
   std::vector<std::uint8_t> matched;  // scratch, by port: sides that have a partner in this cycle,
   Bag<PortNumber> matched_ports;      // and the ports that have one; only with several rounds
   Counters counters;
-  std::uint64_t in_network = 0;          // flits injected here less flits delivered here; sums over workers
-  std::vector<PortNumber> guarded = {};  // ports of cables that can fail
+  std::uint64_t in_network = 0;     // flits injected here less flits delivered here; sums over workers
+  std::optional<Links> links = {};  // with a guard
 };
 
 }  // namespace weft::network::flit

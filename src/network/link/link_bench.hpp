@@ -42,22 +42,32 @@ class Side {
   std::uint64_t packets_wanted = 0;  // makes so many and then no more
   unsigned longest_packet = 8;
   double load = 1;
+  bool sleepy = false;  // leaves its end alone while that has nothing to do
   std::uint64_t packets_begun = 0, flits_made = 0;
   // What arrived here, checked against what the other side must have sent.
   std::uint64_t packets_here = 0, flits_here = 0, damaged_here = 0;
-  std::string problem;  // the first thing that was wrong
+  Cycle last_arrival = 0;
+  std::string problem;      // the first thing that was wrong
+  std::uint64_t asked = 0;  // cycles in which its end was asked
 
   void step(Cycle now, Wire& in, Wire& out, const Side& peer) {
-    Arrival arrival;
-    end.receive(now, in, arrival);
-    if (arrival.credits) out_[arrival.credit_channel].used -= arrival.credits;
-    if (arrival.has_flit) take(now, arrival, peer);
-    while (!leaving_.empty() && leaving_.front().first <= now) {
-      end.credit(leaving_.front().second);
-      leaving_.pop_front();
+    const std::uint8_t* bytes;
+    bool awake = !sleepy || now >= wakes_at_ || in.arriving(now, bytes);
+    if (awake) {
+      Arrival arrival;
+      end.receive(now, in, arrival);
+      if (arrival.credits) out_[arrival.credit_channel].used -= arrival.credits;
+      if (arrival.has_flit) take(now, arrival, peer);
     }
-    send(now);
+    for (; !leaving_.empty() && leaving_.front().first <= now; leaving_.pop_front()) {
+      end.credit(leaving_.front().second);
+      awake = true;
+    }
+    awake |= send(now);
+    if (!awake) return;
     end.transmit(now, out);
+    wakes_at_ = end.wakes_at(now);
+    ++asked;
   }
 
   bool credits_whole() const {
@@ -94,18 +104,18 @@ class Side {
     return bytes.data();
   }
 
-  void send(Cycle now) {
-    if (!end.ready(now)) return;
+  bool send(Cycle now) {
+    if (!end.ready(now)) return false;
     unsigned channel = random_below(seed_, who_ + 300, now, settings_.channels);
     Out* out = &out_[channel];
     if (out->flit == 0 && packets_begun == packets_wanted)  // no more: finish what is begun
       for (channel = 0; channel < out_.size(); ++channel)
         if (out = &out_[channel]; out->flit > 0 && out->used < static_cast<int>(buffer_)) break;
-    if (channel == out_.size() || out->used >= static_cast<int>(buffer_)) return;
+    if (channel == out_.size() || out->used >= static_cast<int>(buffer_)) return false;
     if (out->flit == 0) {
       bool now_ish =
           load >= 1 || static_cast<double>(random_bits(seed_, who_ + 100, now) >> 11) * 0x1p-53 < load;
-      if (packets_begun == packets_wanted || !now_ish) return;
+      if (packets_begun == packets_wanted || !now_ish) return false;
       ++packets_begun;
     }
     unsigned flits = flits_of(channel, out->packet);
@@ -114,6 +124,7 @@ class Side {
     ++out->used;
     ++flits_made;
     if (++out->flit == flits) out->flit = 0, ++out->packet;
+    return true;
   }
 
   void take(Cycle now, const Arrival& arrival, const Side& peer) {
@@ -134,6 +145,7 @@ class Side {
     in.changed |= !same;
     leaving_.emplace_back(now + random_below(seed_, who_ + 200, now, 5), arrival.flit.channel);
     ++flits_here;
+    last_arrival = now;
     ++in.flit;
     if (!arrival.flit.tail) return;
     if (arrival.damaged != in.changed) wrong(in.changed ? "damage not flagged" : "flagged without damage");
@@ -145,6 +157,7 @@ class Side {
   LinkSettings settings_;
   std::uint64_t seed_, who_;
   unsigned buffer_;
+  Cycle wakes_at_ = 0;
   std::vector<Out> out_;
   std::vector<In> in_;
   std::deque<std::pair<Cycle, std::uint8_t>> leaving_;

@@ -79,15 +79,14 @@ void LinkEnd::hear_control(Cycle now, const Control& control, Arrival& out) {
 }
 
 void LinkEnd::check_life(Cycle now) {
-  Cycle patience = Cycle{settings_.beat} * settings_.missed_beats;
   if (state_ == LinkState::Up) {
-    if (now - last_heard_ > patience) {
+    if (now - last_heard_ > patience()) {
       state_ = LinkState::Dead;
       ++counters_.deaths;
     } else if (sender_.check_time(now, counters_) || sender_.exhausted()) {
       start_training(now, round_ + 1);
     }
-  } else if (state_ == LinkState::Training && now - training_since_ > settings_.training + patience) {
+  } else if (state_ == LinkState::Training && now - training_since_ > settings_.training + patience()) {
     state_ = LinkState::Dead;
     ++counters_.deaths;
   } else if (state_ == LinkState::Training) {
@@ -136,11 +135,9 @@ void LinkEnd::try_going_up(Cycle now, bool peer_is_up) {
   sender_.start_again(now);
 }
 
-void LinkEnd::send_training(Cycle now, Wire& out) {
+bool LinkEnd::send_training(Cycle now, Wire& out) {
   // A dead end only knocks now and then.
-  if (state_ == LinkState::Dead) {
-    if (now - last_spoken_ < settings_.beat) return;
-  }
+  if (state_ == LinkState::Dead && now - last_spoken_ < settings_.beat) return false;
   Frame frame;
   frame.kind = Frame::Kind::Training;
   frame.training.round = state_ == LinkState::Dead ? round_ + 1 : round_;
@@ -148,15 +145,16 @@ void LinkEnd::send_training(Cycle now, Wire& out) {
   for (std::size_t rate = 0; rate < here_.size(); ++rate) frame.training.mine[rate] = here_[rate];
   last_spoken_ = now;
   out.put(now, frame, nullptr, lanes_);
+  return true;
 }
 
-void LinkEnd::transmit(Cycle now, Wire& out) {
+bool LinkEnd::transmit(Cycle now, Wire& out) {
   if (state_ != LinkState::Up) return send_training(now, out);
   const bool stuffed = settings_.retry == topology::Retry::HeaderFooter;
-  bool speak = receiver_.wants_to_speak() || dirty_ || sender_.epoch() != told_epoch_;
+  bool speak = wants_to_speak();
   bool beat = now - last_spoken_ >= settings_.beat;
   bool free = next_send_ <= now << 8;
-  if (!speak && !beat && !(free && sender_.has_next())) return;
+  if (!speak && !beat && !(free && sender_.has_next())) return false;
   Frame frame;
   frame.kind = Frame::Kind::Flow;
   const std::uint8_t* bytes = nullptr;
@@ -168,7 +166,7 @@ void LinkEnd::transmit(Cycle now, Wire& out) {
     if (free) sender_.next(now, frame, bytes, counters_);
     frame.has_control = frame.has_flit || speak || beat;
   }
-  if (!frame.has_flit && !frame.has_control) return;
+  if (!frame.has_flit && !frame.has_control) return false;
   if (frame.has_control) fill_control(now, frame.control, !frame.has_flit && !speak);
   if (frame.has_flit || stuffed) {
     Cycle cycle = now << 8;
@@ -176,6 +174,18 @@ void LinkEnd::transmit(Cycle now, Wire& out) {
     next_send_ += interval_;
   }
   out.put(now, frame, bytes, lanes_);
+  return true;
+}
+
+Cycle LinkEnd::wakes_at(Cycle now) const {
+  Cycle at = last_spoken_ + settings_.beat;  // a beat, or a dead end's knock
+  if (state_ == LinkState::Training) at = now;
+  if (state_ == LinkState::Up) {
+    at = std::min({at, last_heard_ + patience() + 1, sender_.times_out_at()});
+    if (sender_.has_next()) at = std::min(at, (next_send_ + 255) >> 8);
+    if (wants_to_speak() || receiver_.has_held() || sender_.exhausted()) at = now;
+  }
+  return std::max(at, now + 1);
 }
 
 void LinkEnd::fill_control(Cycle now, Control& control, bool only_a_beat) {

@@ -10,6 +10,9 @@
 //   end.receive(now, wire_in, arrival);   // at most one flit for the router, and credits
 //   if (end.ready(now)) end.offer(...);   // at most one flit from the router
 //   end.transmit(now, wire_out);
+//
+// Cycles may be left out in which nothing arrives, its router has nothing for it, and which lie before the
+// one it named in wakes_at().
 #pragma once
 
 #include <vector>
@@ -65,6 +68,7 @@ struct LinkCounters {
   std::uint64_t damaged_packets = 0;  // handed up flagged
 
   LinkCounters& operator+=(const LinkCounters& other);
+  bool operator==(const LinkCounters&) const = default;
 };
 
 enum class LinkState : std::uint8_t { Up, Training, Dead };
@@ -87,6 +91,8 @@ class Sender {
   std::uint16_t epoch() const { return epoch_; }
   bool idle() const { return acknowledged_ == end_; }
   bool exhausted() const { return retries_ > max_retries_; }
+  /// When it will have waited too long for an answer, or kNever.
+  Cycle times_out_at() const { return acknowledged_ == newest_ ? kNever : waiting_since_ + timeout_ + 1; }
 
  private:
   void go_back(Cycle now);
@@ -119,6 +125,7 @@ class Receiver {
   bool take(const FlitHeader& flit, const std::uint8_t* bytes, Arrival& out, LinkCounters& counters);
   /// 'header-footer': a flit that waited for the one before it; at most one in a cycle in all.
   bool take_held(Arrival& out, LinkCounters& counters);
+  bool has_held() const { return selective_ && held_[expected_ & mask_].here; }
   void heard_epoch(std::uint16_t epoch) { peer_epoch_ = epoch; }
   void fill(Control& control) const;
   /// Has it anything new to say?
@@ -162,7 +169,11 @@ class LinkEnd {
     ++freed_[channel];
     dirty_ |= std::uint64_t{1} << channel;
   }
-  void transmit(Cycle now, Wire& out);
+  /// Returns whether it has put something on the wire.
+  bool transmit(Cycle now, Wire& out);
+  /// After transmit() at `now`: the first cycle in which something happens here by itself, without a frame
+  /// from the other end and without a flit or credit from its router.
+  Cycle wakes_at(Cycle now) const;
 
   /// What it tells the other end about its node.
   void report(std::uint8_t health, std::uint16_t occupied) { health_ = health, occupied_ = occupied; }
@@ -188,8 +199,12 @@ class LinkEnd {
   void start_training(Cycle now, std::uint32_t round);
   void try_going_up(Cycle now, bool peer_is_up);
   void check_life(Cycle now);
+  Cycle patience() const { return Cycle{settings_.beat} * settings_.missed_beats; }
+  bool wants_to_speak() const {
+    return receiver_.wants_to_speak() || dirty_ || sender_.epoch() != told_epoch_;
+  }
   void set_lanes(const LaneSet& lanes);
-  void send_training(Cycle now, Wire& out);
+  bool send_training(Cycle now, Wire& out);
   void fill_control(Cycle now, Control& control, bool only_a_beat);
 
   LinkSettings settings_;

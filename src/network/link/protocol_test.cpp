@@ -247,59 +247,106 @@ TEST(Link, APacketWithADamagedHeaderIsNeverHandedOver) {
   }
 }
 
-// Errors, bursts, cuts, stalls and lanes at random: once, in order, unchanged.
+/// A link of any kind, with errors and bursts.
+Bench random_bench(std::uint64_t seed) {
+  auto draw = [&](std::uint64_t step, std::uint32_t below) { return random_below(seed, 9, step, below); };
+  LinkSettings s = small_link();
+  s.flight = 1 + draw(0, 30);
+  s.flit_bytes = 1 + draw(1, 64);
+  s.channels = 1 + draw(2, 8);
+  s.window = 8 + draw(3, 100);
+  s.timeout = 2 * s.flight + 1 + draw(4, 100);
+  s.beat = 2 * s.flight + 20 + draw(5, 200);
+  s.training = draw(6, 300);
+  s.interval = 256 + (draw(7, 2) ? draw(8, 600) : 0);
+  s.retry = draw(9, 4) == 0 ? topology::Retry::HeaderFooter : topology::Retry::Packet;
+  double rate = draw(10, 4) == 0 ? 0 : std::pow(10.0, -3.0 - draw(11, 40) / 10.0);
+  unsigned burst = draw(12, 3) == 0 ? 2 + draw(13, 200) : 1;
+  Bench bench(s, rate, burst, seed, 4 + draw(14, 40));
+  bench.a.packets_wanted = draw(15, 200);
+  bench.b.packets_wanted = draw(16, 200);
+  bench.a.load = bench.b.load = draw(17, 2) ? 1 : 0.05;
+  return bench;
+}
+
+/// Cuts, stalls and lanes at random; in the end everything is repaired.
+void run_through_faults(Bench& bench, std::uint64_t seed) {
+  for (std::uint64_t event = 0; event < 6; ++event) {
+    auto draw = [&](std::uint64_t step, std::uint32_t below) {
+      return random_below(seed, 9, 100 + event * 5 + step, below);
+    };
+    bench.run(draw(0, 500));
+    unsigned lane = draw(1, 8);
+    Wire& wire = draw(2, 2) ? *bench.a_to_b : *bench.b_to_a;
+    switch (draw(3, 6)) {
+      case 0:
+        bench.a_to_b->cut(), bench.b_to_a->cut();
+        break;
+      case 1:
+        bench.a_to_b->restore(), bench.b_to_a->restore();
+        break;
+      case 2:
+        wire.stall(bench.now + draw(4, 400));
+        break;
+      case 3:
+        wire.limit_lane(lane, Wire::kBroken);
+        break;
+      case 4:
+        wire.limit_lane(lane, 1 + draw(4, 2));
+        break;
+      case 5:
+        wire.heal_lane(lane);
+        break;
+    }
+  }
+  bench.a_to_b->restore(), bench.b_to_a->restore();
+  for (unsigned lane = 0; lane < 8; ++lane) bench.a_to_b->heal_lane(lane), bench.b_to_a->heal_lane(lane);
+}
+
 TEST(Link, NothingLostNothingTwiceNothingChanged) {
   for (std::uint64_t seed = 1; seed <= 600; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    auto draw = [&](std::uint64_t step, std::uint32_t below) { return random_below(seed, 9, step, below); };
-    LinkSettings s = small_link();
-    s.flight = 1 + draw(0, 30);
-    s.flit_bytes = 1 + draw(1, 64);
-    s.channels = 1 + draw(2, 8);
-    s.window = 8 + draw(3, 100);
-    s.timeout = 2 * s.flight + 1 + draw(4, 100);
-    s.beat = 2 * s.flight + 20 + draw(5, 200);
-    s.training = draw(6, 300);
-    s.interval = 256 + (draw(7, 2) ? draw(8, 600) : 0);
-    s.retry = draw(9, 4) == 0 ? topology::Retry::HeaderFooter : topology::Retry::Packet;
-    double rate = draw(10, 4) == 0 ? 0 : std::pow(10.0, -3.0 - draw(11, 40) / 10.0);
-    unsigned burst = draw(12, 3) == 0 ? 2 + draw(13, 200) : 1;
-    Bench bench(s, rate, burst, seed, 4 + draw(14, 40));
-    bench.a.packets_wanted = draw(15, 200);
-    bench.b.packets_wanted = draw(16, 200);
-    bench.a.load = bench.b.load = draw(17, 2) ? 1 : 0.05;
-    for (std::uint64_t event = 0; event < 6; ++event) {
-      bench.run(draw(100 + event * 5, 500));
-      unsigned lane = draw(101 + event * 5, 8);
-      Wire& wire = draw(102 + event * 5, 2) ? *bench.a_to_b : *bench.b_to_a;
-      switch (draw(103 + event * 5, 6)) {
-        case 0:
-          bench.a_to_b->cut(), bench.b_to_a->cut();
-          break;
-        case 1:
-          bench.a_to_b->restore(), bench.b_to_a->restore();
-          break;
-        case 2:
-          wire.stall(bench.now + draw(104 + event * 5, 400));
-          break;
-        case 3:
-          wire.limit_lane(lane, Wire::kBroken);
-          break;
-        case 4:
-          wire.limit_lane(lane, 1 + draw(104 + event * 5, 2));
-          break;
-        case 5:
-          wire.heal_lane(lane);
-          break;
-      }
-    }
-    bench.a_to_b->restore(), bench.b_to_a->restore();
-    for (unsigned lane = 0; lane < 8; ++lane) bench.a_to_b->heal_lane(lane), bench.b_to_a->heal_lane(lane);
+    Bench bench = random_bench(seed);
+    run_through_faults(bench, seed);
     ASSERT_TRUE(bench.run_until_done(3'000'000))
         << bench.a.packets_here << " of " << bench.b.packets_wanted << ", " << bench.b.packets_here << " of "
         << bench.a.packets_wanted;
     ASSERT_EQ(bench.problem(), "");
   }
+}
+
+// An end left alone while it has nothing to do behaves to the cycle like one that is asked in every cycle.
+TEST(Link, SleepingChangesNothing) {
+  std::uint64_t cycles = 0, asked = 0;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Bench awake = random_bench(seed), sleepy = random_bench(seed);
+    sleepy.a.sleepy = sleepy.b.sleepy = true;
+    auto expect_same = [&] {
+      for (auto side : {&Bench::a, &Bench::b}) {
+        const Side &x = awake.*side, &y = sleepy.*side;
+        ASSERT_EQ(x.end.counters(), y.end.counters());
+        ASSERT_EQ(x.end.state(), y.end.state());
+        ASSERT_EQ(x.end.lanes(), y.end.lanes());
+        ASSERT_EQ(x.last_arrival, y.last_arrival);
+        ASSERT_EQ(x.flits_here, y.flits_here);
+      }
+      ASSERT_EQ(awake.a_to_b->bits_damaged(), sleepy.a_to_b->bits_damaged());
+      ASSERT_EQ(awake.b_to_a->bits_damaged(), sleepy.b_to_a->bits_damaged());
+    };
+    for (Bench* bench : {&awake, &sleepy}) run_through_faults(*bench, seed);
+    ASSERT_NO_FATAL_FAILURE(expect_same());
+    while (!awake.done()) {
+      awake.run(50), sleepy.run(50);
+      ASSERT_NO_FATAL_FAILURE(expect_same());
+    }
+    ASSERT_EQ(sleepy.problem(), "");
+    awake.run(3000), sleepy.run(3000);  // idle
+    ASSERT_NO_FATAL_FAILURE(expect_same());
+    cycles += awake.a.asked + awake.b.asked;
+    asked += sleepy.a.asked + sleepy.b.asked;
+  }
+  EXPECT_LT(asked, cycles / 3);
 }
 
 }  // namespace
