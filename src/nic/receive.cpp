@@ -1,9 +1,8 @@
 // From packets the network delivers to memory, rings and events.
-#include <zlib.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "base/crc.hpp"
 #include "nic/fabric_state.hpp"
 
 namespace weft::nic {
@@ -80,8 +79,7 @@ bool Fabric::intact(Flight& f) {
     std::uint64_t bit = random_bits(seed_ ^ 0x626974, nics_[f.to]->node, packets_) % (f.data.size() * 8);
     f.data[bit / 8] ^= static_cast<std::uint8_t>(1u << bit % 8);
   }
-  if (x.reliable())
-    return !f.data.empty() && crc32(0, f.data.data(), static_cast<unsigned>(f.data.size())) == f.crc;
+  if (x.reliable()) return !f.data.empty() && crc32(0, f.data.data(), f.data.size()) == f.crc;
   f.damaged = !f.data.empty();  // without data nothing is hit: links repair headers
   return true;
 }

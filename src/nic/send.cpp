@@ -1,9 +1,8 @@
 // From a descriptor on the chip to packets in the network.
-#include <zlib.h>
-
 #include <algorithm>
 #include <utility>
 
+#include "base/crc.hpp"
 #include "nic/fabric_state.hpp"
 
 namespace weft::nic {
@@ -270,7 +269,7 @@ void Fabric::issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit) {
     if (kind == Kind::GetRequest) x.issued = 0;
   }
   if (x.reliable()) {
-    f.crc = static_cast<std::uint32_t>(crc32(0, f.data.data(), static_cast<unsigned>(f.data.size())));
+    f.crc = crc32(0, f.data.data(), f.data.size());
     if (f.last && !response) {
       std::uint32_t alarm = flights_->take();  // only its numbers are used
       (*flights_)[alarm].transfer = index;

@@ -307,26 +307,31 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
     if (older_than(settings_.age_limit)) stalled_ = aged_ = true;
   }
   // Who asked for a stop may have something to send from now on, so the clock must not run ahead of it.
-  Cycle next = stop_ ? now_ : next_work();
-  if (in_network > 0 && next == kNever) stalled_ = true;
-  if (!stalled_) now_ = std::max(now_, std::min(next, until));
+  Cycle next = stop_ ? now_ : next_work(until);
+  if (next > now_ && next == until && in_network > 0 && nobody_will_act()) stalled_ = true;
+  if (!stalled_) now_ = next;
   run_end_ = std::min(now_ + window_, until);
 }
 
-/// The first cycle from now on in which something arrives, goes on or is made. Before it, nobody has anything
-/// to do.
-Cycle Engine::next_work() const {
-  Cycle next = kNever;
-  for (std::uint32_t i = 0; i < state_.slots && next == kNever; ++i) {
-    const Mark* row = &state_.awake[((now_ + i) & (state_.slots - 1)) * state_.slot_inboxes];
-    if (std::memchr(row, static_cast<int>(Mark::kYes), state_.slot_inboxes)) next = now_ + i;
+/// The first cycle, from now on to `until`, in which something arrives, goes on or is made. Before it, nobody
+/// has anything to do.
+Cycle Engine::next_work(Cycle until) const {
+  Cycle next = until;
+  for (const auto& worker : workers_)
+    if (worker->links) next = worker->links->timers.next_due(now_, next);
+  for (Cycle c = now_; c < next && c < now_ + state_.slots; ++c) {
+    const Mark* row = &state_.awake[(c & (state_.slots - 1)) * state_.slot_inboxes];
+    if (std::memchr(row, static_cast<int>(Mark::kYes), state_.slot_inboxes)) next = c;
   }
-  for (const auto& worker : workers_) {
-    if (next == now_) return next;
-    next = std::min(next, worker->timers.next_due(now_));
-    if (worker->links) next = std::min(next, worker->links->timers.next_due(now_));
-  }
+  for (const auto& worker : workers_) next = worker->timers.next_due(now_, next);
   return next;
+}
+
+/// Nothing is under way and no endpoint wants to be asked.
+bool Engine::nobody_will_act() const {
+  return !std::memchr(state_.awake.data(), static_cast<int>(Mark::kYes), state_.awake.size()) &&
+         std::none_of(workers_.begin(), workers_.end(),
+                      [](const auto& worker) { return worker->timers.any(); });
 }
 
 std::uint64_t Engine::flits_in_network() const {
@@ -389,7 +394,8 @@ std::uint32_t Engine::standing(PortId p) const {
 std::uint64_t Engine::bytes() const {
   std::uint64_t bags = 0;
   for (const Inbox& inbox : state_.inboxes)
-    bags += sizeof(Inbox) + inbox.heads.bytes() + inbox.bodies.bytes() + inbox.credits.bytes();
+    bags += sizeof(Inbox) + inbox.heads.bytes() + inbox.bodies.bytes() + inbox.credits.bytes() +
+            inbox.ends.bytes();
   for (const Tile& tile : state_.tiles) {
     for (const auto& bag : tile.asks) bags += bag.bytes();
     for (const auto& bag : tile.ready) bags += bag.bytes();

@@ -150,7 +150,8 @@ class Engine {
   void run_threads(const Route& route, Traffic& traffic, const std::vector<Observer*>& observers, Cycle until,
                    Cycle patience);
   void move_on(Cycle until, Cycle patience) noexcept;
-  Cycle next_work() const;
+  Cycle next_work(Cycle until) const;
+  bool nobody_will_act() const;
   std::uint64_t flits_in_network() const;
   void share_channels();
 

@@ -41,7 +41,7 @@ void Engine::follow_links(bool moved, Cycle until, Cycle patience) noexcept {
       else if (now_ - moved_at_ > patience)
         stalled_ = true;
       if (stalled_ || stop_) break;
-      Cycle next = std::min({next_work(), guard_->next_step(now_), until});
+      Cycle next = next_work(std::min(until, guard_->next_step(now_)));
       if (next <= now_) break;
       now_ = next;
       moved = false;
@@ -98,7 +98,10 @@ void Engine::empty_network() {
   }
   for (OutChannel& channel : state_.channels) channel.used = 0;
   header_queues_.clear();
-  for (Inbox& inbox : state_.inboxes) inbox.heads.clear(), inbox.bodies.clear(), inbox.credits.clear();
+  for (Inbox& inbox : state_.inboxes) {
+    inbox.heads.clear(), inbox.bodies.clear();
+    inbox.credits.clear(), inbox.ends.clear();
+  }
   std::fill(state_.awake.begin(), state_.awake.end(), Mark::kNo);
   for (Tile& tile : state_.tiles) {
     for (auto& bag : tile.asks) bag.clear();

@@ -17,6 +17,7 @@
 
 #include "network/flit/packets.hpp"
 #include "network/flit/settings.hpp"
+#include "network/flit/state.hpp"
 #include "network/link/fault_script.hpp"
 #include "network/link/protocol.hpp"
 #include "network/link/reconfigure.hpp"
@@ -41,9 +42,6 @@ struct CableRecord {
 };
 
 class Engine;
-
-/// One end of a guarded cable.
-using EndNumber = std::uint32_t;
 
 class Guard {
  public:

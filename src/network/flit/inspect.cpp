@@ -225,8 +225,7 @@ void Engine::check_conservation() const {
       flits += here[to] + coming[to];
     }
   }
-  std::uint64_t in_network = 0;
-  for (const auto& worker : workers_) in_network += worker->in_network;
+  const std::uint64_t in_network = flits_in_network();
   WEFT_CHECK(guard_ || flits == in_network,
              fmt::format("{} flits found, {} on the books", flits, in_network));
 }

@@ -11,8 +11,8 @@ template <class Route, bool CutThrough, bool Voq>
   Engine::Links& links = *w_.links;
   const std::size_t here = e_.inbox_index(now, links_tile());
   for (std::size_t i = here; i < here + s_.threads; ++i) {
-    for (EndNumber end : b_.inboxes[i].bodies) links.wake(end);
-    b_.inboxes[i].bodies.clear();
+    for (EndNumber end : b_.inboxes[i].ends) links.wake(end);
+    b_.inboxes[i].ends.clear();
     b_.awake[i] = Mark::kNo;
   }
   links.timers.fire(now, [&](EndNumber end) { links.wake(end); });
@@ -56,7 +56,7 @@ template <class Route, bool CutThrough, bool Voq>
     if (heard != kNever) {
       EndNumber other = Guard::other_end(end);
       std::size_t at = (heard & slot_mask) * e_.state_.slot_inboxes + e_.link_inbox_[other] + w_.index;
-      b_.inboxes[at].bodies.push(other);
+      b_.inboxes[at].ends.push(other);
       b_.awake[at] = Mark::kYes;
     }
     links.timers.set(end, b_.guard->wakes_at(end, now));

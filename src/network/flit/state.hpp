@@ -26,6 +26,7 @@ namespace weft::network::flit {
 using PortNumber = std::uint32_t;
 using ChannelNumber = std::uint32_t;
 using QueueNumber = std::uint32_t;
+using EndNumber = std::uint32_t;                       // one end of a cable that can fail
 inline constexpr std::uint32_t kEnd = 0xffff'ffff;     // of a chain
 inline constexpr PortNumber kUndecided = 0xffff'fffe;  // a head that chooses its output anew in every cycle
 
@@ -192,6 +193,7 @@ struct alignas(64) Inbox {
   Bag<HeadFlit> heads;
   Bag<ChannelNumber> bodies;   // flits behind a head
   Bag<ChannelNumber> credits;  // for the output channel named
+  Bag<EndNumber> ends;         // of guarded cables that hear something; only in the inboxes of links
 };
 
 /// A run of routers small enough for their state to stay in a cache while a cycle's stages pass over it.

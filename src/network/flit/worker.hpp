@@ -48,16 +48,15 @@ class Timers {
     }
   }
 
-  /// The first cycle at or after `from` in which someone is due, or kNever.
-  Cycle next_due(Cycle from) const {
-    if (pending_ == 0) return kNever;
-    Cycle best = kNever;
-    for (Cycle c = from; c < from + kSlots; ++c) {
+  bool any() const { return pending_ > 0; }
+  /// The first cycle from `from` to before `bound` in which someone is due, or else `bound`.
+  Cycle next_due(Cycle from, Cycle bound) const {
+    if (pending_ == 0) return bound;
+    for (Cycle c = from; c < bound && c < from + kSlots; ++c) {
       for (std::uint32_t i = list_[c % kSlots]; i != kEnd; i = timers_[i].next)
-        best = std::min(best, timers_[i].when);
-      if (best == c) return c;
+        bound = std::min(bound, timers_[i].when);
     }
-    return best;
+    return bound;
   }
 
  private:

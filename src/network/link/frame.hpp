@@ -1,16 +1,15 @@
 // What is on the wire of a link in one cycle: a control part, and at most one flit.
 //
 // Both parts are plain bytes without padding, so that an error can hit any bit of them, and each carries a
-// CRC-32 (zlib's). A flit's CRC goes on from that of the flit before it in its packet, so it covers the
+// CRC-32. A flit's CRC goes on from that of the flit before it in its packet, so it covers the
 // packet up to there: what has been checked may go on before the packet's end is here.
 #pragma once
-
-#include <zlib.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
+#include "base/crc.hpp"
 #include "topology/cable.hpp"
 
 namespace weft::network::link {
@@ -61,19 +60,14 @@ struct Frame {
   Training training{};
 };
 
-inline std::uint32_t crc_of(std::uint32_t before, const void* bytes, std::size_t size) {
-  if (size == 0) return before;  // zlib answers 0 where there are no bytes
-  return static_cast<std::uint32_t>(crc32_z(before, static_cast<const unsigned char*>(bytes), size));
-}
-
 inline std::uint32_t control_crc(const Control& control) {
-  return crc_of(0, &control, offsetof(Control, crc));
+  return crc32(0, &control, offsetof(Control, crc));
 }
 
 /// Over a flit's header and bytes, going on from `before`.
 inline std::uint32_t flit_crc(std::uint32_t before, const FlitHeader& flit, const std::uint8_t* bytes,
                               std::size_t size) {
-  return crc_of(crc_of(before, &flit, offsetof(FlitHeader, crc)), bytes, size);
+  return crc32(crc32(before, &flit, offsetof(FlitHeader, crc)), bytes, size);
 }
 
 }  // namespace weft::network::link

@@ -89,7 +89,7 @@ bool Receiver::take_held(Arrival& out, LinkCounters& counters) {
   out.bytes = bytes;
   std::uint32_t& crc = crc_[out.flit.channel];
   if (out.flit.head) crc = 0;
-  if (!out.flit.head && !out.flit.tail) crc = crc_of(crc, bytes, flit_bytes_);
+  if (!out.flit.head && !out.flit.tail) crc = crc32(crc, bytes, flit_bytes_);
   out.damaged = out.flit.tail && place.flit.payload_crc != crc;
   counters.damaged_packets += out.damaged;
   place.here = false;

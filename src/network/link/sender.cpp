@@ -33,7 +33,7 @@ void Sender::offer(const Flit& flit, const std::uint8_t* bytes) {
   if (selective_) {
     // Every flit stands for itself; the footer carries the CRC of the payload between.
     bool payload = !flit.head && !flit.tail;
-    if (payload) chain.crc = crc_of(chain.crc, bytes, flit_bytes_);
+    if (payload) chain.crc = crc32(chain.crc, bytes, flit_bytes_);
     if (flit.tail) header.payload_crc = chain.crc;
     header.crc = payload ? flit_crc(0, header, nullptr, 0) : flit_crc(0, header, bytes, flit_bytes_);
   } else {
