@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(All, MpiPrograms,
                                          Case{{"latency", "4096", "5"}, 2},
                                          Case{{"bandwidth", "16384", "8", "2"}, 2}, Case{{"message_rate"}, 8},
                                          Case{{"allreduce", "512", "4"}, 6}, Case{{"halo"}, 9},
-                                         Case{{"threads"}, 4}),
+                                         Case{{"threads"}, 4}, Case{{"openmp"}, 4}),
                          [](const auto& one) { return one.param.command[0]; });
 
 class MpiThreads : public testing::TestWithParam<const char*> {};
@@ -87,6 +87,24 @@ TEST(MpiThread, WaitForWhatHappensAndNotForTheEndOfAPause) {
   EXPECT_GT(ideal, 3 * 8 * 100e3 / 3.125e9);  // of each of 3 threads 8 times 100 kB, at the rate of a link
   for (const char* engine : {"flow", "flit"})
     EXPECT_NEAR(threads_done({"--engine", engine}), ideal, 0.1 * ideal) << engine;
+}
+
+// Which thread takes the next part of a loop is a race of the program's own, so only its results are the
+// same.
+TEST(MpiThread, MayShareOutTheirWorkAsTheyLike) {
+  for (const char* cores : {"one", "all"}) {
+    ProgramResult r = run_ranks(kTorus, 4, {kPrograms + "openmp", "dynamic"}, {"--cores", cores});
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_THAT(r.out, HasSubstr(" 0 failed"));
+  }
+}
+
+// Nobody can wake threads that sleep at a barrier while the one they miss waits for a message for ever.
+TEST(MpiThread, ADeadlockBehindABarrierIsTold) {
+  ProgramResult r = run_ranks(kTorus, 2, {kPrograms + "openmp", "deadlock"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("deadlock"));
+  EXPECT_THAT(r.err, HasSubstr("waits for another of its threads"));
 }
 
 TEST(MpiProgram, AreNotDisturbedByBitErrors) {

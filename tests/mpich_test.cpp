@@ -32,7 +32,7 @@ class Mpich : public testing::Test {
   std::string compiled(const std::string& name) {
     std::string program = folder_.file(name);
     std::string command =
-        mpich() + "/bin/mpicc -O1 -w -o " + program + " " WEFT_ROOT "/tests/mpi/" + name + ".c -lm";
+        mpich() + "/bin/mpicc -O1 -w -o " + program + " " WEFT_ROOT "/tests/mpi/" + name + ".c -lm -fopenmp";
     EXPECT_EQ(std::system((command + " -lpthread 2>&1").c_str()), 0) << command;
     return program;
   }
@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(All, MpichPrograms,
                                          Case{{"one_sided"}, 4}, Case{{"collectives", "4"}, 7},
                                          Case{{"scramble", "60", "3000"}, 8}, Case{{"threads"}, 4},
                                          Case{{"latency", "4096", "5"}, 2},
-                                         Case{{"bandwidth", "16384", "8", "2"}, 2}, Case{{"halo"}, 9}),
+                                         Case{{"bandwidth", "16384", "8", "2"}, 2}, Case{{"halo"}, 9},
+                                         Case{{"openmp"}, 4}),
                          [](const auto& one) { return one.param.command[0]; });
 
 TEST_F(Mpich, PingPongIsTheClosedForm) {

@@ -296,6 +296,9 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
       case State::Running:
         what = "computes";
         break;
+      case State::Asleep:
+        what = "waits for another of its threads";
+        break;
       case State::Outside:
         what = "waits for something outside";
         break;

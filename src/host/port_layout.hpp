@@ -19,7 +19,7 @@
 namespace weft::host {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 4;
+inline constexpr std::uint32_t kLayoutVersion = 5;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
@@ -36,6 +36,7 @@ enum class LaneState : std::uint32_t {
   Blocked = 2,   // it waits for the simulator
   External = 3,  // it waits for something outside; virtual time does not wait for it
   Left = 4,      // it is gone
+  Asleep = 5,    // its thread waits for another one of the process, in ways nobody sees
 };
 
 enum class Call : std::uint32_t {

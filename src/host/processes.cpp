@@ -6,16 +6,22 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <sstream>
+#include <string_view>
 
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
@@ -92,6 +98,9 @@ namespace {
   setenv("WEFT_RANK", std::to_string(launch.rank).c_str(), 1);
   setenv("WEFT_SIZE", std::to_string(launch.ranks).c_str(), 1);
   for (const auto& [name, value] : launch.environment) setenv(name.c_str(), value.c_str(), 1);
+  // Threads of OpenMP that wait for each other sleep, where they are seen; one that spins seems to compute.
+  setenv("OMP_WAIT_POLICY", "passive", 0);
+  setenv("KMP_BLOCKTIME", "0", 0);
   const char* others = getenv("LD_PRELOAD");
   std::string preload = others && *others ? launch.library + ":" + others : launch.library;
   setenv("LD_PRELOAD", preload.c_str(), 1);
@@ -158,12 +167,50 @@ unsigned threads_of(pid_t process) {
   return 0;
 }
 
-bool sleeps(pid_t process, pid_t thread) {
-  std::ifstream file(fmt::format("/proc/{}/task/{}/stat", process, thread));
-  std::string text;
-  if (!std::getline(file, text)) return false;
-  std::size_t name_end = text.rfind(')');
-  return name_end != std::string::npos && name_end + 2 < text.size() && text[name_end + 2] == 'S';
+namespace {
+
+/// What the system has to say about a thread; empty where it is gone or not to be asked.
+std::string_view thread_file(pid_t process, pid_t thread, const char* name, std::span<char> into) {
+  int file = open(fmt::format("/proc/{}/task/{}/{}", process, thread, name).c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  ssize_t bytes = read(file, into.data(), into.size());
+  close(file);
+  return {into.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0))};
+}
+
+}  // namespace
+
+ThreadState thread_state(pid_t process, pid_t thread) {
+  char buffer[4096];
+  std::string_view text = thread_file(process, thread, "status", buffer);
+  auto value = [&](std::string_view name) {
+    std::size_t at = text.find(name);
+    return at == std::string_view::npos ? std::string_view() : text.substr(at + name.size());
+  };
+  auto number = [&](std::string_view name) {
+    std::uint64_t out = 0;
+    std::string_view digits = value(name);
+    std::from_chars(digits.data(), digits.data() + digits.size(), out);
+    return out;
+  };
+  return {value("\nState:\t").starts_with('S'),
+          number("\nvoluntary_ctxt_switches:\t") + number("\nnonvoluntary_ctxt_switches:\t")};
+}
+
+std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) {
+  std::vector<std::pair<pid_t, ThreadState>> out;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
+    pid_t thread = std::atoi(entry.path().filename().c_str());
+    out.emplace_back(thread, thread_state(process, thread));
+  }
+  std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  return out;
+}
+
+bool waits_for_memory(pid_t process, pid_t thread) {
+  char buffer[256];
+  return thread_file(process, thread, "syscall", buffer).starts_with(fmt::format("{} ", SYS_futex));
 }
 
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length) {

@@ -43,8 +43,18 @@ void kill_rank(pid_t process);
 /// Is `process` the rank's own or one that it started, however far down?
 bool belongs_to(pid_t process, pid_t rank);
 unsigned threads_of(pid_t process);
-/// Is this thread asleep in the system?
-bool sleeps(pid_t process, pid_t thread);
+
+/// How the system has a thread.
+struct ThreadState {
+  bool asleep = false;
+  std::uint64_t switches = 0;  // changes whenever it has run
+  bool operator==(const ThreadState&) const = default;
+};
+ThreadState thread_state(pid_t process, pid_t thread);
+/// The same of all threads there are, by number.
+std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process);
+/// Does it wait for a word of memory to change, as in a lock, a condition or a barrier?
+bool waits_for_memory(pid_t process, pid_t thread);
 
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length);
 bool write_memory(pid_t process, std::uint64_t address, const void* from, std::uint64_t length);

@@ -19,6 +19,7 @@ namespace {
 
 constexpr Time kNever{kNoDeadline};
 constexpr long kWatchNanoseconds = 20'000'000;  // how often processes and pipes are looked at meanwhile
+constexpr long kLookNanoseconds = 50'000;       // how soon threads are, first
 
 volatile sig_atomic_t child_ended = 0;
 
@@ -84,33 +85,81 @@ bool Simulation::all_stopped() {
   return true;
 }
 
-/// Threads beside the first may sleep in ways nobody sees, as workers do between their tasks: virtual time
-/// goes on without them until they come back.
+/// Threads may wait for each other in ways nobody sees: at a barrier of OpenMP, or for their next task. Where
+/// all threads of a process sleep, virtual time goes on without those of them that are not in a call, until
+/// one that has its turn wakes them.
 void Simulation::leave_sleepers() {
-  for (Process& p : processes_) {
-    if (p.ended || p.segment->header().joins.load() == 0) continue;
-    for (std::uint32_t i = 1; i < kLanes; ++i) {
-      Lane& lane = p.segment->lane(i);
-      if (p.segment->state(i) != LaneState::Running || lane.awaited.load()) continue;
-      if (!sleeps(p.owner, lane.thread.load()) || lane.awaited.load()) continue;
-      auto running = static_cast<std::uint32_t>(LaneState::Running);
-      if (lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::External)))
-        bell_->running.fetch_sub(1);
-    }
+  for (Process& p : processes_)
+    if (!p.ended && p.segment->header().joins.load() != 0) leave_sleepers(p);
+}
+
+void Simulation::leave_sleepers(Process& p) {
+  std::vector<std::uint32_t> sleepers;
+  bool others_wait = false;
+  for (std::uint32_t i = 0; i < kLanes; ++i) {
+    LaneState state = p.segment->state(i);
+    others_wait |= state == LaneState::Blocked;
+    if (state != LaneState::Running) continue;
+    if (p.segment->lane(i).awaited.load()) return;
+    sleepers.push_back(i);
   }
+  if (sleepers.empty()) return;
+  // A thread seen asleep may be woken by one that is looked at next, and sleeps by then. Not so where none
+  // has run between two looks.
+  auto threads = thread_states(p.owner);
+  if (std::any_of(threads.begin(), threads.end(), [](const auto& t) { return !t.second.asleep; })) return;
+  if (thread_states(p.owner) != threads) return;
+  for (std::uint32_t i : sleepers) {
+    Lane& lane = p.segment->lane(i);
+    pid_t thread = i == 0 ? p.owner : lane.thread.load();
+    auto found =
+        std::find_if(threads.begin(), threads.end(), [&](const auto& t) { return t.first == thread; });
+    if (found == threads.end() || lane.awaited.load()) continue;
+    // The first thread of a program may sleep for something real, which virtual time waits for.
+    if (i == 0 && !(others_wait && waits_for_memory(p.owner, thread))) continue;
+    auto running = static_cast<std::uint32_t>(LaneState::Running);
+    if (!lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::Asleep))) continue;
+    p.lanes[i].asleep = found->second;
+    bell_->running.fetch_sub(1);
+  }
+}
+
+/// Have the threads of a process that had its turn woken none of those that slept? Virtual time waits for one
+/// that is awake, until it asks for something or sleeps again.
+bool Simulation::sleepers_still_sleep() {
+  bool still = true;
+  for (LaneRef r : asleep_) {
+    Process& p = processes_[r.rank];
+    auto of_rank = [&](LaneRef other) { return other.rank == r.rank; };
+    if (p.ended || std::none_of(running_.begin(), running_.end(), of_rank)) continue;
+    if (p.segment->state(r.lane) != LaneState::Asleep) continue;  // it has asked
+    ThreadState now = thread_state(p.owner, r.lane == 0 ? p.owner : p.segment->lane(r.lane).thread.load());
+    if (now == p.lanes[r.lane].asleep) continue;
+    still = false;
+    if (now.asleep) p.lanes[r.lane].asleep = now;  // it may have woken others before it slept again
+  }
+  return still;
 }
 
 void Simulation::wait_for_ranks() {
   auto since = std::chrono::steady_clock::now();
   bool told = false;
+  const bool threads = std::any_of(processes_.begin(), processes_.end(),
+                                   [](const Process& p) { return p.joins != 0 && !p.ended; });
+  long patience = threads ? kLookNanoseconds : kWatchNanoseconds;
   for (;;) {
     std::uint32_t running = bell_->running.load(std::memory_order_acquire);
-    if (running == 0 && all_stopped()) return;
-    timespec most{0, running == 0 ? 1'000'000 : kWatchNanoseconds};
+    if (running == 0 && all_stopped() && sleepers_still_sleep()) return;
+    timespec most{0, running == 0 ? std::min(patience, 1'000'000l) : patience};
     long slept = syscall(SYS_futex, &bell_->running, FUTEX_WAIT, running, &most, nullptr, 0);
     if (slept == 0 && !child_ended) continue;
     if (slept < 0 && errno == EAGAIN) continue;
     // Something has ended, or time has passed.
+    if (patience < kWatchNanoseconds && !child_ended) {
+      patience *= 2;
+      leave_sleepers();
+      continue;
+    }
     output_->gather();
     if (interrupted()) {
       fail("interrupted");
@@ -118,10 +167,7 @@ void Simulation::wait_for_ranks() {
     }
     if (!watch_processes()) return;
     leave_sleepers();
-    if (all_stopped()) {
-      bell_->running.store(0);  // one that ended could not count itself out
-      return;
-    }
+    if (all_stopped()) bell_->running.store(0);  // one that ended could not count itself out
     if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
       told = true;
       for (LaneRef r : running_)
@@ -211,7 +257,7 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
     lane.state = State::Gone;
     ++lane.turn;
   }
-  std::erase_if(outside_, [&](LaneRef r) { return r.rank == rank; });
+  for (auto* list : {&outside_, &asleep_}) std::erase_if(*list, [&](LaneRef r) { return r.rank == rank; });
   close_ports(p);
   p.left = true;
   answer_lookups(rank);
@@ -232,14 +278,13 @@ void Simulation::collect() {
   if (child_ended && !watch_processes()) return;
   std::vector<LaneRef> ran;
   std::swap(ran, running_);
-  for (LaneRef r : std::exchange(outside_, {})) {
+  auto is_back = [&](LaneRef r) {
     LaneState state = processes_[r.rank].segment->state(r.lane);
-    if (state == LaneState::Blocked || state == LaneState::Left) {
-      ran.push_back(r);
-    } else {
-      outside_.push_back(r);
-    }
-  }
+    return state == LaneState::Blocked || state == LaneState::Left;
+  };
+  for (LaneRef r : std::exchange(outside_, {})) (is_back(r) ? ran : outside_).push_back(r);
+  std::vector<LaneRef> woken;
+  for (LaneRef r : std::exchange(asleep_, {})) (is_back(r) ? woken : asleep_).push_back(r);
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
     Process& p = processes_[rank];
     std::uint32_t joins = p.segment->header().joins.load(std::memory_order_acquire);
@@ -252,6 +297,17 @@ void Simulation::collect() {
   std::sort(ran.begin(), ran.end());
   for (LaneRef r : ran)
     if (!processes_[r.rank].ended) collect_lane(r.rank, r.lane);
+  for (LaneRef r : woken) {
+    Process& p = processes_[r.rank];
+    if (p.ended) continue;
+    // Whoever woke it had its turn: it goes on no earlier than that one is now.
+    Time& granted = p.lanes[r.lane].granted;
+    for (LaneRef other : ran)
+      if (other.rank == r.rank) granted = std::max(granted, p.lanes[other.lane].request.clock);
+    collect_lane(r.rank, r.lane);
+  }
+  ran.insert(ran.end(), woken.begin(), woken.end());
+  std::sort(ran.begin(), ran.end());
   std::uint32_t last = kNoRank;
   for (LaneRef r : ran)
     if (r.rank != last && !processes_[r.rank].ended) collect_ports(processes_[last = r.rank]);
@@ -286,6 +342,10 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
     case LaneState::External:
       lane.state = State::Outside;
       outside_.push_back({rank, index});
+      break;
+    case LaneState::Asleep:
+      lane.state = State::Asleep;
+      asleep_.push_back({rank, index});
       break;
     default: {  // it left; a thread's lane may be taken again
       result_.ranks[rank].end = std::max(result_.ranks[rank].end, lane.granted);

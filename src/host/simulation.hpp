@@ -87,7 +87,7 @@ class Simulation : private nic::Host {
   std::function<bool()> interrupted = [] { return false; };
 
  private:
-  enum class State { Absent, Running, Waiting, Outside, Gone };
+  enum class State { Absent, Running, Waiting, Outside, Asleep, Gone };
 
   struct LaneBook {
     State state = State::Absent;
@@ -101,6 +101,7 @@ class Simulation : private nic::Host {
     bool leaving = false, looking_up = false;  // waits for its work, or for another rank's port
     bool meeting = false;                      // waits for all ranks
     unsigned nudges = 0;  // by other threads of its process, since something last happened
+    ThreadState asleep;   // its thread, when virtual time began to go on without it
   };
   struct PortBook {
     bool open = false;
@@ -145,6 +146,8 @@ class Simulation : private nic::Host {
   void wait_for_ranks();
   bool all_stopped();
   void leave_sleepers();
+  void leave_sleepers(Process& process);
+  bool sleepers_still_sleep();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
   bool ended_well(std::uint32_t rank);
@@ -189,7 +192,7 @@ class Simulation : private nic::Host {
   std::vector<Plan> plans_;
   std::vector<Plan> deferred_;  // of threads whose process has another one running
   std::vector<bool> in_turn_;   // processes with a thread that runs next
-  std::vector<LaneRef> running_, runnable_, outside_;
+  std::vector<LaneRef> running_, runnable_, outside_, asleep_;
   std::vector<nic::Descriptor> posted_;
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
   Time horizon_{kNoDeadline}, last_activity_{0};

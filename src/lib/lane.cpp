@@ -79,20 +79,25 @@ void stop_running() {
 
 void block(Lane& lane) {
   std::uint32_t before = lane.grant.load(std::memory_order_relaxed);
-  auto running = static_cast<std::uint32_t>(LaneState::Running);
-  if (!lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::Blocked),
-                                          std::memory_order_release)) {
-    bell->running.fetch_add(1);  // it had been taken out of the count while it slept
-    lane.state.store(static_cast<std::uint32_t>(LaneState::Blocked), std::memory_order_release);
-  }
+  std::uint32_t was =
+      lane.state.exchange(static_cast<std::uint32_t>(LaneState::Blocked), std::memory_order_acq_rel);
+  if (was != static_cast<std::uint32_t>(LaneState::Running))
+    bell->running.fetch_add(1);  // it was not counted
   stop_running();
   while (lane.grant.load(std::memory_order_acquire) == before) futex(&lane.grant, FUTEX_WAIT, before);
+}
+
+/// Virtual time has gone on without a thread that slept: it waits for its turn.
+void come_back(Lane& l) {
+  if (l.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::Asleep)) [[unlikely]]
+    ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);
 }
 
 void end_of_thread(void* p) {
   auto* lane = static_cast<Lane*>(p);
   my_lane = nullptr;
   if (getpid() != own_pid) return;
+  come_back(*lane);
   thread_ends(*lane);
   lane->thread.store(0);
   auto running = static_cast<std::uint32_t>(LaneState::Running);
@@ -176,9 +181,12 @@ Header* segment() {
 
 Header* run() { return forked ? nullptr : header; }
 
-Lane* lane_if_any() { return my_lane; }
+Lane* lane_if_any() {
+  if (my_lane && !outside_depth) come_back(*my_lane);
+  return my_lane;
+}
 
-Lane* virtual_lane() { return segment() && !outside_depth ? my_lane : nullptr; }
+Lane* virtual_lane() { return segment() && !outside_depth ? lane_if_any() : nullptr; }
 
 std::size_t index_of(const Lane& l) { return static_cast<std::size_t>(&l - host::lane_at(header, 0)); }
 
@@ -192,11 +200,7 @@ bool take_over() {
 }
 
 Lane* lane() {
-  if (my_lane &&
-      my_lane->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::External) &&
-      !outside_depth)  // it slept, and virtual time went on without it
-    ask(*my_lane, Call::Sleep, host::kNoPort, now(*my_lane), host::kNoRank);
-  if (my_lane || !segment()) return my_lane;
+  if (lane_if_any() || !segment()) return my_lane;
   Lane* fresh = take_lane(now(*host::lane_at(header, 0)));
   if (!fresh) return nullptr;
   adopt(*fresh);

@@ -193,14 +193,6 @@ int pthread_join(pthread_t thread, void** result) {
   return next_pthread_join(thread, result);  // it is about to end, whatever virtual time does
 }
 
-int pthread_barrier_wait(pthread_barrier_t* barrier) {
-  REAL(pthread_barrier_wait);
-  host::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_pthread_barrier_wait(barrier);
-  Outside outside;
-  return next_pthread_barrier_wait(barrier);
-}
-
 // A thread that holds a mutex may wait for the simulator: others then wait in virtual time, where it goes on.
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   REAL(pthread_mutex_lock);

@@ -122,7 +122,9 @@ void kill_rank(pid_t process) {
 
 bool belongs_to(pid_t process, pid_t rank) { return process == rank; }
 unsigned threads_of(pid_t) { return 1; }
-bool sleeps(pid_t, pid_t) { return true; }
+ThreadState thread_state(pid_t, pid_t) { return {true, 0}; }
+std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) { return {{process, {true, 0}}}; }
+bool waits_for_memory(pid_t, pid_t) { return false; }
 
 namespace {
 
