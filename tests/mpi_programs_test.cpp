@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(All, MpiPrograms,
                                          Case{{"latency", "4096", "5"}, 2},
                                          Case{{"bandwidth", "16384", "8", "2"}, 2}, Case{{"message_rate"}, 8},
                                          Case{{"allreduce", "512", "4"}, 6}, Case{{"halo"}, 9},
-                                         Case{{"threads"}, 4}, Case{{"openmp"}, 4}),
+                                         Case{{"threads"}, 4}, Case{{"openmp"}, 4}, Case{{"timed_waits"}, 4}),
                          [](const auto& one) { return one.param.command[0]; });
 
 class MpiThreads : public testing::TestWithParam<const char*> {};

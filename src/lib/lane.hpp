@@ -1,6 +1,8 @@
 // A program's threads in virtual time: how they read their clocks, move them on and wait.
 #pragma once
 
+#include <time.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -97,5 +99,7 @@ void pause(host::Lane& lane);
 /// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
 /// somebody waits for it.
 std::int64_t read_clock(host::Lane& lane);
+/// The virtual time, in picoseconds, at which this clock shows that.
+std::int64_t time_on_clock(clockid_t clock, const timespec& shown);
 
 }  // namespace weft::lib

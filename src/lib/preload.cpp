@@ -60,8 +60,17 @@ void sleep_until(host::Lane& lane, std::int64_t time) {
 
 std::int64_t saturated(std::int64_t from, std::int64_t seconds, std::int64_t picoseconds) {
   if (seconds > 4'000'000) return from + 4'000'000 * kSecond;
+  if (seconds < 0) return from;
   return from + seconds * kSecond + picoseconds;
 }
+
+}  // namespace
+
+std::int64_t lib::time_on_clock(clockid_t clock, const timespec& shown) {
+  return saturated(0, shown.tv_sec - base_seconds(clock), shown.tv_nsec * 1000);
+}
+
+namespace {
 
 /// Waiting for something real: files.
 class Outside {
@@ -164,8 +173,8 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct
   }
   if (t->tv_nsec < 0 || t->tv_nsec > 999'999'999 || t->tv_sec < 0) return EINVAL;
   bool absolute = flags & TIMER_ABSTIME;
-  std::int64_t from = absolute ? -base_seconds(clock) * kSecond : lib::now(*lane);
-  sleep_until(*lane, saturated(from, t->tv_sec, t->tv_nsec * 1000));
+  sleep_until(*lane, absolute ? lib::time_on_clock(clock, *t)
+                              : saturated(lib::now(*lane), t->tv_sec, t->tv_nsec * 1000));
   if (left && !absolute) *left = {};
   return 0;
 }

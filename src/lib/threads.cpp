@@ -23,12 +23,13 @@ namespace {
   static decltype(&name) next_##name = nullptr; \
   if (!next_##name) next_##name = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
-// What each lane waits for: a condition, a semaphore or a thread; since when, to be let go on in order; and
-// the word it sleeps on.
+// What each lane waits for: a condition, a semaphore or a thread; since when, to be let go on in order; the
+// word it sleeps on; and whether it does so in virtual time, until a deadline.
 struct Wait {
   std::atomic<const void*> what;
   std::uint64_t ticket;
   std::atomic<std::uint32_t> over;
+  bool timed;
 };
 Wait waits[host::kLanes];
 std::atomic<std::uint64_t> tickets;
@@ -55,9 +56,10 @@ long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value)
 }
 
 /// To be called before what lets others see that it waits.
-void begin_wait(host::Lane& lane, const void* what) {
+void begin_wait(host::Lane& lane, const void* what, bool timed = false) {
   Wait& wait = waits[lib::index_of(lane)];
   wait.over.store(0);
+  wait.timed = timed;
   wait.ticket = tickets.fetch_add(1);
   wait.what.store(what);
 }
@@ -69,6 +71,17 @@ void sleep_until_over(host::Lane& lane) {
   while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
   lane.awaited.store(0);
   weft_outside_end();
+}
+
+/// Until somebody lets it go on, or the deadline. Returns whether somebody has.
+bool wait_until_over(host::Lane& lane, std::int64_t deadline) {
+  Wait& wait = waits[lib::index_of(lane)];
+  while (!wait.over.load()) {
+    if (lib::now(lane) >= deadline) return wait.what.exchange(nullptr) == nullptr;
+    lane.argument[0] = 0;
+    lib::ask(lane, host::Call::Yield, host::kNoPort, deadline, host::kNoRank);
+  }
+  return true;
 }
 
 /// Lets those who wait for this go on, or the one that has waited for longest; at this time, if it is known.
@@ -83,6 +96,13 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
     if (oldest == host::kLanes) return any;
     any = true;
     waits[oldest].what.store(nullptr);
+    if (waits[oldest].timed) {  // it looks again when the caller has had a turn that was no mere look
+      waits[oldest].over.store(1);
+      if (host::Lane* here = lib::virtual_lane())
+        lib::ask(*here, host::Call::Sleep, host::kNoPort, lib::now(*here), host::kNoRank);
+      if (!all) return true;
+      continue;
+    }
     host::Lane* lane = host::lane_at(lib::segment(), oldest);
     // It may be on its way to sleep: it is outside before that.
     while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External))
@@ -92,6 +112,17 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
     futex(&waits[oldest].over, FUTEX_WAKE_PRIVATE, 1);
     if (!all) return true;
   }
+}
+
+bool has_others() { return lib::segment()->joins.load(std::memory_order_relaxed) != 0; }
+
+/// A thread without a lane may end the wait, in real time: it may take as long as the program said.
+timespec real_deadline(const host::Lane& lane, std::int64_t deadline) {
+  timespec t{};
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
+  std::int64_t left = deadline > lib::now(lane) ? (deadline - lib::now(lane)) / 1000 : 0;
+  std::int64_t nanoseconds = t.tv_nsec + left % 1'000'000'000;
+  return {t.tv_sec + left / 1'000'000'000 + nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
 }
 
 std::int64_t time_here() {
@@ -235,6 +266,37 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   return pthread_mutex_lock(mutex);
 }
 
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
+                           const struct timespec* until) {
+  REAL(pthread_cond_clockwait);
+  host::Lane* lane = lib::virtual_lane();
+  if (!lane || lib::of_launcher_library(__builtin_return_address(0)))
+    return next_pthread_cond_clockwait(condition, mutex, clock, until);
+  std::int64_t deadline = lib::time_on_clock(clock, *until);
+  if (!has_others()) {
+    lib::Awaited awaited(lane);
+    timespec real = real_deadline(*lane, deadline);
+    int result = next_pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &real);
+    if (result == ETIMEDOUT) lib::jump_to(*lane, deadline);
+    return result;
+  }
+  begin_wait(*lane, condition, true);
+  pthread_mutex_unlock(mutex);
+  bool told = wait_until_over(*lane, deadline);
+  pthread_mutex_lock(mutex);
+  return told ? 0 : ETIMEDOUT;
+}
+
+int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const struct timespec* until) {
+  if (!lib::virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
+    REAL_CONDITION(pthread_cond_timedwait);
+    return next(condition, mutex, until);
+  }
+  constexpr unsigned kMonotonic = 2;  // where glibc keeps the clock a condition was made with
+  clockid_t clock = condition->__data.__wrefs & kMonotonic ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+  return pthread_cond_clockwait(condition, mutex, clock, until);
+}
+
 int pthread_cond_signal(pthread_cond_t* condition) {
   REAL_CONDITION(pthread_cond_signal);
   if (anybody_waits() && let_go_on(condition, false, time_here())) return 0;
@@ -260,6 +322,38 @@ int sem_wait(sem_t* semaphore) {
     sleep_until_over(*lane);
   }
   return 0;
+}
+
+int sem_clockwait(sem_t* semaphore, clockid_t clock, const struct timespec* until) {
+  REAL(sem_clockwait);
+  host::Lane* lane = lib::virtual_lane();
+  if (!lane) return next_sem_clockwait(semaphore, clock, until);
+  std::int64_t deadline = lib::time_on_clock(clock, *until);
+  if (!has_others()) {
+    lib::Awaited awaited(lane);
+    timespec real = real_deadline(*lane, deadline);
+    int result = next_sem_clockwait(semaphore, CLOCK_MONOTONIC, &real);
+    if (result != 0 && errno == ETIMEDOUT) lib::jump_to(*lane, deadline);
+    return result;
+  }
+  while (sem_trywait(semaphore) != 0) {
+    begin_wait(*lane, semaphore, true);
+    if (sem_trywait(semaphore) == 0) {
+      waits[lib::index_of(*lane)].what.store(nullptr);
+      return 0;
+    }
+    if (!wait_until_over(*lane, deadline)) {
+      errno = ETIMEDOUT;
+      return -1;
+    }
+  }
+  return 0;
+}
+
+int sem_timedwait(sem_t* semaphore, const struct timespec* until) {
+  if (lib::virtual_lane()) return sem_clockwait(semaphore, CLOCK_REALTIME, until);
+  REAL(sem_timedwait);
+  return next_sem_timedwait(semaphore, until);
 }
 
 int sem_post(sem_t* semaphore) {
