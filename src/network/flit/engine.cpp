@@ -103,6 +103,8 @@ void Engine::size_arrays() {
   WEFT_CHECK(queues < kUndecided, "queues have 32-bit numbers");
   state_.queues.assign(queues, {});
   state_.ports.assign(ports, {});
+  state_.rests.assign(ports, {});
+  state_.sent.assign(ports, 0);
   state_.channels.assign(channels, {});
   if (state_.output_bits) state_.receiving.assign(channels, 0);
 }
@@ -163,12 +165,13 @@ void Engine::connect_ports() {
   };
   for (PortNumber p = 0; p < state_.ports.size(); ++p) {
     Port& port = state_.ports[p];
-    port.asks = port.wants = port.granted = kEnd;
-    port.last_input = port.last_output = p;
+    PortRest& rest = state_.rests[p];
+    port.asker = port.granted = kEnd;
+    port.last_input = port.last_output = static_cast<std::uint16_t>(p);
     port.free_channels = all;
-    port.interval = 256;
+    rest.interval = 256;
     port.room = static_cast<std::uint16_t>(settings_.buffer_flits);
-    port.shared = static_cast<std::uint16_t>(settings_.shared_flits);
+    rest.shared = port.spare = static_cast<std::uint16_t>(settings_.shared_flits);
     port.flight = flight_number(settings_.traverse_cycles + settings_.endpoint_cycles);
     port.peer = p << state_.channel_bits;
     if (p >= graph_.ports()) {
@@ -181,10 +184,10 @@ void Engine::connect_ports() {
     port.inbox = inbox_of(here, peer == kNone ? here : graph_.port_router(peer));
     if (peer != kNone) port.peer = peer << state_.channel_bits;
     if (topology::CableId cable = graph_.port_cable(p); cable != kNone) {
-      port.interval = settings_.cable_interval[cable];
+      rest.interval = settings_.cable_interval[cable];
       port.flight = flight_number(settings_.traverse_cycles + settings_.cable_cycles[cable]);
     }
-    if (port.interval != 256) port.flags |= Port::kNarrow;
+    if (rest.interval != 256) port.flags |= Port::kNarrow;
     if (graph_.port_endpoint(p) != kNone) port.flags |= Port::kEndpoint;
   }
   header_queues_ = HeaderQueues(settings_.local_headers, settings_.buffer_flits, state_.channels.size());
@@ -244,7 +247,7 @@ void Engine::connect_inner_ports() {
     port.flight = flight_number(1);
     unsigned flits = row ? settings_.tiles.row_buffer_flits : settings_.tiles.column_buffer_flits;
     port.room = 1;
-    port.shared = static_cast<std::uint16_t>(flits - settings_.all_channels());
+    state_.rests[p].shared = port.spare = static_cast<std::uint16_t>(flits - settings_.all_channels());
   }
 }
 
@@ -401,7 +404,8 @@ std::uint64_t Engine::bytes() const {
     for (const auto& bag : tile.ready) bags += bag.bytes();
     for (const auto& bag : tile.senders) bags += bag.bytes();
   }
-  return state_.queues.size() * sizeof(Queue) + state_.ports.size() * sizeof(Port) +
+  return state_.queues.size() * sizeof(Queue) +
+         state_.ports.size() * (sizeof(Port) + sizeof(PortRest) + sizeof(std::uint64_t)) +
          state_.channels.size() * sizeof(OutChannel) + senders_.size() * sizeof(Sender) +
          endpoint_router_.size() * 8 + state_.awake.size() + grid_ports_.size() * sizeof(GridPort) +
          port_info_.size() * sizeof(PortInfo) + grid_endpoints_.size() * sizeof(GridEndpoint) + bags;

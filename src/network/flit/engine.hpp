@@ -119,7 +119,7 @@ class Engine {
   std::optional<Waiting> oldest_packet() const;
   Counters counters() const;
   /// Flits sent by a port so far.
-  std::uint64_t sent(topology::PortId p) const { return state_.ports[p].sent; }
+  std::uint64_t sent(topology::PortId p) const { return state_.sent[p]; }
   /// Flits standing in the input queues of a port now.
   std::uint32_t standing(topology::PortId p) const;
   std::uint64_t packets_in_network() const;

@@ -91,10 +91,11 @@ std::vector<PacketId> Engine::waiting_packets() const {
 void Engine::empty_network() {
   for (Queue& queue : state_.queues) queue = {};
   std::uint32_t all = settings_.all_channels() == 32 ? ~0u : (1u << settings_.all_channels()) - 1;
-  for (Port& port : state_.ports) {
-    port.asks = port.wants = port.granted = kEnd;
+  for (PortNumber p = 0; p < state_.ports.size(); ++p) {
+    Port& port = state_.ports[p];
+    port.asker = port.granted = kEnd;
     port.free_channels = all;
-    port.shared_used = 0;
+    port.spare = state_.rests[p].shared;
   }
   for (OutChannel& channel : state_.channels) channel.used = 0;
   header_queues_.clear();

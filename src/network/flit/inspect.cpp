@@ -202,9 +202,9 @@ void Engine::check_conservation() const {
   }
   for (PortNumber p = 0; p < s.ports.size(); ++p) {
     const bool endpoint = s.ports[p].flags & Port::kEndpoint;
-    WEFT_CHECK(s.ports[p].shared_used <= s.ports[p].shared,
-               fmt::format("port {}: {} flits of the shared buffer taken, which has {}", p,
-                           s.ports[p].shared_used, s.ports[p].shared));
+    WEFT_CHECK(s.ports[p].spare <= s.rests[p].shared,
+               fmt::format("port {}: {} flits of the shared buffer free, which has {}", p,
+                           static_cast<std::int16_t>(s.ports[p].spare), s.rests[p].shared));
     EndpointId e = endpoint ? graph_.port_endpoint(p) : kNone;
     for (unsigned c = 0; c < settings_.all_channels(); ++c) {
       // The output side of p, or the endpoint behind it, against the queues it sends to.

@@ -43,6 +43,8 @@ class Kernel {
   struct Base {
     Queue* queues;
     Port* ports;
+    PortRest* rests;
+    std::uint64_t* sent;
     OutChannel* outs;
     Inbox* inboxes;
     Mark* awake;
@@ -156,16 +158,15 @@ class Kernel {
   WEFT_HOT static bool has_room(const OutChannel& channel, const Port& port, unsigned flits) {
     if (channel.used + flits <= port.room) [[likely]]
       return true;
-    if (port.shared == 0) return false;
     unsigned own = channel.used < port.room ? port.room - channel.used : 0;
-    return own + port.shared - port.shared_used >= flits;
+    return own + port.spare >= flits;
   }
   WEFT_HOT static void take_room(OutChannel& channel, Port& port, unsigned flits) {
     unsigned before = channel.used;
     channel.used = static_cast<std::uint16_t>(before + flits);
     if (channel.used > port.room) [[unlikely]]
-      port.shared_used =
-          static_cast<std::uint16_t>(port.shared_used + channel.used - std::max<unsigned>(before, port.room));
+      port.spare =
+          static_cast<std::uint16_t>(port.spare - (channel.used - std::max<unsigned>(before, port.room)));
   }
 
   Engine& e_;
@@ -206,6 +207,8 @@ Kernel<Route, CutThrough, Voq>::Kernel(Engine& engine, Engine::Worker& worker, c
   State& state = engine.state_;
   b_.queues = state.queues.data();
   b_.ports = state.ports.data();
+  b_.rests = state.rests.data();
+  b_.sent = state.sent.data();
   b_.outs = state.channels.data();
   b_.inboxes = state.inboxes.data();
   b_.awake = state.awake.data();
@@ -291,7 +294,7 @@ void Kernel<Route, CutThrough, Voq>::take_credits(const Inbox& inbox) {
   }
   for (ChannelNumber channel : inbox.credits) {
     Port& port = b_.ports[channel >> b_.channel_bits];
-    if (outs[channel].used-- > port.room) --port.shared_used;
+    if (outs[channel].used-- > port.room) ++port.spare;
   }
 }
 

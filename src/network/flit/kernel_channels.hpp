@@ -59,10 +59,10 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::allocate_channels(Bag<QueueNumber>
     }
     Port& port = b.ports[out];
     queue.offered = open;
-    queue.chain = port.asks;
+    queue.chain = port.asker;
     *touched = out;
-    touched += port.asks == kEnd;
-    port.asks = q;
+    touched += port.asker == kEnd;
+    port.asker = q;
   }
   again.set_end(again_end);
   asks.clear();
@@ -71,12 +71,12 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::allocate_channels(Bag<QueueNumber>
   for (const PortNumber* at = outputs; at != touched; ++at) {
     PortNumber out = *at;
     Port& port = b.ports[out];
-    QueueNumber q = port.asks;
+    QueueNumber q = port.asker;
     Queue& queue = b.queues[q];
     if (queue.chain != kEnd) {
       ready_end = grant_channels(ready_end, again, out);
     } else {
-      port.asks = kEnd;
+      port.asker = kEnd;
       *ready_end++ = q;
       give_channel(b, q, queue, out, queue.offered);
     }
@@ -139,8 +139,8 @@ template <class Route, bool CutThrough, bool Voq>
                                                                               Bag<QueueNumber>& again,
                                                                               PortNumber out) {
   const Base b = b_;
-  const QueueNumber first = b.ports[out].asks;
-  b.ports[out].asks = kEnd;
+  const QueueNumber first = b.ports[out].asker;
+  b.ports[out].asker = kEnd;
   if (QueueNumber second = b.queues[first].chain; b.queues[second].chain == kEnd && !shares_)
     return grant_two(ready, again, out, first, second);
   std::uint32_t any = 0, contested = 0;

@@ -15,7 +15,8 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::may_send(const Base& b, const Queu
     if (out.flags & Port::kGuarded) {
       if (!b.guard->ready(queue.out, b.now)) return false;
     } else if ((out.flags & Port::kNarrow) &&
-               static_cast<std::int32_t>(out.next_send - static_cast<std::uint32_t>(b.now << 8)) > 0) {
+               static_cast<std::int32_t>(b.rests[queue.out].next_send -
+                                         static_cast<std::uint32_t>(b.now << 8)) > 0) {
       return false;
     }
     if (out.flags & Port::kEndpoint) {
@@ -64,8 +65,8 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::bid(const Base& b, QueueNumber q, 
   Port& out = b.ports[queue.out];
   if (!may_send(b, queue, out)) [[unlikely]] {
     bid_again(q, out);
-  } else if (out.wants == kEnd) [[likely]] {
-    out.wants = q;
+  } else if (out.asker == kEnd) [[likely]] {
+    out.asker = q;
     *outputs++ = queue.out;
   } else {
     contest_output(out, q);
@@ -105,10 +106,11 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
   PortNumber* const inputs = w_.inputs.end();
   PortNumber* touched = inputs;
   if (moves_turns_)  // iSLIP's turns move only when the input accepts
-    for (PortNumber out : w_.outputs) b.ports[out].last_input = b.port_of(b.ports[out].wants);
+    for (PortNumber out : w_.outputs)
+      b.ports[out].last_input = static_cast<std::uint16_t>(b.port_of(b.ports[out].asker));
   for (const PortNumber *at = w_.outputs.begin(), *end = w_.outputs.end(); at != end; ++at) {
     Port& port = b.ports[*at];
-    PortNumber in = b.port_of(port.wants);
+    PortNumber in = b.port_of(port.asker);
     Port& from = b.ports[in];
     if (from.granted == kEnd) [[likely]] {
       from.granted = *at;
@@ -124,11 +126,11 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
     PortNumber out = from.granted;
     from.granted = kEnd;
     Port& port = b.ports[out];
-    QueueNumber q = port.wants;
-    port.wants = kEnd;
+    QueueNumber q = port.asker;
+    port.asker = kEnd;
     if (OneRound || first_round) {
-      port.last_input = in;
-      from.last_output = out;
+      port.last_input = static_cast<std::uint16_t>(in);
+      from.last_output = static_cast<std::uint16_t>(out);
       from.last_channel = static_cast<std::uint8_t>(b.channel_of(q));
     }
     if (!OneRound) {
@@ -152,15 +154,15 @@ void Kernel<Route, CutThrough, Voq>::match(Tile& tile, bool first_round) {
 /// Two want an output: inputs in turn, then the channels of the input in turn.
 template <class Route, bool CutThrough, bool Voq>
 [[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::contest_output(Port& out, QueueNumber q) {
-  const QueueNumber other = out.wants;
+  const QueueNumber other = out.asker;
   const auto turn = [&](QueueNumber of) {
     PortNumber in = b_.port_of(of);
     std::uint32_t channel_turn = (b_.channel_of(of) - b_.ports[in].last_channel - 1u) & b_.channel_mask;
-    return std::uint64_t{in - out.last_input - 1} << 8 | channel_turn;
+    return std::uint64_t{Port::turn(in, out.last_input)} << 8 | channel_turn;
   };
   const std::uint64_t mine = turn(q), others = turn(other);
   const bool first = only_turns_ ? mine < others : rank_of(q, mine) < rank_of(other, others);
-  out.wants = first ? q : other;
+  out.asker = first ? q : other;
   bid_again(first ? other : q, out);
 }
 
@@ -168,14 +170,14 @@ template <class Route, bool CutThrough, bool Voq>
 template <class Route, bool CutThrough, bool Voq>
 [[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::contest_input(Port& in, PortNumber out) {
   const PortNumber other = in.granted;
-  const std::uint32_t mine = out - in.last_output - 1, others = other - in.last_output - 1;
+  const std::uint32_t mine = Port::turn(out, in.last_output), others = Port::turn(other, in.last_output);
   const bool first = only_turns_
                          ? mine < others
-                         : rank_of(b_.ports[out].wants, mine) < rank_of(b_.ports[other].wants, others);
+                         : rank_of(b_.ports[out].asker, mine) < rank_of(b_.ports[other].asker, others);
   in.granted = first ? out : other;
   Port& loser = b_.ports[first ? other : out];
-  bid_again(loser.wants, loser);
-  loser.wants = kEnd;
+  bid_again(loser.asker, loser);
+  loser.asker = kEnd;
 }
 
 /// Moves one flit from the front of its queue through the switch. Returns whether it was its packet's last.
@@ -191,7 +193,7 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, co
   const bool tail = queue.left == 1;
   --queue.left;
   --queue.flits;
-  ++port.sent;
+  ++b.sent[queue.out];
   if (kOnGrid && !(port.flags & (Port::kNarrow | Port::kEndpoint))) [[likely]] {
     Inbox& inbox = b.inbox_at(port.inbox, port.flight);
     ChannelNumber to = port.peer + queue.out_channel();
@@ -232,8 +234,9 @@ template <class Route, bool CutThrough, bool Voq>
   }
   if (port.flags & Port::kNarrow) {
     auto cycle = static_cast<std::uint32_t>(b.now << 8);
-    if (static_cast<std::int32_t>(port.next_send + 256 - cycle) <= 0) port.next_send = cycle;
-    port.next_send += port.interval;
+    PortRest& rest = b.rests[queue.out];
+    if (static_cast<std::int32_t>(rest.next_send + 256 - cycle) <= 0) rest.next_send = cycle;
+    rest.next_send += rest.interval;
   }
   if (port.flags & Port::kEndpoint) {
     ++counters_.flits_delivered;

@@ -63,8 +63,8 @@ struct Queue {
 };
 static_assert(sizeof(Queue) == 32);
 
-/// One port, both sides: a cache line.
-struct alignas(64) Port {
+/// One port, both sides: what is looked at for every flit, in half a cache line.
+struct alignas(32) Port {
   enum Flag : std::uint8_t {
     kEndpoint = 1,  // what leaves here is delivered
     kInner = 2,     // inside a router: crossing it is no hop
@@ -76,22 +76,30 @@ struct alignas(64) Port {
   ChannelNumber peer;           // channel 0 of the port at the other end; its own where there is none
   std::uint32_t inbox;          // of the other end's tile, in a slot
   std::uint32_t free_channels;  // output channels no packet holds
-  QueueNumber asks;             // chain: who asks for a channel
-  QueueNumber wants;            // of those who want to send through this output, the first in rank
-  PortNumber granted;       // input side: of the outputs that would take a flit from here, the first in rank
-  PortNumber last_input;    // who had the last turn: input for this output,
-  PortNumber last_output;   // output for this input,
-  std::uint32_t next_send;  // output may send again from here on, in 1/256 cycles (low bits)
-  std::uint16_t interval;   // 1/256 cycles from flit to flit; 256: one each cycle
-  std::uint16_t flight;     // from winning the switch to arrival at the other end: which of State::flights
-  std::uint16_t room;       // flits of each channel's own buffer at the other end
-  std::uint16_t shared;     // and of the buffer they share,
-  std::uint16_t shared_used;  // of which this many are taken
+  QueueNumber asker;  // while channels are allocated: chain of who asks for one; while the switch is: of
+                      // those who want to send through this output, the first in rank
+  PortNumber granted;        // input side: of the outputs that would take a flit from here, the first in rank
+  std::uint16_t last_input;  // who had the last turn, low bits of its number: input for this output,
+  std::uint16_t last_output;  // output for this input
+  std::uint16_t flight;       // from winning the switch to arrival at the other end: which of State::flights
+  std::uint16_t room;         // flits of each channel's own buffer at the other end
+  std::uint16_t spare;        // flits free in the buffer they share
   std::uint8_t last_channel;  // turn among the channels of this input
   std::uint8_t flags;
-  std::uint64_t sent;  // flits, ever
+
+  /// How far a port is behind the one that had the last turn. Ports that compete are close in number.
+  static std::uint16_t turn(PortNumber port, std::uint16_t last) {
+    return static_cast<std::uint16_t>(port - last - 1);
+  }
 };
-static_assert(sizeof(Port) == 64);
+static_assert(sizeof(Port) == 32);
+
+/// What is looked at only of ports that are narrow or share buffers.
+struct PortRest {
+  std::uint32_t next_send;  // output may send again from here on, in 1/256 cycles (low bits)
+  std::uint16_t interval;   // 1/256 cycles from flit to flit; 256: one each cycle
+  std::uint16_t shared;     // flits of the buffer that the channels at the other end share
+};
 
 /// One channel of an output.
 struct OutChannel {
@@ -227,6 +235,8 @@ struct State {
   unsigned channel_bits = 0, output_bits = 0;
   LargeArray<Queue> queues;
   LargeArray<Port> ports;
+  LargeArray<PortRest> rests;      // by port
+  LargeArray<std::uint64_t> sent;  // by port: flits, ever
   LargeArray<OutChannel> channels;
   std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
   std::vector<Tile> tiles;
