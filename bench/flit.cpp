@@ -62,7 +62,7 @@ class Ignore : public network::Observer {
   void delivered(const network::Delivery&) override {}
 };
 
-ordered_json measure(const Case& one) {
+ordered_json measure(const Case& one, int samples) {
   // The reference router of docs/validation.md: four stages, four channels of eight flits, wormhole, iSLIP.
   std::string text =
       "[topology]\nkind = \"torus\"\ndims = " + one.dims +
@@ -85,20 +85,19 @@ ordered_json measure(const Case& one) {
   engine.run(traffic, {&ignore}, until);
 
   std::vector<double> ns;
-  for (int i = 0; i < kRepeats; ++i) {
+  for (int i = 0; i < samples; ++i) {
     std::uint64_t hops = engine.counters().flit_hops;
     double start = app::cpu_seconds();
     engine.run(traffic, {&ignore}, until += one.measured);
     ns.push_back((app::cpu_seconds() - start) * 1e9 /
                  static_cast<double>(engine.counters().flit_hops - hops));
   }
-  std::sort(ns.begin(), ns.end());
   const auto& counters = engine.counters();
   const double routers = m.graph->routers();
   const auto packets =
       static_cast<double>(counters.flits_injected - counters.flits_delivered) / one.packet_flits;
-  ordered_json out{{"ns_per_flit_hop", ns[kRepeats / 2]},
-                   {"ns_per_flit_hop_best", ns.front()},
+  ordered_json out{{"ns_per_flit_hop", ns},
+                   {"ns_per_flit_hop_best", 0},
                    {"bytes_per_router", static_cast<double>(engine.bytes()) / routers},
                    {"packets_per_router", packets / routers},
                    {"bytes_per_packet", network::flit::PacketStore::kPacketBytes},
@@ -109,8 +108,27 @@ ordered_json measure(const Case& one) {
 }
 
 void run(const std::function<void(app::BenchCase)>& done) {
-  for (const Case& one : cases()) {
-    ordered_json figures = app::measure_in_own_process([&] { return measure(one); });
+  // A shared machine is slow for seconds at a time. So what has a limit is measured once in each of several
+  // rounds: a slow spell then hits one sample of each case, and not all samples of one.
+  std::vector<ordered_json> all(cases().size());
+  std::vector<std::vector<double>> ns(cases().size());
+  for (int round = 0; round < kRepeats; ++round)
+    for (std::size_t i = 0; i < cases().size(); ++i) {
+      const Case& one = cases()[i];
+      if (round > 0 && one.most_ns == 0) continue;
+      int samples = one.most_ns > 0 ? 1 : kRepeats;
+      all[i] = app::measure_in_own_process([&] { return measure(one, samples); });
+      if (all[i].contains("error")) continue;
+      for (double sample : all[i]["ns_per_flit_hop"]) ns[i].push_back(sample);
+    }
+  for (std::size_t i = 0; i < cases().size(); ++i) {
+    const Case& one = cases()[i];
+    ordered_json& figures = all[i];
+    if (!ns[i].empty() && !figures.contains("error")) {
+      std::sort(ns[i].begin(), ns[i].end());
+      figures["ns_per_flit_hop"] = ns[i][ns[i].size() / 2];
+      figures["ns_per_flit_hop_best"] = ns[i].front();
+    }
     bool within = !figures.contains("error");
     if (within && one.most_ns > 0) within = figures["ns_per_flit_hop"] <= one.most_ns;
     if (within && one.most_bytes > 0) within = figures["peak_bytes"] <= one.most_bytes;
