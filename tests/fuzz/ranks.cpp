@@ -37,6 +37,9 @@ class Ranks {
     return process >= kFirst && index < all.size() ? all[index] : nullptr;
   }
 
+  /// Of the system, as the rank says.
+  static pid_t thread(pid_t process, unsigned lane) { return find(process)->lane(lane).thread.load(); }
+
   static void start(unsigned rank, const host::Launch& launch) { all[rank]->attach(launch); }
 
   /// Runs whoever may; false where nobody may, as when time passes and nothing happens.
@@ -49,7 +52,7 @@ class Ranks {
     }
     idle = any ? 0 : idle + 1;
     // A rank that says it computes and never stops: somebody loses patience.
-    if (idle > 8)
+    if (idle > 32)
       for (Rank* rank : all)
         if (!rank->ending) rank->ending = host::Ending{0, SIGKILL};
     return any;
@@ -123,8 +126,12 @@ void kill_rank(pid_t process) {
 bool belongs_to(pid_t process, pid_t rank) { return process == rank; }
 unsigned threads_of(pid_t) { return 1; }
 ThreadState thread_state(pid_t, pid_t) { return {true, 0}; }
-std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) { return {{process, {true, 0}}}; }
-bool waits_for_memory(pid_t, pid_t) { return false; }
+std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) {
+  std::vector<std::pair<pid_t, ThreadState>> out{{process, {true, 0}}};
+  for (unsigned i = 1; i < kLanes; ++i) out.emplace_back(Ranks::thread(process, i), ThreadState{true, 0});
+  return out;
+}
+bool waits_for_memory(pid_t, pid_t) { return true; }
 
 namespace {
 
