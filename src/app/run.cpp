@@ -303,7 +303,7 @@ std::function<int()> declare_run(CLI::App& app) {
       ->option_text("FILE");
   app.add_flag("--json", o->json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o->quiet, "No summary at the end");
-  app.add_option("command", o->run.command, "Program and its arguments, after --")
+  app.add_option("command", o->run.command, "Program and its arguments; -- before it may be left out")
       ->required()
       ->option_text("-- PROGRAM [ARGUMENTS...]");
   return [o] { return run(*o); };

@@ -87,31 +87,42 @@ bool Simulation::all_stopped() {
 
 /// Threads may wait for each other in ways nobody sees: at a barrier of OpenMP, or for their next task. Where
 /// all threads of a process sleep, virtual time goes on without those of them that are not in a call, until
-/// one that has its turn wakes them.
-void Simulation::leave_sleepers() {
+/// one that has its turn wakes them. A thread without a lane might wake them too, unless it never sleeps:
+/// then `impatient` leaves it out of account.
+void Simulation::leave_sleepers(bool impatient) {
   for (Process& p : processes_)
-    if (!p.ended && p.segment->header().joins.load() != 0) leave_sleepers(p);
+    if (!p.ended && p.segment->header().joins.load() != 0) leave_sleepers(p, impatient);
 }
 
-void Simulation::leave_sleepers(Process& p) {
+void Simulation::leave_sleepers(Process& p, bool impatient) {
   std::vector<std::uint32_t> sleepers;
+  std::vector<pid_t> with_lanes;
   bool others_wait = false;
   for (std::uint32_t i = 0; i < kLanes; ++i) {
     LaneState state = p.segment->state(i);
+    if (state != LaneState::Free) with_lanes.push_back(thread_of(p, i));
     others_wait |= state == LaneState::Blocked;
     if (state != LaneState::Running) continue;
     if (p.segment->lane(i).awaited.load()) return;
     sleepers.push_back(i);
   }
   if (sleepers.empty()) return;
+  auto look = [&] {
+    auto threads = thread_states(p.owner);
+    if (impatient)
+      std::erase_if(threads, [&](const auto& t) {
+        return std::find(with_lanes.begin(), with_lanes.end(), t.first) == with_lanes.end();
+      });
+    return threads;
+  };
   // A thread seen asleep may be woken by one that is looked at next, and sleeps by then. Not so where none
   // has run between two looks.
-  auto threads = thread_states(p.owner);
+  auto threads = look();
   if (std::any_of(threads.begin(), threads.end(), [](const auto& t) { return !t.second.asleep; })) return;
-  if (thread_states(p.owner) != threads) return;
+  if (look() != threads) return;
   for (std::uint32_t i : sleepers) {
     Lane& lane = p.segment->lane(i);
-    pid_t thread = i == 0 ? p.owner : lane.thread.load();
+    pid_t thread = thread_of(p, i);
     auto found =
         std::find_if(threads.begin(), threads.end(), [&](const auto& t) { return t.first == thread; });
     if (found == threads.end() || lane.awaited.load()) continue;
@@ -124,6 +135,10 @@ void Simulation::leave_sleepers(Process& p) {
   }
 }
 
+pid_t Simulation::thread_of(const Process& p, std::uint32_t lane) {
+  return lane == 0 ? p.owner : p.segment->lane(lane).thread.load();
+}
+
 /// Have the threads of a process that had its turn woken none of those that slept? Virtual time waits for one
 /// that is awake, until it asks for something or sleeps again.
 bool Simulation::sleepers_still_sleep() {
@@ -133,7 +148,7 @@ bool Simulation::sleepers_still_sleep() {
     auto of_rank = [&](LaneRef other) { return other.rank == r.rank; };
     if (p.ended || std::none_of(running_.begin(), running_.end(), of_rank)) continue;
     if (p.segment->state(r.lane) != LaneState::Asleep) continue;  // it has asked
-    ThreadState now = thread_state(p.owner, r.lane == 0 ? p.owner : p.segment->lane(r.lane).thread.load());
+    ThreadState now = thread_state(p.owner, thread_of(p, r.lane));
     if (now == p.lanes[r.lane].asleep) continue;
     still = false;
     if (now.asleep) p.lanes[r.lane].asleep = now;  // it may have woken others before it slept again
@@ -144,9 +159,7 @@ bool Simulation::sleepers_still_sleep() {
 void Simulation::wait_for_ranks() {
   auto since = std::chrono::steady_clock::now();
   bool told = false;
-  const bool threads = std::any_of(processes_.begin(), processes_.end(),
-                                   [](const Process& p) { return p.joins != 0 && !p.ended; });
-  long patience = threads ? kLookNanoseconds : kWatchNanoseconds;
+  long patience = have_threads_ ? kLookNanoseconds : kWatchNanoseconds;
   for (;;) {
     std::uint32_t running = bell_->running.load(std::memory_order_acquire);
     if (running == 0 && all_stopped() && sleepers_still_sleep()) return;
@@ -157,7 +170,7 @@ void Simulation::wait_for_ranks() {
     // Something has ended, or time has passed.
     if (patience < kWatchNanoseconds && !child_ended) {
       patience *= 2;
-      leave_sleepers();
+      leave_sleepers(false);
       continue;
     }
     output_->gather();
@@ -166,7 +179,7 @@ void Simulation::wait_for_ranks() {
       return;
     }
     if (!watch_processes()) return;
-    leave_sleepers();
+    leave_sleepers(std::chrono::steady_clock::now() - since > std::chrono::seconds(1));
     if (all_stopped()) bell_->running.store(0);  // one that ended could not count itself out
     if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
       told = true;
@@ -290,6 +303,7 @@ void Simulation::collect() {
     std::uint32_t joins = p.segment->header().joins.load(std::memory_order_acquire);
     if (joins == p.joins || p.ended) continue;
     p.joins = joins;
+    have_threads_ = true;
     for (std::uint32_t lane = 1; lane < kLanes; ++lane)
       if (p.lanes[lane].state == State::Absent && p.segment->state(lane) != LaneState::Free)
         ran.push_back({rank, lane});

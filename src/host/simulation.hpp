@@ -145,8 +145,9 @@ class Simulation : private nic::Host {
   // The ranks' turn.
   void wait_for_ranks();
   bool all_stopped();
-  void leave_sleepers();
-  void leave_sleepers(Process& process);
+  void leave_sleepers(bool impatient);
+  void leave_sleepers(Process& process, bool impatient);
+  static pid_t thread_of(const Process& process, std::uint32_t lane);
   bool sleepers_still_sleep();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
@@ -201,6 +202,7 @@ class Simulation : private nic::Host {
   Time meeting_time_{0};
   unsigned alive_ = 0;
   bool failed_ = false;
+  bool have_threads_ = false;  // ranks with threads in virtual time beside their first
   RunResult result_;
 };
 
