@@ -237,7 +237,8 @@ bool Simulation::only_polling() const {
     for (const LaneBook& lane : p.lanes) {
       if (lane.state == State::Running) return false;
       if (lane.state != State::Waiting || lane.looking_up) continue;
-      bool polls = looks(lane.request.call) || lane.request.deadline == Time{kNoDeadline};
+      bool polls = (looks(lane.request.call) && lane.request.call != Call::YieldUntil) ||
+                   lane.request.deadline == Time{kNoDeadline};
       if (lane.acting || !polls) return false;
     }
   return true;
@@ -253,7 +254,7 @@ bool Simulation::stuck() {
       if (p.ended) continue;
       if (p.left) others = true;  // about to end
       unsigned lanes = 0;
-      for (LaneBook& lane : p.lanes) lanes += lane.state == State::Waiting;
+      for (LaneBook& lane : p.lanes) lanes += lane.state == State::Waiting || lane.state == State::Asleep;
       if (!others && lanes && threads_of(p.owner) > lanes) others = true;  // a thread that may yet join
     }
     if (!others) {
@@ -272,6 +273,9 @@ bool Simulation::stuck() {
     bool back = alive != alive_ || std::any_of(outside_.begin(), outside_.end(), [&](LaneRef r) {
                   return processes_[r.rank].segment->state(r.lane) != LaneState::External;
                 });
+    back |= std::any_of(asleep_.begin(), asleep_.end(), [&](LaneRef r) {
+      return processes_[r.rank].segment->state(r.lane) != LaneState::Asleep;
+    });
     for (Process& p : processes_) back |= p.segment->header().joins.load() != p.joins;
     if (back) return false;
     if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
@@ -325,6 +329,7 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             what = "waits for its last operations to be done";
             break;
           case Call::Yield:
+          case Call::YieldUntil:
             what = "waits for a lock of another thread";
             break;
           case Call::Pause:

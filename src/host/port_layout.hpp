@@ -60,7 +60,8 @@ enum class Call : std::uint32_t {
   MoveGlobal,        // arguments: lower part of the global address, address
   Physical,          // arguments: key, offset -> physical address
   Pause,             // a wait of a program that looks at its memory: for anything that comes, or the deadline
-  Last = Pause,
+  YieldUntil,        // as Yield, with a deadline that is the program's own
+  Last = YieldUntil,
 };
 
 enum class OpenAs : std::uint64_t { Stores = 0, MemoryQueue = 1, Kernel = 2 };

@@ -181,7 +181,7 @@ std::string_view thread_file(pid_t process, pid_t thread, const char* name, std:
 }  // namespace
 
 ThreadState thread_state(pid_t process, pid_t thread) {
-  char buffer[4096];
+  char buffer[16 * 1024];
   std::string_view text = thread_file(process, thread, "status", buffer);
   auto value = [&](std::string_view name) {
     std::size_t at = text.find(name);

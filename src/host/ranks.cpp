@@ -87,14 +87,14 @@ bool Simulation::all_stopped() {
 
 /// Threads may wait for each other in ways nobody sees: at a barrier of OpenMP, or for their next task. Where
 /// all threads of a process sleep, virtual time goes on without those of them that are not in a call, until
-/// one that has its turn wakes them. A thread without a lane might wake them too, unless it never sleeps:
-/// then `impatient` leaves it out of account.
-void Simulation::leave_sleepers(bool impatient) {
+/// one that has its turn wakes them. A thread without a lane might wake them too; one that has not slept for
+/// a second never does.
+void Simulation::leave_sleepers(std::chrono::nanoseconds waited) {
   for (Process& p : processes_)
-    if (!p.ended && p.segment->header().joins.load() != 0) leave_sleepers(p, impatient);
+    if (!p.ended && p.segment->header().joins.load() != 0) leave_sleepers(p, waited);
 }
 
-void Simulation::leave_sleepers(Process& p, bool impatient) {
+void Simulation::leave_sleepers(Process& p, std::chrono::nanoseconds waited) {
   std::vector<std::uint32_t> sleepers;
   std::vector<pid_t> with_lanes;
   bool others_wait = false;
@@ -109,7 +109,7 @@ void Simulation::leave_sleepers(Process& p, bool impatient) {
   if (sleepers.empty()) return;
   auto look = [&] {
     auto threads = thread_states(p.owner);
-    if (impatient)
+    if (waited > std::chrono::seconds(1))
       std::erase_if(threads, [&](const auto& t) {
         return std::find(with_lanes.begin(), with_lanes.end(), t.first) == with_lanes.end();
       });
@@ -126,12 +126,14 @@ void Simulation::leave_sleepers(Process& p, bool impatient) {
     auto found =
         std::find_if(threads.begin(), threads.end(), [&](const auto& t) { return t.first == thread; });
     if (found == threads.end() || lane.awaited.load()) continue;
-    // The first thread of a program may sleep for something real, which virtual time waits for.
-    if (i == 0 && !(others_wait && waits_for_memory(p.owner, thread))) continue;
+    // Who sleeps for something real is outside, after a while; the first thread of a program is waited for.
+    const bool for_memory = waits_for_memory(p.owner, thread);
+    if (i == 0 ? !for_memory || !others_wait : !for_memory && waited.count() < kWatchNanoseconds) continue;
     auto running = static_cast<std::uint32_t>(LaneState::Running);
-    if (!lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::Asleep))) continue;
     p.lanes[i].asleep = found->second;
-    bell_->running.fetch_sub(1);
+    if (lane.state.compare_exchange_strong(
+            running, static_cast<std::uint32_t>(for_memory ? LaneState::Asleep : LaneState::External)))
+      bell_->running.fetch_sub(1);
   }
 }
 
@@ -142,16 +144,25 @@ pid_t Simulation::thread_of(const Process& p, std::uint32_t lane) {
 /// Have the threads of a process that had its turn woken none of those that slept? Virtual time waits for one
 /// that is awake, until it asks for something or sleeps again.
 bool Simulation::sleepers_still_sleep() {
-  bool still = true;
-  for (LaneRef r : asleep_) {
-    Process& p = processes_[r.rank];
-    auto of_rank = [&](LaneRef other) { return other.rank == r.rank; };
-    if (p.ended || std::none_of(running_.begin(), running_.end(), of_rank)) continue;
-    if (p.segment->state(r.lane) != LaneState::Asleep) continue;  // it has asked
-    ThreadState now = thread_state(p.owner, thread_of(p, r.lane));
-    if (now == p.lanes[r.lane].asleep) continue;
+  auto look = [&] {
+    std::vector<Sleeper> out;
+    for (LaneRef r : asleep_) {
+      Process& p = processes_[r.rank];
+      auto of_rank = [&](LaneRef other) { return other.rank == r.rank; };
+      if (p.ended || std::none_of(running_.begin(), running_.end(), of_rank)) continue;
+      LaneState state = p.segment->state(r.lane);
+      out.push_back({r, state, thread_state(p.owner, thread_of(p, r.lane))});
+    }
+    return out;
+  };
+  // Here too, one may be woken by one that is looked at next.
+  std::vector<Sleeper> sleepers = look();
+  bool still = sleepers.empty() || look() == sleepers;
+  for (const Sleeper& s : sleepers) {
+    ThreadState& was = processes_[s.lane.rank].lanes[s.lane.lane].asleep;
+    if (s.state != LaneState::Asleep || s.thread == was) continue;  // it has asked, or has not run
     still = false;
-    if (now.asleep) p.lanes[r.lane].asleep = now;  // it may have woken others before it slept again
+    if (s.thread.asleep) was = s.thread;
   }
   return still;
 }
@@ -170,7 +181,8 @@ void Simulation::wait_for_ranks() {
     // Something has ended, or time has passed.
     if (patience < kWatchNanoseconds && !child_ended) {
       patience *= 2;
-      leave_sleepers(false);
+      output_->gather();  // a full pipe is something real
+      leave_sleepers(std::chrono::steady_clock::now() - since);
       continue;
     }
     output_->gather();
@@ -179,20 +191,24 @@ void Simulation::wait_for_ranks() {
       return;
     }
     if (!watch_processes()) return;
-    leave_sleepers(std::chrono::steady_clock::now() - since > std::chrono::seconds(1));
+    leave_sleepers(std::chrono::steady_clock::now() - since);
     if (all_stopped()) bell_->running.store(0);  // one that ended could not count itself out
     if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
       told = true;
-      for (LaneRef r : running_)
-        if (!processes_[r.rank].ended && processes_[r.rank].segment->state(r.lane) == LaneState::Running) {
-          fmt::print(stderr,
-                     "weft: rank {} has computed for 10 s without asking for anything; the others wait for "
-                     "it. Virtual "
-                     "time stands in a loop that only looks at memory: call weft_pause, weft_poll or "
-                     "weft_wait in it\n",
-                     r.rank);
-          break;
-        }
+      auto computes = [&](LaneRef r) {
+        const Process& p = processes_[r.rank];
+        LaneState state = p.segment->state(r.lane);
+        bool awake = state == LaneState::Asleep && !thread_state(p.owner, thread_of(p, r.lane)).asleep;
+        return !p.ended && (state == LaneState::Running || awake);
+      };
+      std::vector<LaneRef> all = running_;
+      all.insert(all.end(), asleep_.begin(), asleep_.end());
+      if (auto one = std::find_if(all.begin(), all.end(), computes); one != all.end())
+        fmt::print(stderr,
+                   "weft: rank {} has computed for 10 s without asking for anything; the others wait for it. "
+                   "Virtual time stands in a loop that only looks at memory: call weft_pause, weft_poll or "
+                   "weft_wait in it\n",
+                   one->rank);
     }
   }
 }

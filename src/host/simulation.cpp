@@ -50,6 +50,7 @@ const char* call_name(Call call) {
     case Call::Meet:
       return "meet";
     case Call::Yield:
+    case Call::YieldUntil:
       return "wait for a thread";
     case Call::Stall:
       return "stand before a full queue";
@@ -63,7 +64,9 @@ const char* call_name(Call call) {
   return "wait";
 }
 
-bool looks(Call call) { return call == Call::Spin || call == Call::Yield || call == Call::Pause; }
+bool looks(Call call) {
+  return call == Call::Spin || call == Call::Yield || call == Call::YieldUntil || call == Call::Pause;
+}
 
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
@@ -216,8 +219,7 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
   LaneBook& lane = p.lanes[index];
   const Request& r = lane.request;
   if (r.deadline != kNever) plan(rank, index, r.deadline);
-  if (r.call == Call::Sleep) return;
-  if (r.call == Call::Yield) return;
+  if (r.call == Call::Sleep || r.call == Call::Yield || r.call == Call::YieldUntil) return;
   if (r.call == Call::Room || r.call == Call::Stall) {
     bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
     if (!known || !p.segment->queue_full(r.port)) plan(rank, index, r.clock);

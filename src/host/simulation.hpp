@@ -7,6 +7,7 @@
 // none can be overtaken.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -129,6 +130,13 @@ class Simulation : private nic::Host {
     friend auto operator<=>(const LaneRef&, const LaneRef&) = default;
   };
 
+  struct Sleeper {
+    LaneRef lane;
+    LaneState state;
+    ThreadState thread;
+    bool operator==(const Sleeper&) const = default;
+  };
+
   // nic::Host
   bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override;
   bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override;
@@ -145,8 +153,8 @@ class Simulation : private nic::Host {
   // The ranks' turn.
   void wait_for_ranks();
   bool all_stopped();
-  void leave_sleepers(bool impatient);
-  void leave_sleepers(Process& process, bool impatient);
+  void leave_sleepers(std::chrono::nanoseconds waited);
+  void leave_sleepers(Process& process, std::chrono::nanoseconds waited);
   static pid_t thread_of(const Process& process, std::uint32_t lane);
   bool sleepers_still_sleep();
   bool watch_processes();

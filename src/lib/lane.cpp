@@ -77,6 +77,12 @@ void stop_running() {
   if (bell->running.fetch_sub(1, std::memory_order_acq_rel) == 1) futex(&bell->running, FUTEX_WAKE, 1);
 }
 
+/// It runs no longer; perhaps it was not counted as running, because its thread slept.
+void stop_counting(Lane& lane, LaneState now) {
+  std::uint32_t was = lane.state.exchange(static_cast<std::uint32_t>(now), std::memory_order_acq_rel);
+  if (was == static_cast<std::uint32_t>(LaneState::Running)) stop_running();
+}
+
 void block(Lane& lane) {
   std::uint32_t before = lane.grant.load(std::memory_order_relaxed);
   std::uint32_t was =
@@ -89,7 +95,7 @@ void block(Lane& lane) {
 
 /// Virtual time has gone on without a thread that slept: it waits for its turn.
 void come_back(Lane& l) {
-  if (l.state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::Asleep)) [[unlikely]]
+  if (l.state.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(LaneState::Running)) [[unlikely]]
     ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);
 }
 
@@ -100,10 +106,7 @@ void end_of_thread(void* p) {
   come_back(*lane);
   thread_ends(*lane);
   lane->thread.store(0);
-  auto running = static_cast<std::uint32_t>(LaneState::Running);
-  bool counted = lane->state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::Left));
-  if (counted) return stop_running();
-  lane->state.store(static_cast<std::uint32_t>(LaneState::Left), std::memory_order_release);
+  stop_counting(*lane, LaneState::Left);
 }
 
 int thread_number() { return static_cast<int>(syscall(SYS_gettid)); }
@@ -168,9 +171,8 @@ __attribute__((destructor)) void detach() {
     return;
   }
   if (header->opened.load()) ask(*my_lane, Call::Leave, host::kAnyPort, host::kNoDeadline, host::kNoRank);
-  my_lane->state.store(static_cast<std::uint32_t>(LaneState::Left), std::memory_order_release);
+  stop_counting(*my_lane, LaneState::Left);
   my_lane = nullptr;
-  stop_running();
 }
 
 }  // namespace
@@ -363,8 +365,7 @@ void weft_outside_begin(void) {
   if (!l || lib::outside_depth++) return;
   lib::enter(*l);
   lib::outside_since = lib::real_time();
-  l->state.store(static_cast<std::uint32_t>(host::LaneState::External), std::memory_order_release);
-  lib::stop_running();
+  lib::stop_counting(*l, host::LaneState::External);
 }
 
 void weft_outside_end(void) {

@@ -79,7 +79,7 @@ bool wait_until_over(host::Lane& lane, std::int64_t deadline) {
   while (!wait.over.load()) {
     if (lib::now(lane) >= deadline) return wait.what.exchange(nullptr) == nullptr;
     lane.argument[0] = 0;
-    lib::ask(lane, host::Call::Yield, host::kNoPort, deadline, host::kNoRank);
+    lib::ask(lane, host::Call::YieldUntil, host::kNoPort, deadline, host::kNoRank);
   }
   return true;
 }
@@ -94,8 +94,9 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
       if (waits[i].what.load() == what && (oldest == host::kLanes || waits[i].ticket < waits[oldest].ticket))
         oldest = i;
     if (oldest == host::kLanes) return any;
+    const void* expected = what;
+    if (!waits[oldest].what.compare_exchange_strong(expected, nullptr)) continue;  // its time was over
     any = true;
-    waits[oldest].what.store(nullptr);
     if (waits[oldest].timed) {  // it looks again when the caller has had a turn that was no mere look
       waits[oldest].over.store(1);
       if (host::Lane* here = lib::virtual_lane())
@@ -116,13 +117,24 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
 
 bool has_others() { return lib::segment()->joins.load(std::memory_order_relaxed) != 0; }
 
-/// A thread without a lane may end the wait, in real time: it may take as long as the program said.
-timespec real_deadline(const host::Lane& lane, std::int64_t deadline) {
-  timespec t{};
-  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t);
-  std::int64_t left = deadline > lib::now(lane) ? (deadline - lib::now(lane)) / 1000 : 0;
-  std::int64_t nanoseconds = t.tv_nsec + left % 1'000'000'000;
-  return {t.tv_sec + left / 1'000'000'000 + nanoseconds / 1'000'000'000, nanoseconds % 1'000'000'000};
+/// A thread without a lane may end the wait, in real time: it may take as long as the program said. In parts,
+/// since that thread may come to have one.
+struct RealWait {
+  static constexpr std::int64_t kPart = 50'000'000;  // nanoseconds
+  RealWait(const host::Lane& lane, std::int64_t deadline) {
+    std::int64_t left = deadline > lib::now(lane) ? (deadline - lib::now(lane)) / 1000 : 0;
+    whole = left <= kPart;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &until);
+    until.tv_nsec += whole ? left : kPart;
+    until.tv_sec += until.tv_nsec / 1'000'000'000;
+    until.tv_nsec %= 1'000'000'000;
+  }
+  timespec until;
+  bool whole;  // what is left of it
+};
+
+bool is_valid(clockid_t clock, const timespec& t) {
+  return (clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) && t.tv_nsec >= 0 && t.tv_nsec < 1'000'000'000;
 }
 
 std::int64_t time_here() {
@@ -272,13 +284,16 @@ int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, cl
   host::Lane* lane = lib::virtual_lane();
   if (!lane || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_cond_clockwait(condition, mutex, clock, until);
+  if (!is_valid(clock, *until)) return EINVAL;
   std::int64_t deadline = lib::time_on_clock(clock, *until);
   if (!has_others()) {
     lib::Awaited awaited(lane);
-    timespec real = real_deadline(*lane, deadline);
-    int result = next_pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &real);
-    if (result == ETIMEDOUT) lib::jump_to(*lane, deadline);
-    return result;
+    RealWait real(*lane, deadline);
+    int result = next_pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &real.until);
+    if (result != ETIMEDOUT) return result;
+    // A condition may seem to be signalled when it is not: the program looks, and waits for the next part.
+    lib::jump_to(*lane, real.whole ? deadline : lib::now(*lane) + RealWait::kPart * 1000);
+    return real.whole ? ETIMEDOUT : 0;
   }
   begin_wait(*lane, condition, true);
   pthread_mutex_unlock(mutex);
@@ -328,13 +343,18 @@ int sem_clockwait(sem_t* semaphore, clockid_t clock, const struct timespec* unti
   REAL(sem_clockwait);
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_clockwait(semaphore, clock, until);
+  if (!is_valid(clock, *until)) {
+    errno = EINVAL;
+    return -1;
+  }
   std::int64_t deadline = lib::time_on_clock(clock, *until);
-  if (!has_others()) {
+  while (!has_others()) {
     lib::Awaited awaited(lane);
-    timespec real = real_deadline(*lane, deadline);
-    int result = next_sem_clockwait(semaphore, CLOCK_MONOTONIC, &real);
-    if (result != 0 && errno == ETIMEDOUT) lib::jump_to(*lane, deadline);
-    return result;
+    RealWait real(*lane, deadline);
+    int result = next_sem_clockwait(semaphore, CLOCK_MONOTONIC, &real.until);
+    if (result == 0 || errno != ETIMEDOUT) return result;
+    lib::jump_to(*lane, real.whole ? deadline : lib::now(*lane) + RealWait::kPart * 1000);
+    if (real.whole) return result;
   }
   while (sem_trywait(semaphore) != 0) {
     begin_wait(*lane, semaphore, true);

@@ -83,6 +83,7 @@ void Engine::size_arrays() {
       inner_ports_.outer.push_back(graph_.port_begin(r));
       inner_ports_.inputs.push_back(graph_.port_count(r));
       std::uint32_t count = graph_.port_count(r) * tiles.columns + tiles.rows * tiles.columns * tiles.rows;
+      WEFT_CHECK(count <= 0x10000, "turns tell the ports inside a router apart");
       inner_ports_.router.insert(inner_ports_.router.end(), count, r);
       ports += count;
     }

@@ -41,7 +41,9 @@ void Engine::follow_links(bool moved, Cycle until, Cycle patience) noexcept {
       else if (now_ - moved_at_ > patience)
         stalled_ = true;
       if (stalled_ || stop_) break;
-      Cycle next = next_work(std::min(until, guard_->next_step(now_)));
+      Cycle next = std::min(until, guard_->next_step(now_));
+      if (in_network > 0 && patience < kNever - moved_at_) next = std::min(next, moved_at_ + patience + 1);
+      next = next_work(next);
       if (next <= now_) break;
       now_ = next;
       moved = false;

@@ -76,10 +76,10 @@ struct alignas(32) Port {
   ChannelNumber peer;           // channel 0 of the port at the other end; its own where there is none
   std::uint32_t inbox;          // of the other end's tile, in a slot
   std::uint32_t free_channels;  // output channels no packet holds
-  QueueNumber asker;  // while channels are allocated: chain of who asks for one; while the switch is: of
-                      // those who want to send through this output, the first in rank
-  PortNumber granted;        // input side: of the outputs that would take a flit from here, the first in rank
-  std::uint16_t last_input;  // who had the last turn, low bits of its number: input for this output,
+  QueueNumber asker;   // while channels are allocated: chain of who asks for one; while the switch is: of
+                       // those who want to send through this output, the first in rank
+  PortNumber granted;  // input side: of the outputs that would take a flit from here, the first in rank
+  std::uint16_t last_input;   // who had the last turn, low bits of its number: input for this output,
   std::uint16_t last_output;  // output for this input
   std::uint16_t flight;       // from winning the switch to arrival at the other end: which of State::flights
   std::uint16_t room;         // flits of each channel's own buffer at the other end
