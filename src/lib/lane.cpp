@@ -227,6 +227,8 @@ void resume(Lane& l, std::int64_t time) {
     stop_running();
 }
 
+bool has_threads() { return segment()->joins.load(std::memory_order_relaxed) != 0; }
+
 bool has_lane(int thread) {
   if (thread == own_pid) return true;
   for (unsigned i = 1; i < host::kLanes; ++i)

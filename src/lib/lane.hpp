@@ -1,8 +1,6 @@
 // A program's threads in virtual time: how they read their clocks, move them on and wait.
 #pragma once
 
-#include <time.h>
-
 #include <cstddef>
 #include <cstdint>
 
@@ -31,6 +29,9 @@ void adopt(host::Lane& lane);
 /// Lets a lane that is outside go on, not before this time; counted as running from now on. Its thread says
 /// when it has noticed.
 void resume(host::Lane& lane, std::int64_t time);
+
+/// Have threads of this process beside its first taken lanes?
+bool has_threads();
 
 /// Is this one of the process's threads that have a lane?
 bool has_lane(int thread);
@@ -99,7 +100,5 @@ void pause(host::Lane& lane);
 /// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
 /// somebody waits for it.
 std::int64_t read_clock(host::Lane& lane);
-/// The virtual time, in picoseconds, at which this clock shows that.
-std::int64_t time_on_clock(clockid_t clock, const timespec& shown);
 
 }  // namespace weft::lib

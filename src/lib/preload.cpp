@@ -1,5 +1,4 @@
 // Functions of the C library that tell or take time, in virtual time for threads that have a lane.
-#include <dlfcn.h>
 #include <errno.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -9,20 +8,19 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/clocks.hpp"
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
-#include "lib/weft.h"
+#include "lib/real.hpp"
 
 namespace lib = weft::lib;
 namespace host = weft::host;
 
+using lib::base_seconds;
+using lib::kSecond;
+using lib::saturated;
+
 namespace {
-
-#define REAL(name)                              \
-  static decltype(&name) next_##name = nullptr; \
-  if (!next_##name) next_##name = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
-
-constexpr std::int64_t kSecond = 1'000'000'000'000;
 
 /// Processor time of MPI programs is the time they have lived: a rank that waits in MPI looks all the while.
 /// For others it stays real.
@@ -46,10 +44,6 @@ bool is_virtual(clockid_t clock) {
   }
 }
 
-bool is_calendar(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE; }
-
-std::int64_t base_seconds(clockid_t clock) { return is_calendar(clock) ? lib::segment()->epoch : 1; }
-
 host::Lane* clock_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
 
 void sleep_until(host::Lane& lane, std::int64_t time) {
@@ -57,29 +51,6 @@ void sleep_until(host::Lane& lane, std::int64_t time) {
   if (time > lib::now(lane)) lib::ask(lane, host::Call::Sleep, host::kNoPort, time, host::kNoRank);
   lib::leave();
 }
-
-std::int64_t saturated(std::int64_t from, std::int64_t seconds, std::int64_t picoseconds) {
-  if (seconds > 4'000'000) return from + 4'000'000 * kSecond;
-  if (seconds < 0) return from;
-  return from + seconds * kSecond + picoseconds;
-}
-
-}  // namespace
-
-std::int64_t lib::time_on_clock(clockid_t clock, const timespec& shown) {
-  return saturated(0, shown.tv_sec - base_seconds(clock), shown.tv_nsec * 1000);
-}
-
-namespace {
-
-/// Waiting for something real: files.
-class Outside {
- public:
-  Outside() { weft_outside_begin(); }
-  ~Outside() { weft_outside_end(); }
-  Outside(const Outside&) = delete;
-  Outside& operator=(const Outside&) = delete;
-};
 
 /// While MPI starts or ends, ranks look for each other in short sleeps. Many of them would keep the
 /// processors busy with that, and those they wait for from getting there.
@@ -98,7 +69,7 @@ int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
   int found = look(true);
   if (found != 0 || picoseconds == 0) return found;
   if (picoseconds < 0) {
-    Outside outside;
+    lib::Outside outside;
     return look(false);
   }
   sleep_until(lane, lib::now(lane) + picoseconds);
@@ -113,7 +84,7 @@ int clock_gettime(clockid_t clock, struct timespec* t) {
   bool busy = is_processor_time(clock);
   host::Lane* lane = busy || is_virtual(clock) ? clock_lane() : nullptr;
   if (!lane) {
-    REAL(clock_gettime);
+    WEFT_REAL(clock_gettime);
     if (next_clock_gettime) return next_clock_gettime(clock, t);
     return static_cast<int>(syscall(SYS_clock_gettime, clock, t));
   }
@@ -130,7 +101,7 @@ clock_t clock(void) {
 }
 
 int getrusage(__rusage_who_t who, struct rusage* usage) {
-  REAL(getrusage);
+  WEFT_REAL(getrusage);
   int result = next_getrusage(who, usage);
   host::Lane* lane = clock_lane();
   if (result != 0 || !lane || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID))
@@ -144,7 +115,7 @@ int getrusage(__rusage_who_t who, struct rusage* usage) {
 int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
   host::Lane* lane = clock_lane();
   if (!lane) {
-    REAL(gettimeofday);
+    WEFT_REAL(gettimeofday);
     return next_gettimeofday(t, zone);
   }
   std::int64_t now = lib::read_clock(*lane);
@@ -168,7 +139,7 @@ time_t time(time_t* out) {
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct timespec* left) {
   host::Lane* lane = is_virtual(clock) ? lib::virtual_lane() : nullptr;
   if (!lane) {
-    REAL(clock_nanosleep);
+    WEFT_REAL(clock_nanosleep);
     return next_clock_nanosleep(clock, flags, t, left);
   }
   if (t->tv_nsec < 0 || t->tv_nsec > 999'999'999 || t->tv_sec < 0) return EINVAL;
@@ -181,7 +152,7 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct
 
 int nanosleep(const struct timespec* t, struct timespec* left) {
   if (!lib::virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
-    REAL(nanosleep);
+    WEFT_REAL(nanosleep);
     lib::Awaited awaited(lib::virtual_lane());
     return next_nanosleep(t, left);
   }
@@ -194,7 +165,7 @@ int usleep(useconds_t microseconds) {
   timespec t{static_cast<time_t>(microseconds / 1'000'000),
              static_cast<long>(microseconds % 1'000'000) * 1000};
   if (lib::of_launcher_library(__builtin_return_address(0)) || (lib::outside() && clock_lane())) {
-    REAL(usleep);
+    WEFT_REAL(usleep);
     lib::Awaited awaited(lib::virtual_lane());
     return next_usleep(unhurried(microseconds));
   }
@@ -208,7 +179,7 @@ unsigned sleep(unsigned seconds) {
 }
 
 int poll(struct pollfd* files, nfds_t count, int timeout) {
-  REAL(poll);
+  WEFT_REAL(poll);
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_poll(files, count, timeout);
   return wait_on_files(*lane, timeout < 0 ? -1 : std::int64_t{timeout} * 1'000'000'000,
@@ -217,7 +188,7 @@ int poll(struct pollfd* files, nfds_t count, int timeout) {
 
 int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
            struct timeval* __restrict timeout) {
-  REAL(select);
+  WEFT_REAL(select);
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_select(count, reads, writes, errors, timeout);
   fd_set in[3];  // select writes its answer over its question

@@ -1,6 +1,5 @@
 #include "lib/threads.hpp"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
@@ -9,19 +8,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lib/clocks.hpp"
 #include "lib/launcher_libraries.hpp"
 #include "lib/mpi_library.hpp"
+#include "lib/real.hpp"
 #include "lib/turns.hpp"
-#include "lib/weft.h"
 
 namespace host = weft::host;
 namespace lib = weft::lib;
 
 namespace {
-
-#define REAL(name)                              \
-  static decltype(&name) next_##name = nullptr; \
-  if (!next_##name) next_##name = reinterpret_cast<decltype(&name)>(dlsym(RTLD_NEXT, #name))
 
 // What each lane waits for: a condition, a semaphore or a thread; since when, to be let go on in order; the
 // word it sleeps on; and whether it does so in virtual time, until a deadline.
@@ -115,8 +111,6 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
   }
 }
 
-bool has_others() { return lib::segment()->joins.load(std::memory_order_relaxed) != 0; }
-
 /// A thread without a lane may end the wait, in real time: it may take as long as the program said. In parts,
 /// since that thread may come to have one.
 struct RealWait {
@@ -153,14 +147,6 @@ bool end_of(pthread_t thread, host::Lane& lane) {
   return false;
 }
 
-class Outside {
- public:
-  Outside() { weft_outside_begin(); }
-  ~Outside() { weft_outside_end(); }
-  Outside(const Outside&) = delete;
-  Outside& operator=(const Outside&) = delete;
-};
-
 bool wanted_by_others(const host::Lane& lane, const pthread_mutex_t* mutex) {
   for (unsigned i = 0; i < host::kLanes; ++i)
     if (i != lib::index_of(lane) && wanted[i].load(std::memory_order_relaxed) == mutex) return true;
@@ -193,9 +179,8 @@ namespace weft::lib {
 void expect_threads() { threads_expected = true; }
 
 void thread_ends(host::Lane& lane) {
-  static decltype(&pthread_mutex_lock) lock = nullptr;
-  if (!lock) lock = reinterpret_cast<decltype(lock)>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
-  lock(&ended_mutex);
+  WEFT_REAL(pthread_mutex_lock);
+  next_pthread_mutex_lock(&ended_mutex);
   ended[ended_count++ % 64] = {pthread_self(), now(lane), true};
   pthread_mutex_unlock(&ended_mutex);
   let_go_on(key_of(pthread_self()), true, now(lane));
@@ -207,7 +192,7 @@ extern "C" {
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
                    void* argument) {
-  REAL(pthread_create);
+  WEFT_REAL(pthread_create);
   host::Lane* parent = threads_expected ? lib::virtual_lane() : nullptr;
   if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_create(thread, attributes, function, argument);
@@ -220,12 +205,12 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 }
 
 int pthread_join(pthread_t thread, void** result) {
-  REAL(pthread_join);
+  WEFT_REAL(pthread_join);
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_pthread_join(thread, result);
   if (!end_of(thread, *lane)) {
     begin_wait(*lane, key_of(thread));
-    Outside outside;
+    lib::Outside outside;
     int joined = next_pthread_join(thread, result);
     waits[lib::index_of(*lane)].what.store(nullptr);
     lane->awaited.store(0);
@@ -238,11 +223,10 @@ int pthread_join(pthread_t thread, void** result) {
 
 // A thread that holds a mutex may wait for the simulator: others then wait in virtual time, where it goes on.
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  REAL(pthread_mutex_lock);
+  WEFT_REAL(pthread_mutex_lock);
   host::Lane* lane = lib::virtual_lane();
-  if (!lane || lib::segment()->joins.load(std::memory_order_relaxed) == 0)
-    return next_pthread_mutex_lock(mutex);
-  REAL(pthread_mutex_trylock);
+  if (!lane || !lib::has_threads()) return next_pthread_mutex_lock(mutex);
+  WEFT_REAL(pthread_mutex_trylock);
   // A thread of MPICH that polls unlocks and locks again at once: whoever waits in between comes first.
   if (lib::is_mpich() && wanted_by_others(*lane, mutex)) lib::let_others_go_first(*lane);
   int result;
@@ -280,13 +264,13 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
 
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                            const struct timespec* until) {
-  REAL(pthread_cond_clockwait);
+  WEFT_REAL(pthread_cond_clockwait);
   host::Lane* lane = lib::virtual_lane();
   if (!lane || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_cond_clockwait(condition, mutex, clock, until);
   if (!is_valid(clock, *until)) return EINVAL;
   std::int64_t deadline = lib::time_on_clock(clock, *until);
-  if (!has_others()) {
+  if (!lib::has_threads()) {
     lib::Awaited awaited(lane);
     RealWait real(*lane, deadline);
     int result = next_pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &real.until);
@@ -325,7 +309,7 @@ int pthread_cond_broadcast(pthread_cond_t* condition) {
 }
 
 int sem_wait(sem_t* semaphore) {
-  REAL(sem_wait);
+  WEFT_REAL(sem_wait);
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_wait(semaphore);
   while (sem_trywait(semaphore) != 0) {
@@ -340,7 +324,7 @@ int sem_wait(sem_t* semaphore) {
 }
 
 int sem_clockwait(sem_t* semaphore, clockid_t clock, const struct timespec* until) {
-  REAL(sem_clockwait);
+  WEFT_REAL(sem_clockwait);
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_clockwait(semaphore, clock, until);
   if (!is_valid(clock, *until)) {
@@ -348,7 +332,7 @@ int sem_clockwait(sem_t* semaphore, clockid_t clock, const struct timespec* unti
     return -1;
   }
   std::int64_t deadline = lib::time_on_clock(clock, *until);
-  while (!has_others()) {
+  while (!lib::has_threads()) {
     lib::Awaited awaited(lane);
     RealWait real(*lane, deadline);
     int result = next_sem_clockwait(semaphore, CLOCK_MONOTONIC, &real.until);
@@ -372,12 +356,12 @@ int sem_clockwait(sem_t* semaphore, clockid_t clock, const struct timespec* unti
 
 int sem_timedwait(sem_t* semaphore, const struct timespec* until) {
   if (lib::virtual_lane()) return sem_clockwait(semaphore, CLOCK_REALTIME, until);
-  REAL(sem_timedwait);
+  WEFT_REAL(sem_timedwait);
   return next_sem_timedwait(semaphore, until);
 }
 
 int sem_post(sem_t* semaphore) {
-  REAL(sem_post);
+  WEFT_REAL(sem_post);
   int result = next_sem_post(semaphore);
   if (result == 0 && anybody_waits()) let_go_on(semaphore, false, time_here());
   return result;

@@ -1,6 +1,5 @@
 #include "lib/turns.hpp"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "lib/mpi_library.hpp"
+#include "lib/real.hpp"
 
 namespace host = weft::host;
 namespace lib = weft::lib;
@@ -36,8 +36,6 @@ thread_local unsigned refusals = 0;  // by mutexes it tried, in a row
 constexpr unsigned kLooksWithoutYield = 100;
 
 std::atomic<bool> reading[host::kLanes];
-
-bool has_threads() { return segment()->joins.load(std::memory_order_relaxed) != 0; }
 
 }  // namespace
 
@@ -120,13 +118,12 @@ int sched_yield(void) {
 
 // Whoever holds it may wait for the simulator: others that try it again and again let it go on.
 int pthread_mutex_trylock(pthread_mutex_t* mutex) {
-  static decltype(&pthread_mutex_trylock) next = nullptr;
-  if (!next) next = reinterpret_cast<decltype(next)>(dlsym(RTLD_NEXT, "pthread_mutex_trylock"));
-  int result = next(mutex);
+  WEFT_REAL(pthread_mutex_trylock);
+  int result = next_pthread_mutex_trylock(mutex);
   host::Lane* lane = result == EBUSY ? lib::virtual_lane() : nullptr;
   if (lane && lib::has_threads() && lib::has_lane(mutex->__data.__owner)) {
     lib::give_way(*lane, lib::refusals);
-    result = next(mutex);
+    result = next_pthread_mutex_trylock(mutex);
   }
   if (result == 0) lib::refusals = 0;
   return result;

@@ -1,0 +1,23 @@
+#include "lib/clocks.hpp"
+
+#include "lib/lane.hpp"
+
+namespace weft::lib {
+
+std::int64_t base_seconds(clockid_t clock) {
+  bool calendar = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
+  return calendar ? segment()->epoch : 1;
+}
+
+std::int64_t saturated(std::int64_t from, std::int64_t seconds, std::int64_t picoseconds) {
+  constexpr std::int64_t kMost = 4'000'000;
+  if (seconds > kMost) return from + kMost * kSecond;
+  if (seconds < 0) return from;
+  return from + seconds * kSecond + picoseconds;
+}
+
+std::int64_t time_on_clock(clockid_t clock, const timespec& shown) {
+  return saturated(0, shown.tv_sec - base_seconds(clock), shown.tv_nsec * 1000);
+}
+
+}  // namespace weft::lib

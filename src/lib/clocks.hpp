@@ -1,0 +1,21 @@
+// What the system's clocks show in virtual time.
+#pragma once
+
+#include <time.h>
+
+#include <cstdint>
+
+namespace weft::lib {
+
+inline constexpr std::int64_t kSecond = 1'000'000'000'000;  // in picoseconds, as all virtual times
+
+/// Seconds a clock shows at virtual time 0: the calendar's, or one.
+std::int64_t base_seconds(clockid_t clock);
+
+/// So much after `from`; a length that does not fit is cut, one before it is none.
+std::int64_t saturated(std::int64_t from, std::int64_t seconds, std::int64_t picoseconds);
+
+/// The virtual time at which this clock shows that.
+std::int64_t time_on_clock(clockid_t clock, const timespec& shown);
+
+}  // namespace weft::lib
