@@ -39,8 +39,7 @@ const std::vector<Case>& cases() {
   return all;
 }
 
-constexpr int kRepeats = 5;  // samples, of which the median counts
-constexpr int kWindows = 3;  // in a row, of which the least disturbed by others is a sample
+constexpr int kSamples = 5;  // of which the median counts
 constexpr double kMostBytesPerRouter = 6 * 1024;
 
 /// Nanoseconds of a load that depends on the one before, over 64 MiB: how fast this machine is just now.
@@ -63,6 +62,7 @@ class Ignore : public network::Observer {
   void delivered(const network::Delivery&) override {}
 };
 
+/// The figures of a case, with a list of samples where its median will stand.
 ordered_json measure(const Case& one, int samples) {
   // The reference router of docs/validation.md: four stages, four channels of eight flits, wormhole, iSLIP.
   std::string text =
@@ -86,23 +86,19 @@ ordered_json measure(const Case& one, int samples) {
   engine.run(traffic, {&ignore}, until);
 
   std::vector<double> ns;
-  for (int i = 0; i < samples * kWindows; ++i) {
+  for (int i = 0; i < samples; ++i) {
     std::uint64_t hops = engine.counters().flit_hops;
     double start = app::cpu_seconds();
     engine.run(traffic, {&ignore}, until += one.measured);
-    double window =
-        (app::cpu_seconds() - start) * 1e9 / static_cast<double>(engine.counters().flit_hops - hops);
-    if (i % kWindows == 0)
-      ns.push_back(window);
-    else
-      ns.back() = std::min(ns.back(), window);
+    ns.push_back((app::cpu_seconds() - start) * 1e9 /
+                 static_cast<double>(engine.counters().flit_hops - hops));
   }
   const auto& counters = engine.counters();
   const double routers = m.graph->routers();
   const auto packets =
       static_cast<double>(counters.flits_injected - counters.flits_delivered) / one.packet_flits;
   ordered_json out{{"ns_per_flit_hop", ns},
-                   {"ns_per_flit_hop_best", 0},
+                   {"ns_per_flit_hop_best", *std::min_element(ns.begin(), ns.end())},
                    {"bytes_per_router", static_cast<double>(engine.bytes()) / routers},
                    {"packets_per_router", packets / routers},
                    {"bytes_per_packet", network::flit::PacketStore::kPacketBytes},
@@ -117,21 +113,20 @@ void run(const std::function<void(app::BenchCase)>& done) {
   // rounds: a slow spell then hits one sample of each case, and not all samples of one.
   std::vector<ordered_json> all(cases().size());
   std::vector<std::vector<double>> ns(cases().size());
-  for (int round = 0; round < kRepeats; ++round)
+  for (int round = 0; round < kSamples; ++round)
     for (std::size_t i = 0; i < cases().size(); ++i) {
       const Case& one = cases()[i];
-      if (round > 0 && one.most_ns == 0) continue;
-      int samples = one.most_ns > 0 ? 1 : kRepeats;
-      all[i] = app::measure_in_own_process([&] { return measure(one, samples); });
+      if ((round > 0 && one.most_ns == 0) || all[i].contains("error")) continue;
+      all[i] = app::measure_in_own_process([&] { return measure(one, one.most_ns > 0 ? 1 : kSamples); });
       if (all[i].contains("error")) continue;
       for (double sample : all[i]["ns_per_flit_hop"]) ns[i].push_back(sample);
     }
   for (std::size_t i = 0; i < cases().size(); ++i) {
     const Case& one = cases()[i];
     ordered_json& figures = all[i];
-    if (!ns[i].empty() && !figures.contains("error")) {
+    if (!figures.contains("error")) {
       std::sort(ns[i].begin(), ns[i].end());
-      figures["ns_per_flit_hop"] = ns[i][ns[i].size() / 2];
+      figures["ns_per_flit_hop"] = ns[i][kSamples / 2];
       figures["ns_per_flit_hop_best"] = ns[i].front();
     }
     bool within = !figures.contains("error");
