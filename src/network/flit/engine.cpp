@@ -296,6 +296,10 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
   for (auto& worker : workers_)
     count += worker->counters.flit_hops + worker->counters.flits_injected + worker->counters.flits_delivered;
   const bool moved = count != std::exchange(moved_, count);
+  if (settings_.age_limit && now_ >= next_age_check_) {
+    next_age_check_ = now_ + std::max<Cycle>(1, settings_.age_limit / 4);
+    if (older_than(settings_.age_limit)) stalled_ = aged_ = true;
+  }
   if (guard_) return follow_links(moved, until, patience);
   const std::uint64_t in_network = flits_in_network();
   if (moved || in_network == 0) {
@@ -306,10 +310,6 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
 #ifndef NDEBUG
   check_conservation();
 #endif
-  if (settings_.age_limit && now_ >= next_age_check_) {
-    next_age_check_ = now_ + std::max<Cycle>(1, settings_.age_limit / 4);
-    if (older_than(settings_.age_limit)) stalled_ = aged_ = true;
-  }
   // Who asked for a stop may have something to send from now on, so the clock must not run ahead of it.
   Cycle next = stop_ ? now_ : next_work(until);
   if (next > now_ && next == until && in_network > 0 && nobody_will_act()) stalled_ = true;

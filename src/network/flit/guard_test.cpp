@@ -184,6 +184,21 @@ TEST(Guard, ARouterThatDiesAloneIsMissedToo) {
   EXPECT_TRUE(between) << "not even its own endpoints reach each other";
 }
 
+TEST(Guard, APacketOlderThanTheLimitEndsTheRunHereToo) {
+  machine::Machine m = torus({"cable.default.missed_beats=1000"});  // nobody finds the link dead
+  Settings settings = settings_for(m, 6);
+  settings.age_limit = 1'000;
+  Guard guard(m, settings, link::read_faults("at 1us stall r5.p0 for 1ms", *m.graph));
+  Engine engine(*m.graph, *m.routing, settings, &guard);
+  RandomTraffic traffic(m.graph->endpoints(), 400, 6, 40);
+  Heard heard;
+  engine.run(traffic, {&heard}, 100'000);
+  EXPECT_TRUE(engine.stalled());
+  auto why = engine.explain_stall();
+  ASSERT_EQ(why.size(), 1u);
+  EXPECT_THAT(why[0].reason, HasSubstr("more than the 1000 allowed"));
+}
+
 TEST(Guard, AStuckLaneNarrowsTheCableAndNothingElse) {
   Outcome out = run(torus({"cable.default.max_retries=3"}), "at 2us lane r5.p0 1 stuck", 400, 60'000);
   EXPECT_TRUE(out.says("r5.p0 tests its lanes"));

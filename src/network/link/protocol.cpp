@@ -183,7 +183,7 @@ Cycle LinkEnd::wakes_at(Cycle now) const {
   if (state_ == LinkState::Up) {
     at = std::min({at, last_heard_ + patience() + 1, sender_.times_out_at()});
     if (sender_.has_next()) at = std::min(at, (next_send_ + 255) >> 8);
-    if (wants_to_speak() || receiver_.has_held() || sender_.exhausted()) at = now;
+    if (wants_to_speak() || receiver_.has_held()) at = now;
   }
   return std::max(at, now + 1);
 }
