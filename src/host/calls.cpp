@@ -270,12 +270,12 @@ bool Simulation::stuck() {
       fail("interrupted");
       return true;
     }
-    bool back = alive != alive_ || std::any_of(outside_.begin(), outside_.end(), [&](LaneRef r) {
-                  return processes_[r.rank].segment->state(r.lane) != LaneState::External;
-                });
-    back |= std::any_of(asleep_.begin(), asleep_.end(), [&](LaneRef r) {
-      return processes_[r.rank].segment->state(r.lane) != LaneState::Asleep;
-    });
+    auto any_is_not = [&](const std::vector<LaneRef>& lanes, LaneState state) {
+      return std::any_of(lanes.begin(), lanes.end(),
+                         [&](LaneRef r) { return processes_[r.rank].segment->state(r.lane) != state; });
+    };
+    bool back = alive != alive_ || any_is_not(outside_, LaneState::External) ||
+                any_is_not(asleep_, LaneState::Asleep);
     for (Process& p : processes_) back |= p.segment->header().joins.load() != p.joins;
     if (back) return false;
     if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
@@ -329,8 +329,10 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             what = "waits for its last operations to be done";
             break;
           case Call::Yield:
-          case Call::YieldUntil:
             what = "waits for a lock of another thread";
+            break;
+          case Call::YieldUntil:
+            what = fmt::format("waits for another of its threads until {}", time_text(r.deadline));
             break;
           case Call::Pause:
             what = "looks at its memory";

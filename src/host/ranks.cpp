@@ -179,19 +179,17 @@ void Simulation::wait_for_ranks() {
     if (slept == 0 && !child_ended) continue;
     if (slept < 0 && errno == EAGAIN) continue;
     // Something has ended, or time has passed.
+    output_->gather();  // a thread may sleep before a full pipe
+    leave_sleepers(std::chrono::steady_clock::now() - since);
     if (patience < kWatchNanoseconds && !child_ended) {
       patience *= 2;
-      output_->gather();  // a full pipe is something real
-      leave_sleepers(std::chrono::steady_clock::now() - since);
       continue;
     }
-    output_->gather();
     if (interrupted()) {
       fail("interrupted");
       return;
     }
     if (!watch_processes()) return;
-    leave_sleepers(std::chrono::steady_clock::now() - since);
     if (all_stopped()) bell_->running.store(0);  // one that ended could not count itself out
     if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
       told = true;
@@ -206,9 +204,10 @@ void Simulation::wait_for_ranks() {
       if (auto one = std::find_if(all.begin(), all.end(), computes); one != all.end())
         fmt::print(stderr,
                    "weft: rank {} has computed for 10 s without asking for anything; the others wait for it. "
-                   "Virtual time stands in a loop that only looks at memory: call weft_pause, weft_poll or "
-                   "weft_wait in it\n",
-                   one->rank);
+                   "Virtual time stands in a loop that only looks at memory: {}\n",
+                   one->rank,
+                   have_threads_ ? "threads that wait for each other must sleep (OMP_WAIT_POLICY=passive)"
+                                 : "call weft_pause, weft_poll or weft_wait in it");
     }
   }
 }
