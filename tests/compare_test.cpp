@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "run_program.hpp"
+#include "test_paths.hpp"
 
 namespace weft::test {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "measure/compare.hpp"
+#include "test_paths.hpp"
 
 namespace weft::test {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "base/text.hpp"
 #include "run_program.hpp"
+#include "test_paths.hpp"
 
 namespace weft::test {
 namespace {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "run_program.hpp"
+#include "test_paths.hpp"
 
 namespace weft::test {
 

@@ -2,6 +2,7 @@
 
 #include "app/verb.hpp"
 #include "run_program.hpp"
+#include "test_paths.hpp"
 
 namespace weft::test {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "run_program.hpp"
+#include "test_paths.hpp"
 
 namespace weft::test {
 namespace {

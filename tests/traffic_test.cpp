@@ -12,6 +12,7 @@
 #include "machines.hpp"
 #include "measure/sweep.hpp"
 #include "run_program.hpp"
+#include "test_paths.hpp"
 
 namespace weft::test {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "host/segment.hpp"
 #include "nic/test_host.hpp"
+#include "test_paths.hpp"
 
 namespace weft::host {
 namespace {

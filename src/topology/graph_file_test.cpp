@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "test_paths.hpp"
 #include "topology/test_support.hpp"
 
 namespace weft::topology {
