@@ -14,9 +14,10 @@ from concurrent.futures import ThreadPoolExecutor
 from sources import ROOT, files, includes, resolve
 
 COMPILER = os.environ.get("CXX", "g++")
-FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-I.", "-Isrc", "-Itests", '-DWEFT_VERSION="0"', '-DWEFT_ROOT="."',
-         '-DWEFT_PROGRAM="weft"', '-DWEFT_BUILD="build"']
-PASSED = ROOT / os.environ.get("WEFT_BUILD_DIR", "build") / "header-checks"
+BUILD = ROOT / os.environ.get("WEFT_BUILD_DIR", "build")
+PASSED = BUILD / "header-checks"
+CONFIGURED = BUILD / "configured-headers"  # what the build makes of *.hpp.in
+FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-I.", "-Isrc", "-Itests", f"-I{CONFIGURED}", '-DWEFT_VERSION="0"']
 
 
 def closure(header):
@@ -60,6 +61,9 @@ def shown_by_its_source(header):
 def main():
     compiler = subprocess.run([COMPILER, "--version"], capture_output=True, check=True).stdout
     PASSED.mkdir(parents=True, exist_ok=True)
+    CONFIGURED.mkdir(parents=True, exist_ok=True)
+    for template in files(".in"):
+        (CONFIGURED / template.stem).write_bytes(template.read_bytes())
     headers = files(".hpp")
     stamps = {header: stamp(header, compiler) for header in headers if not shown_by_its_source(header)}
     changed = [header for header in stamps if not stamps[header].exists()]
