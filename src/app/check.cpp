@@ -7,6 +7,7 @@
 
 #include "app/check_faults.hpp"
 #include "app/verb.hpp"
+#include "network/flit/buffers.hpp"
 #include "routing/verify.hpp"
 
 namespace weft::app {
@@ -139,6 +140,8 @@ void print_report(const machine::Machine& m, const Verdict& v, double seconds) {
         fmt::format("TOO FEW: the routing asks for {}, the router has {}; classes share channels below",
                     m.routing->classes(), d.router.channels));
   print_deadlock(*m.graph, v);
+  for (const std::string& warning : network::flit::buffer_warnings(network::flit::cable_buffers(m)))
+    print_line("buffers", warning);
   print_proof(v, seconds);
   if (v.holds() && v.exact())
     fmt::print("{} is connected and deadlock-free\n", d.identity.name);
@@ -171,6 +174,7 @@ nlohmann::ordered_json report_json(const machine::Machine& m, const Verdict& v, 
     out["cycle"].push_back({{"from", m.graph->port_name(hop.out_port)},
                             {"to", m.graph->port_name(m.graph->peer(hop.out_port))},
                             {"channel", hop.channel}});
+  out["buffer_warnings"] = network::flit::buffer_warnings(network::flit::cable_buffers(m));
   out["states"] = v.states;
   out["seconds"] = seconds;
   return out;

@@ -15,18 +15,32 @@ using measure::TrafficPoint;
 using measure::TrafficResult;
 
 std::string state_of(const TrafficPoint& p) {
-  return p.stalled ? "STALLED" : p.saturated ? "saturated" : p.steady ? "" : "not steady";
+  return p.stalled                 ? "STALLED"
+         : !p.unmeasured.empty() ? "NOT MEASURED"
+         : p.saturated           ? "saturated"
+         : p.steady              ? ""
+                                 : "not steady";
 }
 
 std::string table(const TrafficResult& result) {
   bool batch = result.batch != 0;
   std::string out = fmt::format("{:>9} {:>10} {:>14} {:>12} {:>12} {:>9}  {}\n", "load", "accepted",
                                 "mean latency", "p99", batch ? "completion" : "p99.9", "routers", "");
+  for (const TrafficPoint& p : result.points) {
+    if (!p.unmeasured.empty()) {
+      out += fmt::format("{:>9} {:>10} {:>14} {:>12} {:>12} {:>9}  {}\n", p.offered, "-", "-", "-", "-", "-",
+                         state_of(p));
+      continue;
+    }
+    out += fmt::format("{:>9} {:>10.4f} ", p.offered, p.accepted);
+    out += p.packet.growing
+               ? fmt::format("{:>14} {:>12} {:>12}", "growing", "-", "-")
+               : fmt::format("{:>14.2f} {:>12.0f} {:>12.0f}", p.packet.mean, p.packet.p99,
+                             batch ? static_cast<double>(p.completion_cycles) : p.packet.p999);
+    out += fmt::format(" {:>9.3f}  {}\n", p.mean_routers, state_of(p));
+  }
   for (const TrafficPoint& p : result.points)
-    out += fmt::format("{:>9} {:>10.4f} {:>14.2f} {:>12.0f} {:>12.0f} {:>9.3f}  {}\n", p.offered, p.accepted,
-                       p.packet.mean, p.packet.p99,
-                       batch ? static_cast<double>(p.completion_cycles) : p.packet.p999, p.mean_routers,
-                       state_of(p));
+    if (!p.unmeasured.empty()) out += fmt::format("load {} was not measured: {}\n", p.offered, p.unmeasured);
   return out + fmt::format("loads in flits per sending endpoint and cycle, times in cycles of {:.4g} ns\n",
                            result.cycle_ns);
 }
@@ -57,6 +71,8 @@ std::string summary(const TrafficResult& result, const machine::Machine& machine
   auto best = std::max_element(result.points.begin(), result.points.end(),
                                [](const auto& a, const auto& b) { return a.accepted < b.accepted; });
   std::string out;
+  for (const TrafficPoint& p : result.points)
+    if (!p.unmeasured.empty()) return out;
   if (saturated == result.points.end()) {
     out += fmt::format("the network takes all of load {}\n", result.points.back().offered);
   } else if (saturated == result.points.begin()) {

@@ -32,6 +32,15 @@ struct FilePath {
   std::string path;
 };
 
+/// A value that is given, or left to be worked out from the rest of the description: "auto".
+template <class T>
+struct Auto {
+  std::optional<T> given;
+  Auto() = default;
+  Auto(T value) : given(value) {}
+  friend bool operator==(const Auto&, const Auto&) = default;
+};
+
 /// One parameter as read: for `weft show` and for every result file.
 struct Setting {
   std::string key;    // dotted path
@@ -161,6 +170,21 @@ struct Codec<std::vector<T>> {
   }
 };
 
+template <class T>
+struct Codec<Auto<T>> {
+  static std::string noun() { return "\"auto\" or " + Codec<T>::noun(); }
+  static std::string print(const Auto<T>& v) { return v.given ? Codec<T>::print(*v.given) : quote("auto"); }
+  static std::optional<Auto<T>> parse(const Node& node, Reader& reader, std::string& error) {
+    if (node.string() && *node.string() == "auto") return Auto<T>();
+    auto v = Codec<T>::parse(node, reader, error);
+    if (!v) {
+      error = fmt::format("expected {}, got {}", noun(), node.text());
+      return std::nullopt;
+    }
+    return Auto<T>(*v);
+  }
+};
+
 /// A parameter of some struct, with the struct's type erased.
 struct Field {
   std::string name, help;
@@ -263,6 +287,8 @@ class Schema {
       for (const auto& element : v)
         if (!within(element, range, error)) return false;
       return true;
+    } else if constexpr (requires { v.given; }) {
+      return !v.given || within(*v.given, range, error);
     } else {
       V low = static_cast<V>(range.low), high = static_cast<V>(range.high);
       if (v >= low && v <= high) return true;

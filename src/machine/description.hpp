@@ -33,7 +33,7 @@ struct RouterParameters {
   unsigned flit_overhead_bits = 0;
   Frequency clock{0};
   Switching switching = Switching::CutThrough;
-  unsigned buffer_flits = 32;
+  config::Auto<unsigned> buffer_flits;
   unsigned shared_flits = 0;
   unsigned message_classes = 1;
   Allocator allocator = Allocator::Islip;

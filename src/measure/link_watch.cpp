@@ -82,7 +82,12 @@ std::vector<LinkUse> LinkWatch::links(network::Cycle cycles) const {
 
 std::vector<WaitingPlace> LinkWatch::waiting() const {
   const auto& settings = engine_.settings();
-  double capacity = settings.buffer_flits * settings.all_channels() + settings.shared_flits;
+  auto capacity = [&](PortId p) {
+    topology::CableId cable = graph_.port_cable(p);
+    unsigned own = cable == kNone || settings.cable_buffer.empty() ? settings.buffer_flits
+                                                                   : settings.cable_buffer[cable];
+    return static_cast<double>(own * settings.all_channels() + settings.shared_flits);
+  };
   double samples = static_cast<double>(std::max<std::uint64_t>(1, samples_));
   const auto& tiers = graph_.tier_names();
   std::vector<WaitingPlace> from_routers, from_endpoints;
@@ -96,7 +101,7 @@ std::vector<WaitingPlace> LinkWatch::waiting() const {
         (endpoint ? from_endpoints : from_routers)[graph_.router_tier(graph_.port_router(p))];
     double flits = static_cast<double>(standing_[p]) / samples;
     place.flits += flits;
-    place.fullest_share = std::max(place.fullest_share, flits / capacity);
+    place.fullest_share = std::max(place.fullest_share, flits / capacity(p));
   }
   std::vector<WaitingPlace> out{{"source queues", static_cast<double>(queued_) / samples, 0}};
   for (const auto* places : {&from_endpoints, &from_routers})

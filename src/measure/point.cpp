@@ -1,10 +1,14 @@
 // Warm-up and measurement of one load.
 //
-// The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. Then batches
-// are measured: 8, and twice as many again while the 95% confidence interval of the mean latency is wider
-// than 1% either way, up to 32. If the first half of the batches differs from the second, or a network that
-// seemed saturated caught up, the warm-up was too short after all: what was measured is thrown away and all
-// starts again, with windows twice as long.
+// The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. A window is as long
+// as packets take through the network, or longer: several times where latency is to keep still, once where only
+// throughput is. Then batches of a window each are measured: 8, and twice as many again while the 95% confidence
+// interval of the mean latency is wider than 1% either way, up to 32. If the first half of the batches differs
+// from the second, or a network that seemed saturated caught up, the warm-up was too short after all: what was
+// measured is thrown away and all starts again, with windows twice as long.
+//
+// Memory is bounded by the sources: past saturation their queues fill, and what they make beyond that is refused
+// and counted. The measurement itself is never cut short; what cannot be measured is called so.
 #include "measure/point.hpp"
 
 #include <fmt/format.h>
@@ -29,15 +33,31 @@ using network::flit::Engine;
 struct Cancelled {};
 
 constexpr Cycle kShortestWindow = 200;
-constexpr double kPacketsInWindow = 10'000, kMostPacketsInWindow = 2e6;
+constexpr double kPacketsInWindow = 10'000;
 constexpr unsigned kWindowsBeforeLonger = 8, kMostWindows = 24;
 constexpr unsigned kFewestBatches = 8, kMostBatches = 32, kSamplesPerBatch = 4;
 constexpr double kWantedHalfWidth = 0.01;  // of the mean latency
 constexpr double kBehind = 0.02;           // of what is made, where it counts as saturated
-constexpr Cycle kAfterFaults = 30'000;     // at least so long after the last fault of a script
+constexpr double kRefused = 0.002;         // the same, of what sources with a full queue refuse
+// A window must be so many times as long as packets take through the network, for latency and for throughput.
+constexpr double kTransitsForLatency = 4, kTransitsForThroughput = 1;
+constexpr Cycle kAfterFaults = 30'000;  // at least so long after the last fault of a script
 constexpr unsigned kFaultSlices = 100;
 constexpr std::size_t kPairsNamed = 20;
 constexpr unsigned kMostDoublings = 4;  // of the window, for want of a steady state
+// Packets that may wait at all sources together, and at each.
+constexpr std::uint64_t kPacketsAtSources = 4'000'000, kShortestQueue = 16, kLongestQueue = 4096;
+constexpr std::uint64_t kMostPackets = network::flit::PacketStore::kMaxPackets - (1u << 20);
+constexpr double kPacketsInStep = 500'000;  // made between two looks at how many there are
+
+/// The settings of an experiment, with finite queues at the sources where they never cease to send.
+network::flit::Settings bounded(const Experiment& experiment) {
+  network::flit::Settings settings = experiment.settings;
+  if (experiment.workload.batch == 0 && experiment.faults.empty())
+    settings.source_queue = static_cast<unsigned>(std::clamp(
+        kPacketsAtSources / std::max<std::uint64_t>(1, experiment.members.count()), kShortestQueue, kLongestQueue));
+  return settings;
+}
 
 /// For the cables that can fail, where there are any.
 std::unique_ptr<network::flit::Guard> make_guard(const Experiment& experiment) {
@@ -53,17 +73,14 @@ class PointRun {
         graph_(*experiment.machine.graph),
         cancelled_(cancelled),
         guard_(make_guard(experiment)),
-        engine_(graph_, *experiment.machine.routing, experiment.settings, guard_.get()),
+        engine_(graph_, *experiment.machine.routing, bounded(experiment), guard_.get()),
         traffic_(experiment.workload, experiment.members, experiment.pattern, load),
         recorders_(engine_.settings().threads, Recorder(graph_.endpoints())),
         links_(graph_, engine_) {
     for (Recorder& recorder : recorders_) observers_.push_back(&recorder);
-    double packets_per_cycle = 0;
     for (network::EndpointId e = 0; e < graph_.endpoints(); ++e)
-      packets_per_cycle += load / experiment.workload.sizes.mean() * traffic_.relative_rate(e);
-    longest_window_ = static_cast<Cycle>(std::max(16.0, kMostPacketsInWindow / packets_per_cycle));
-    set_window(std::max(kShortestWindow, static_cast<Cycle>(kPacketsInWindow / packets_per_cycle)));
-    most_packets_ = std::clamp<std::uint64_t>(std::uint64_t{graph_.endpoints()} * 64, 1u << 20, 6u << 20);
+      packets_per_cycle_ += load / experiment.workload.sizes.mean() * traffic_.relative_rate(e);
+    window_ = std::max(kShortestWindow, static_cast<Cycle>(kPacketsInWindow / packets_per_cycle_));
     point_.offered = load;
   }
 
@@ -79,17 +96,27 @@ class PointRun {
   }
 
  private:
-  void set_window(Cycle cycles) { window_ = std::min(cycles, longest_window_); }
-
   // --- running
   // -----------------------------------------------------------------------------------------------------
 
   void advance(Cycle cycles) {
-    if (cancelled_()) throw Cancelled{};
-    engine_.run(traffic_, observers_, engine_.now() + cycles);
-    point_.stalled = engine_.stalled();
-    overfull_ = engine_.packets_in_network() > most_packets_;
+    const Cycle until = engine_.now() + cycles;
+    const Cycle step = std::max<Cycle>(1, static_cast<Cycle>(kPacketsInStep / packets_per_cycle_));
+    for (Cycle next = engine_.now(); engine_.now() == next && next < until && !over();) {
+      if (cancelled_()) throw Cancelled{};
+      next = std::min(until, next + step);
+      engine_.run(traffic_, observers_, next);  // returns before that only where nothing will happen any more
+      point_.stalled = engine_.stalled();
+      if (engine_.packets_in_network() > kMostPackets)
+        point_.unmeasured = fmt::format(
+            "{} million packets are under way or wait, and the engine holds no more; ask for longer packets, smaller "
+            "buffers or a part of the machine",
+            engine_.packets_in_network() / 1'000'000);
+    }
   }
+
+  /// Nothing more can be measured.
+  bool over() const { return point_.stalled || !point_.unmeasured.empty(); }
 
   Arrivals arrivals() const {
     Arrivals sum;
@@ -97,33 +124,50 @@ class PointRun {
     return sum;
   }
 
-  std::uint64_t queued() const { return traffic_.flits_made() - engine_.counters().flits_injected; }
+  std::uint64_t queued() const {
+    network::flit::Counters c = engine_.counters();
+    return traffic_.flits_made() - c.flits_refused - c.flits_injected;
+  }
 
   // --- open loop
   // ---------------------------------------------------------------------------------------------------
 
   void run_load() {
-    while (!point_.stalled) {
+    while (!over()) {
       Warmth warmth = warm_up();
-      if (point_.stalled) return;
+      if (over()) return;
       bool last = doublings_ == kMostDoublings;
       bool saturated = warmth == Warmth::Saturated;
       start_measuring();
       bool kept_still = measure(saturated);
-      bool behind =
-          falls_behind(traffic_.flits_made() - made_at_start_, (arrivals() - at_start_).flits, kBehind);
+      if (over()) return;
+      std::uint64_t made = traffic_.flits_made() - made_at_start_;
+      bool behind = falls_behind(made, (arrivals() - at_start_).flits, kBehind) ||
+                    falls_behind(made, made - refused(), kRefused);
       point_.steady = warmth != Warmth::Undecided && kept_still && saturated == behind;
       // Sources whose queues keep growing, however long the run, are past saturation even if only by a
       // little.
-      point_.saturated = behind || overfull_ || (last && !point_.steady && grows());
-      if (point_.steady || overfull_ || last) return;
+      point_.saturated = behind || (last && !point_.steady && grows());
+      if (point_.steady || last) break;
       double_window();
     }
+    check_length();
+  }
+
+  /// A figure is one only where packets crossed the network within the time it was measured in.
+  void check_length() {
+    Arrivals measured = arrivals() - at_start_;
+    Cycle cycles = engine_.now() - measured_from_;
+    if (measured.packets == 0)
+      point_.unmeasured = fmt::format("no packet arrived in {} cycles; ask for a higher load", cycles);
+    else if (static_cast<double>(cycles) < measured.mean_network())
+      point_.unmeasured = fmt::format("packets take {:.0f} cycles, and only {} could be measured",
+                                      measured.mean_network(), cycles);
   }
 
   void double_window() {
     ++doublings_;
-    set_window(window_ * 2);
+    window_ *= 2;
   }
 
   Warmth warm_up() {
@@ -133,18 +177,17 @@ class PointRun {
       Arrivals before = arrivals();
       std::uint64_t made_before = traffic_.flits_made();
       advance(window_);
-      if (point_.stalled) return Warmth::Undecided;
-      if (overfull_) return Warmth::Saturated;
+      if (over()) return Warmth::Undecided;
       Arrivals in_window = arrivals() - before;
       std::uint64_t made = traffic_.flits_made() - made_before;
       // Windows short against the time a packet is under way say little: take longer ones, and start the test
       // again. That the sources' queues grow can be seen sooner than that latency keeps still.
-      double flights = falls_behind(made, in_window.flits, kBehind) ? 2 : 4;
-      auto wanted = static_cast<Cycle>(flights * in_window.mean_network());
-      bool too_short = in_window.packets == 0 || window_ < wanted;
+      double transits =
+          falls_behind(made, in_window.flits, kBehind) ? kTransitsForThroughput : kTransitsForLatency;
+      auto wanted = static_cast<Cycle>(transits * in_window.mean_network());
       bool in_vain = test.windows() == kWindowsBeforeLonger && doublings_ < kMostDoublings;
-      if (too_short && window_ < longest_window_) {
-        set_window(in_window.packets == 0 ? window_ * 2 : wanted);
+      if (in_window.packets == 0 || window_ < wanted) {
+        window_ = in_window.packets == 0 ? window_ * 2 : wanted;
         test = {};
       } else if (in_vain) {
         double_window();
@@ -161,25 +204,32 @@ class PointRun {
     at_start_ = arrivals();
     made_at_start_ = traffic_.flits_made();
     hops_at_start_ = engine_.counters().flit_hops;
+    refused_at_start_ = engine_.counters().flits_refused;
     for (Recorder& recorder : recorders_) recorder.start_afresh();
     links_.start();
     batch_means_.clear();
+    batch_flits_.clear();
   }
 
-  /// Whether the mean latency kept still. Past saturation it cannot, and the fewest batches do.
+  /// Of what was made since the start.
+  std::uint64_t refused() const { return engine_.counters().flits_refused - refused_at_start_; }
+
+  /// Whether the mean latency kept still. Past saturation it cannot: then throughput must, and the fewest batches
+  /// do.
   bool measure(bool saturated) {
-    while (batch_means_.size() < kMostBatches && engine_.packets_in_network() < 2 * most_packets_) {
+    while (batch_means_.size() < kMostBatches) {
       Arrivals before = arrivals();
       for (unsigned i = 1; i <= kSamplesPerBatch; ++i) {
         advance(window_ * i / kSamplesPerBatch - window_ * (i - 1) / kSamplesPerBatch);
-        if (point_.stalled) return false;
+        if (over()) return false;
         links_.sample(queued());
       }
       links_.end_slice(window_);
       batch_means_.push_back((arrivals() - before).mean_packet());
+      batch_flits_.push_back(static_cast<double>((arrivals() - before).flits));
       std::size_t batches = batch_means_.size();
       if (batches < kFewestBatches || (batches & (batches - 1)) != 0) continue;
-      if (saturated) return true;
+      if (saturated) return !drifts(batch_flits_);
       if (drifts(batch_means_)) return false;
       if (half_width_95(batch_means_) < kWantedHalfWidth * (arrivals() - at_start_).mean_packet())
         return true;
@@ -195,7 +245,7 @@ class PointRun {
   void run_batch() {
     start_measuring();
     std::uint64_t packets = experiment_.workload.batch * traffic_.senders();
-    while (!point_.stalled && settled() < packets) {
+    while (!over() && settled() < packets) {
       advance(window_);
       links_.sample(queued());
       links_.end_slice(window_);
@@ -218,7 +268,7 @@ class PointRun {
     Cycle last = engine_.settings().cycle.cycles(experiment_.faults.back().at);
     Cycle slice = (last + std::max(last / 2, kAfterFaults)) / kFaultSlices + 1;
     start_measuring();
-    for (unsigned i = 0; i < kFaultSlices && !point_.stalled; ++i) {
+    for (unsigned i = 0; i < kFaultSlices && !over(); ++i) {
       Arrivals before = arrivals();
       advance(slice);
       links_.sample(queued());
@@ -273,6 +323,7 @@ class PointRun {
     double sender_cycles = cycles * traffic_.senders();
     point_.generated = static_cast<double>(traffic_.flits_made() - made_at_start_) / sender_cycles;
     point_.accepted = static_cast<double>(measured.flits) / sender_cycles;
+    point_.refused = static_cast<double>(refused()) / sender_cycles;
     point_.mean_routers =
         measured.packets ? static_cast<double>(measured.routers) / static_cast<double>(measured.packets) : 0;
     point_.flit_hops = engine_.counters().flit_hops - hops_at_start_;
@@ -280,6 +331,7 @@ class PointRun {
     for (const Recorder& recorder : recorders_)
       packet.merge(recorder.packet()), network.merge(recorder.network());
     point_.packet = packet.summary();
+    point_.packet.growing = point_.saturated;
     point_.network = network.summary();
     point_.mean_half_width = half_width_95(batch_means_);
     point_.links = links_.links(point_.measured_cycles);
@@ -323,15 +375,15 @@ class PointRun {
   std::vector<network::Observer*> observers_;
   LinkWatch links_;
   TrafficPoint point_;
-  Cycle window_ = 0, longest_window_ = 0;
+  Cycle window_ = 0;
   unsigned doublings_ = 0;
-  std::uint64_t most_packets_ = 0;  // queues this long are past saturation, and memory has an end
-  bool overfull_ = false;
+  double packets_per_cycle_ = 0;  // made by all sources
   // When the measured time began:
   Cycle measured_from_ = 0;
   Arrivals at_start_;
-  std::uint64_t made_at_start_ = 0, hops_at_start_ = 0;
+  std::uint64_t made_at_start_ = 0, hops_at_start_ = 0, refused_at_start_ = 0;
   std::vector<double> batch_means_;  // mean packet latency
+  std::vector<double> batch_flits_;  // that arrived
 };
 
 }  // namespace

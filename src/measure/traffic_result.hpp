@@ -13,6 +13,8 @@ namespace weft::measure {
 struct Latency {
   std::uint64_t packets = 0;
   double mean = 0, p50 = 0, p99 = 0, p999 = 0, max = 0;
+  /// Past saturation it grows as long as one looks: these are not figures of the network then, and not shown.
+  bool growing = false;
   /// Packets by time: bucket i counts times in [bucket_start(i), bucket_start(i + 1)), see
   /// measure/histogram.hpp.
   std::vector<std::uint64_t> histogram;
@@ -75,6 +77,7 @@ struct TrafficPoint {
   double offered = 0;    // flits per endpoint and cycle, asked for
   double generated = 0;  // ... made by the sources in the measured time
   double accepted = 0;   // ... delivered
+  double refused = 0;    // ... made by sources whose queue was full
   std::uint64_t completion_cycles =
       0;                       // of a batch: when its last packet arrived; 0 where sources have no end
   Latency packet;              // from creation to the last flit's arrival
@@ -84,6 +87,7 @@ struct TrafficPoint {
   bool saturated = false;      // sources make more than the network takes
   bool stalled = false;        // nothing moved any more; `stall` says who waits for whom
   std::vector<std::string> stall;
+  std::string unmeasured;  // why there are no figures, and what to ask for; empty: there are
   std::uint64_t warmup_cycles = 0, measured_cycles = 0;
   bool steady = true;                        // the warm-up test was passed before its limit
   double fairness = 1;                       // Jain's index over what each source got through

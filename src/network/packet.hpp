@@ -11,6 +11,11 @@ using topology::EndpointId;
 using Cycle = std::uint64_t;
 inline constexpr Cycle kNever = ~Cycle{0};
 
+/// A time shorter than a cycle, or what is missing of one: so many of the parts that a cycle has.
+using Remainder = std::int32_t;
+inline constexpr unsigned kCyclePartBits = 20;
+inline constexpr Remainder kCycleParts = 1 << kCyclePartBits;
+
 /// The caller's name for a packet; the network only hands it back.
 using Tag = std::uint64_t;
 
@@ -19,6 +24,7 @@ struct NewPacket {
   std::uint16_t flits = 1;
   std::uint8_t message_class = 0;
   Tag tag = 0;
+  Remainder remainder = 0;  // it was made that much after its cycle, or before it
 };
 
 /// A packet that has wholly arrived.
@@ -31,7 +37,8 @@ struct Delivery {
   Cycle injected;      // its first flit left the source
   Cycle delivered;     // its last flit reached the destination
   Tag tag;
-  bool damaged = false;  // flagged by a link that repairs headers and footers only
+  Remainder remainder = 0;  // ... so much later, less than a cycle
+  bool damaged = false;     // flagged by a link that repairs headers and footers only
 };
 
 /// Makes packets. Called from the thread that owns the source endpoint; what it returns may depend on the

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "network/flit/buffers.hpp"
 #include "report/figures.hpp"
 
 namespace weft::report {
@@ -78,6 +79,33 @@ std::string cable_text(const topology::Inventory& parts, std::uint32_t cables) {
   return entry("cables", fmt::format("{}, {} in all, {} each way together", with_commas(cables),
                                      rounded(total), rounded<DataRate>(parts.total_rate))) +
          columns(rows);
+}
+
+/// What a credit's round trip asks of the buffers behind each cable, and what they have.
+std::string buffer_text(const Machine& m) {
+  auto all = network::flit::cable_buffers(m);
+  if (all.empty()) return "";
+  const auto& router = m.description.router;
+  std::vector<std::vector<std::string>> rows{
+      {"cable", "cables", "round trip", "in flits", "channel", "port", "port", "rate, one channel", "all"}};
+  constexpr std::size_t kMostRows = 12;
+  for (const auto& b : all) {
+    if (rows.size() > kMostRows) {
+      rows.push_back({fmt::format("and {} more", all.size() - kMostRows), "", "", "", "", "", "", "", ""});
+      break;
+    }
+    rows.push_back({b.type, with_commas(b.cables), fmt::format("{} cycles", b.round_trip_cycles),
+                    with_commas(b.round_trip_flits), fmt::format("{} flits", b.own_flits + b.shared_flits),
+                    fmt::format("{} flits", b.port_flits()),
+                    rounded<DataSize>(static_cast<double>(b.port_flits()) * b.flit_bytes),
+                    fmt::format("{:.0f}%", 100 * b.one_channel()), fmt::format("{:.0f}%", 100 * b.all_channels())});
+  }
+  std::string out = entry("buffers", fmt::format("of {} behind each cable, for a credit's round trip ({})",
+                                                 count_of(router.channels, "channel"),
+                                                 router.buffer_flits.given ? "as described" : "auto")) +
+                    columns(rows);
+  for (const std::string& warning : network::flit::buffer_warnings(all)) out += entry("", warning);
+  return out;
 }
 
 std::string distance_text(const Distances& d) {
@@ -171,7 +199,7 @@ std::string facts_text(const MachineFacts& facts) {
   out += entry("routing", kind_line(d, "routing", d.routing->name, d.routing->section));
   out += entry("endpoints", with_commas(facts.machine.graph->endpoints()));
   out += router_text(facts.parts, facts.machine.graph->routers());
-  out += cable_text(facts.parts, facts.machine.graph->cables());
+  out += cable_text(facts.parts, facts.machine.graph->cables()) + buffer_text(facts.machine);
   out += fault_text(d) + distance_text(facts.distances) + bisection_text(facts) + zero_load_text(facts);
   out += stage_text(facts.machine);
   if (!facts.picture.empty()) out += entry("picture", facts.picture);

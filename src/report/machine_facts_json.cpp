@@ -2,6 +2,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "network/flit/buffers.hpp"
 #include "report/machine_facts.hpp"
 
 namespace weft::report {
@@ -45,6 +46,22 @@ ordered_json cables_json(const topology::Inventory& parts) {
                    {"longest_mm", use.longest.value},
                    {"total_mm", use.total.value},
                    {"longest_flight_ps", use.type->flight_time(use.longest).value}});
+  return out;
+}
+
+ordered_json buffers_json(const machine::Machine& m) {
+  ordered_json out = ordered_json::array();
+  for (const auto& b : network::flit::cable_buffers(m))
+    out.push_back({{"cable", b.type},
+                   {"cables", b.cables},
+                   {"round_trip_cycles", b.round_trip_cycles},
+                   {"round_trip_flits", b.round_trip_flits},
+                   {"channels", b.channels},
+                   {"own_flits", b.own_flits},
+                   {"shared_flits", b.shared_flits},
+                   {"port_bytes", std::uint64_t{b.port_flits()} * b.flit_bytes},
+                   {"most_of_rate_one_channel", b.one_channel()},
+                   {"most_of_rate", b.all_channels()}});
   return out;
 }
 
@@ -131,6 +148,7 @@ ordered_json facts_json(const MachineFacts& facts) {
           {"total_rate_bps", facts.parts.total_rate},
           {"tiers", tiers_json(facts.parts)},
           {"cable_types", cables_json(facts.parts)},
+          {"buffers", buffers_json(facts.machine)},
           {"distance", distances_json(facts.distances)},
           {"bisection", bisection_json(facts)},
           {"zero_load", zero_load_json(facts)},

@@ -52,7 +52,7 @@ void shade_saturated(Chart& chart, const TrafficResult& result) {
 double highest_latency(const TrafficResult& result) {
   double taken = 0, all = 0, first = result.points.front().packet.mean;
   for (const TrafficPoint& point : result.points) {
-    all = std::max(all, point.packet.p99);
+    all = std::max(all, point.packet.growing ? point.network.p99 : point.packet.p99);
     if (!point.saturated && !point.stalled) taken = std::max(taken, point.packet.p99);
   }
   return taken > 0 ? std::min(all * 1.05, std::max(taken * 1.25, first * 4)) : all * 1.05;
@@ -107,17 +107,23 @@ std::string latency_chart(const TrafficResult& result) {
   std::vector<Point> mean, tail, network;
   bool beyond = false;
   for (const TrafficPoint& p : result.points) {
-    if (p.packet.packets == 0) continue;
+    if (p.packet.packets == 0 || !p.unmeasured.empty()) continue;
+    network.push_back({p.offered, p.network.mean});
+    beyond |= p.packet.growing || p.packet.p99 > chart.y().high;
+    if (p.packet.growing) continue;
     mean.push_back({p.offered, p.packet.mean});
     tail.push_back({p.offered, p.packet.p99});
-    network.push_back({p.offered, p.network.mean});
-    beyond |= p.packet.p99 > chart.y().high;
   }
   chart.line(network, {kNetwork, 1.6, true});
   chart.line(tail, {kTail});
   chart.line(mean, {kMean});
   for (const TrafficPoint& p : result.points) {
-    if (p.packet.packets == 0) continue;
+    if (p.packet.packets == 0 || !p.unmeasured.empty()) continue;
+    if (p.packet.growing) {
+      chart.mark({p.offered, 2 * chart.y().high}, Mark::Ring, kJam,
+                 fmt::format("load {}: latency grows as long as sources send", units.load(p.offered)));
+      continue;
+    }
     Mark mark = p.saturated || p.stalled ? Mark::Ring : Mark::Dot;
     if (p.packet.mean <= chart.y().high || p.packet.p99 <= chart.y().high)
       chart.mark({p.offered, p.packet.p99}, mark, kTail, latency_note(p, "p99", p.packet.p99, units));
@@ -139,11 +145,13 @@ std::string throughput_chart(const TrafficResult& result) {
       {"accepted, flits per endpoint and cycle", 6, "accepted, GB/s per endpoint", units.gigabytes(1)});
   shade_saturated(chart, result);
   std::vector<Point> accepted;
-  for (const TrafficPoint& p : result.points) accepted.push_back({p.offered, p.accepted});
+  for (const TrafficPoint& p : result.points)
+    if (p.unmeasured.empty()) accepted.push_back({p.offered, p.accepted});
   chart.line({{0, 0}, {load.high, load.high}}, {"#7b8895", 1.4, true});
   chart.line(accepted, {"#009e73"});
   for (const TrafficPoint& p : result.points)
-    chart.mark({p.offered, p.accepted}, p.saturated || p.stalled ? Mark::Ring : Mark::Dot, "#009e73",
+    if (p.unmeasured.empty())
+      chart.mark({p.offered, p.accepted}, p.saturated || p.stalled ? Mark::Ring : Mark::Dot, "#009e73",
                fmt::format("load {}: accepted {}, {}", units.load(p.offered), units.load(p.accepted),
                            units.rate(p.accepted)));
   std::string legend =

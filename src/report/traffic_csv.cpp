@@ -9,19 +9,34 @@ namespace weft::report {
 using measure::TrafficPoint;
 using measure::TrafficResult;
 
+namespace {
+
+/// Figures of a distribution, or nothing where it has none.
+std::string figure(const measure::Latency& latency, double value) {
+  return latency.growing ? "" : fmt::format("{}", value);
+}
+
+}  // namespace
+
 std::string points_csv(const TrafficResult& result) {
   std::string out =
-      "offered,generated,accepted,saturated,steady,packets,mean_cycles,mean_half_width_95_cycles,p50_cycles,"
-      "p99_cycles,"
-      "p99.9_cycles,max_cycles,network_mean_cycles,network_p99_cycles,mean_routers,jain_fairness,least_"
-      "source,most_source,"
-      "warmup_cycles,measured_cycles,completion_cycles,flit_hops\n";
-  for (const TrafficPoint& p : result.points)
-    out += fmt::format("{},{},{},{:d},{:d},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", p.offered,
-                       p.generated, p.accepted, p.saturated, p.steady, p.packet.packets, p.packet.mean,
-                       p.mean_half_width, p.packet.p50, p.packet.p99, p.packet.p999, p.packet.max,
-                       p.network.mean, p.network.p99, p.mean_routers, p.fairness, p.least_source,
-                       p.most_source, p.warmup_cycles, p.measured_cycles, p.completion_cycles, p.flit_hops);
+      "offered,generated,accepted,refused,saturated,steady,packets,mean_cycles,mean_half_width_95_cycles,"
+      "p50_cycles,p99_cycles,p99.9_cycles,max_cycles,network_mean_cycles,network_p99_cycles,mean_routers,"
+      "jain_fairness,least_source,most_source,warmup_cycles,measured_cycles,completion_cycles,flit_hops,"
+      "not_measured\n";
+  for (const TrafficPoint& p : result.points) {
+    if (!p.unmeasured.empty()) {
+      out += fmt::format("{}{}\"{}\"\n", p.offered, std::string(23, ','), p.unmeasured);
+      continue;
+    }
+    const measure::Latency& l = p.packet;
+    out += fmt::format("{},{},{},{},{:d},{:d},{},{},{},{},{},{},{},", p.offered, p.generated, p.accepted, p.refused,
+                       p.saturated, p.steady, l.packets, figure(l, l.mean), figure(l, p.mean_half_width),
+                       figure(l, l.p50), figure(l, l.p99), figure(l, l.p999), figure(l, l.max));
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},\n", p.network.mean, p.network.p99, p.mean_routers, p.fairness,
+                       p.least_source, p.most_source, p.warmup_cycles, p.measured_cycles, p.completion_cycles,
+                       p.flit_hops);
+  }
   return out;
 }
 

@@ -82,6 +82,7 @@ std::vector<const LinkUse*> hottest_links(const TrafficPoint& point, std::size_t
 Findings find(const TrafficResult& result) {
   Findings out;
   for (const TrafficPoint& point : result.points) {
+    if (!point.unmeasured.empty()) continue;
     if (!out.lowest) out.lowest = &point;
     bool jams = point.saturated || point.stalled;
     if (jams && !out.too_much) out.too_much = &point;
@@ -89,7 +90,7 @@ Findings find(const TrafficResult& result) {
     if (!out.best || point.accepted > out.best->accepted) out.best = &point;
     if (point.stalled && !out.stalled) out.stalled = &point;
   }
-  if (!result.points.empty()) out.focus = out.too_much ? out.too_much : &result.points.back();
+  out.focus = out.too_much ? out.too_much : out.last_taken;
   return out;
 }
 

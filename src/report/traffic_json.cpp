@@ -18,6 +18,7 @@ namespace {
 double rounded(double share) { return std::round(share * 1e4) / 1e4; }
 
 ordered_json latency_json(const Latency& latency) {
+  if (latency.growing) return {{"packets", latency.packets}, {"growing", true}};
   ordered_json histogram = ordered_json::array();
   for (std::size_t i = 0; i < latency.histogram.size(); ++i)
     if (latency.histogram[i] > 0)
@@ -72,14 +73,19 @@ ordered_json faults_json(const measure::FaultOutcome& faults, const Graph& graph
 }
 
 ordered_json point_json(const TrafficPoint& point, const Graph& graph) {
-  ordered_json out{{"offered", point.offered}, {"generated", point.generated}, {"accepted", point.accepted}};
+  if (!point.unmeasured.empty())
+    return {{"offered", point.offered}, {"accepted", nullptr}, {"not_measured", point.unmeasured}};
+  ordered_json out{{"offered", point.offered},
+                   {"generated", point.generated},
+                   {"accepted", point.accepted},
+                   {"refused", point.refused}};
   if (point.completion_cycles) out["completion_cycles"] = point.completion_cycles;
   out["saturated"] = point.saturated;
   out["steady"] = point.steady;
   out["stalled"] = point.stalled;
   if (point.stalled) out["stall"] = point.stall;
   out["packet_latency_cycles"] = latency_json(point.packet);
-  out["packet_latency_cycles"]["mean_half_width_95"] = point.mean_half_width;
+  if (!point.packet.growing) out["packet_latency_cycles"]["mean_half_width_95"] = point.mean_half_width;
   out["network_latency_cycles"] = latency_json(point.network);
   out["mean_routers_crossed"] = point.mean_routers;
   out["flit_hops"] = point.flit_hops;

@@ -36,7 +36,7 @@ class Report {
 
   std::string html() const {
     std::string body = head() + notices();
-    if (!result_.points.empty()) {
+    if (found_.focus) {
       body += fmt::format("<p class=\"summary\">{}</p>\n", escape_xml(summary_in_words(result_, machine_)));
       body += key_figures() + faults_html(result_, machine_) + curves() + histogram() + heat_map() +
               hottest() + waiting_and_fairness() + points();
@@ -84,6 +84,9 @@ class Report {
       for (const std::string& line : point.stall) out += fmt::format("<li>{}</li>\n", escape_xml(line));
       out += "</ol></div>\n";
     }
+    for (const TrafficPoint& point : result_.points)
+      if (!point.unmeasured.empty())
+        notice(fmt::format("Load {} was not measured: {}.", units_.load(point.offered), point.unmeasured));
     std::vector<std::string> unsteady;
     for (const TrafficPoint& point : result_.points)
       if (!point.steady && !point.saturated && !point.stalled) unsteady.push_back(units_.load(point.offered));
@@ -110,9 +113,10 @@ class Report {
     figure("Most accepted", units_.load(found_.best->accepted),
            fmt::format("flits per endpoint and cycle, {}; {} in all", units_.rate(found_.best->accepted),
                        units_.rate(found_.best->accepted * result_.senders)));
-    figure(fmt::format("Latency at load {}", units_.load(low.offered)), units_.time(low.packet.mean),
-           fmt::format("mean; {} cycles, p99 {}", units_.cycles(low.packet.mean),
-                       units_.cycles(low.packet.p99)));
+    if (!low.packet.growing)
+      figure(fmt::format("Latency at load {}", units_.load(low.offered)), units_.time(low.packet.mean),
+             fmt::format("mean; {} cycles, p99 {}", units_.cycles(low.packet.mean),
+                         units_.cycles(low.packet.p99)));
     if (found_.last_taken && found_.last_taken != &low)
       figure(fmt::format("Latency at load {}", units_.load(found_.last_taken->offered)),
              units_.time(found_.last_taken->packet.mean),
@@ -229,14 +233,17 @@ class Report {
     if (result_.batch) columns.insert(columns.end() - 1, {"Complete", true});
     std::vector<std::vector<std::string>> rows;
     for (const TrafficPoint& p : result_.points) {
-      std::string state = p.stalled     ? "stalled"
+      std::string state = p.stalled                ? "stalled"
+                          : !p.unmeasured.empty() ? "not measured"
                           : p.saturated ? "saturated"
                           : p.steady    ? "steady"
                                         : "not steady";
+      auto cycles = [&](double value) { return p.packet.growing ? "\u2013" : units_.cycles(value); };
       rows.push_back({units_.load(p.offered), fmt::format("{:.3g}", units_.gigabytes(p.offered)),
-                      fmt::format("{:.4f}", p.accepted), units_.cycles(p.packet.mean),
-                      fmt::format("{:.2g}", p.mean_half_width), units_.cycles(p.packet.p50),
-                      units_.cycles(p.packet.p99), units_.cycles(p.packet.p999), units_.cycles(p.packet.max),
+                      p.unmeasured.empty() ? fmt::format("{:.4f}", p.accepted) : "\u2013",
+                      p.packet.growing ? "growing" : units_.cycles(p.packet.mean),
+                      p.packet.growing ? "\u2013" : fmt::format("{:.2g}", p.mean_half_width), cycles(p.packet.p50),
+                      cycles(p.packet.p99), cycles(p.packet.p999), cycles(p.packet.max),
                       units_.cycles(p.network.mean), fmt::format("{:.3f}", p.mean_routers),
                       fmt::format("{:.3f}", p.fairness), with_commas(p.measured_cycles),
                       fmt::format("<span class=\"tag{}\">{}</span>", state == "steady" ? " ok" : "", state)});

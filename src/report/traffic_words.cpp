@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/text.hpp"
+#include "network/flit/buffers.hpp"
 #include "report/traffic_findings.hpp"
 
 namespace weft::report {
@@ -66,7 +67,8 @@ const measure::WaitingPlace* fullest_buffer(const TrafficPoint& point) {
   return out;
 }
 
-std::string cause(const TrafficPoint& point, const Graph& graph) {
+std::string cause(const TrafficPoint& point, const machine::Machine& machine) {
+  const Graph& graph = *machine.graph;
   auto hottest = hottest_links(point, 1);
   if (hottest.empty()) return " There are no links between routers: the limit is the router itself.";
   auto kinds = use_by_kind(graph, point);
@@ -89,6 +91,9 @@ std::string cause(const TrafficPoint& point, const Graph& graph) {
   std::string out = fmt::format(
       " No link between routers is full: the busiest are those {}, which carry up to {} of what they could.",
       busiest_kinds(kinds), percent(busiest));
+  auto warnings = network::flit::buffer_warnings(network::flit::cable_buffers(machine));
+  if (!warnings.empty())
+    return out + fmt::format(" Their buffers are too short for their credits: {}.", join(warnings, "; "));
   if (const auto* buffer = fullest_buffer(point); buffer && buffer->fullest_share >= 0.4)
     return out +
            fmt::format(
@@ -134,8 +139,8 @@ std::string batch_words(const TrafficResult& result, const Graph& graph, const U
 }  // namespace
 
 std::string summary_in_words(const TrafficResult& result, const machine::Machine& machine) {
-  if (result.points.empty()) return "No load was measured to its end.";
   Findings f = find(result);
+  if (!f.focus) return "No load was measured to its end.";
   Units units = units_of(result);
   const Graph& graph = *machine.graph;
   std::string per = result.senders < result.endpoints ? "flits per sending endpoint and cycle"
@@ -163,7 +168,7 @@ std::string summary_in_words(const TrafficResult& result, const machine::Machine
               : fmt::format("The lowest load is already too much: of {} {} ({}) the network takes only {}.",
                             units.load(f.too_much->offered), per, units.rate(f.too_much->offered),
                             units.load(f.too_much->accepted));
-    out += cause(*f.too_much, graph);
+    out += cause(*f.too_much, machine);
     const TrafficPoint& last = result.points.back();
     if (last.accepted < 0.95 * f.best->accepted)
       out += fmt::format(" Past saturation it takes less, not more: {} of {}.", units.load(last.accepted),

@@ -45,6 +45,7 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   share_out();
   endpoint_flight_ = flight_number(settings_.endpoint_cycles);
   connect_ports();
+  share_remainders();
   place_ports();
   rank_local_ports();
   if (settings_.kind == RouterKind::Tiled) connect_inner_ports();
@@ -187,6 +188,7 @@ void Engine::connect_ports() {
     if (topology::CableId cable = graph_.port_cable(p); cable != kNone) {
       rest.interval = settings_.cable_interval[cable];
       port.flight = flight_number(settings_.traverse_cycles + settings_.cable_cycles[cable]);
+      if (!settings_.cable_buffer.empty()) port.room = settings_.cable_buffer[cable];
     }
     if (rest.interval != 256) port.flags |= Port::kNarrow;
     if (graph_.port_endpoint(p) != kNone) port.flags |= Port::kEndpoint;
@@ -195,6 +197,19 @@ void Engine::connect_ports() {
   if (header_queues_.there_are())
     for (Port& port : state_.ports)
       if (port.flags & Port::kEndpoint) port.room = static_cast<std::uint16_t>(header_queues_.all_flits());
+}
+
+/// Where all cables are alike, a packet's remainder follows from its hops and need not be added up on the way.
+void Engine::share_remainders() {
+  const auto& all = settings_.cable_remainder;
+  if (all.empty()) return;
+  if (std::adjacent_find(all.begin(), all.end(), std::not_equal_to<>()) == all.end()) {
+    hop_remainder_ = all.front();
+    return;
+  }
+  port_remainder_.assign(graph_.ports(), 0);
+  for (PortId p = 0; p < graph_.ports(); ++p)
+    if (topology::CableId cable = graph_.port_cable(p); cable != kNone) port_remainder_[p] = all[cable];
 }
 
 std::uint16_t Engine::flight_number(unsigned cycles) {
@@ -207,7 +222,7 @@ std::uint16_t Engine::flight_number(unsigned cycles) {
 void Engine::place_ports() {
   const auto* order = dynamic_cast<const routing::DimensionOrder*>(routing_);
   if (order && settings_.kind == RouterKind::InputQueued && GridRoute::fits(graph_) &&
-      !routing_->faults().any())
+      !routing_->faults().any() && port_remainder_.empty())
     grid_route_.emplace(graph_, order->dateline());
   else
     grid_route_.reset();
@@ -379,6 +394,8 @@ Counters Engine::counters() const {
     sum.packets_created += worker->counters.packets_created;
     sum.packets_delivered += worker->counters.packets_delivered;
     sum.packets_lost += worker->counters.packets_lost;
+    sum.packets_refused += worker->counters.packets_refused;
+    sum.flits_refused += worker->counters.flits_refused;
   }
   return sum;
 }

@@ -29,7 +29,8 @@ struct Sender {
   PacketId current = kNoPacket;
   std::uint16_t left = 0;  // flits of the current packet
   std::uint8_t channel = 0, next_channel = 0;
-  bool listed = false;  // among the senders of its tile
+  bool listed = false;       // among the senders of its tile
+  std::uint32_t queued = 0;  // packets in the queue, counted where it has a limit
 };
 
 struct Counters {
@@ -37,6 +38,7 @@ struct Counters {
   std::uint64_t flits_injected = 0, flits_delivered = 0;
   std::uint64_t packets_created = 0, packets_delivered = 0;
   std::uint64_t packets_lost = 0;  // given up because no way was left to their destination
+  std::uint64_t packets_refused = 0, flits_refused = 0;  // made by sources whose queue was full
 };
 
 /// What routing needs to know of a port.
@@ -140,6 +142,7 @@ class Engine {
 
   void size_arrays();
   void connect_ports();
+  void share_remainders();
   void place_ports();
   void rank_local_ports();
   bool older_than(Cycle age) const;
@@ -194,6 +197,8 @@ class Engine {
   std::vector<std::uint32_t> link_inbox_;      // by end of a guarded cable: the first of its thread's inboxes
   std::vector<std::uint32_t> class_channels_;  // by routing class: bit mask of channels
   std::vector<std::uint8_t> channel_class_;    // by channel: routing class
+  std::vector<Remainder> port_remainder_;      // by port: of a hop over its cable, where cables differ
+  Remainder hop_remainder_ = 0;                // where they do not
   std::uint16_t endpoint_flight_ = 0;          // of a flit from its source to the router
   PacketStore packets_;
   HeaderQueues header_queues_;  // by the channels of all ports

@@ -126,6 +126,7 @@ std::uint64_t Engine::take_back() {
   for (Sender& sender : senders_) {
     sender.first = sender.last = sender.current = kNoPacket;
     sender.left = 0;
+    sender.queued = 0;
     sender.listed = false;
   }
   for (PacketId id : packets) {
@@ -133,6 +134,7 @@ std::uint64_t Engine::take_back() {
     record.via = record.turned_at = kNone;
     packets_.behind(id) = kNoPacket;
     record.hops = 0;
+    record.remainder = 0;
     record.damaged = false;
     Sender& sender = senders_[record.source];
     if (!sender.listed) {
@@ -146,6 +148,7 @@ std::uint64_t Engine::take_back() {
     else
       packets_.behind(sender.last) = id;
     sender.last = id;
+    ++sender.queued;
   }
   return packets.size() - queued;
 }
@@ -169,6 +172,7 @@ std::uint64_t Engine::give_up_cut_off() {
       PacketId next = behind(id);
       if (guard_->cut_off(record.source, record.destination)) {
         ++lost;
+        --sender.queued;
         ++books.counters.packets_lost;
         observer.lost({record.source, record.destination, record.flits, record.message_class, 0,
                        record.created, 0, now_, record.tag});

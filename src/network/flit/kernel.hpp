@@ -88,6 +88,7 @@ class Kernel {
   void choose_via(PacketRecord& record);
   void deliver(Entry entry);
   std::uint32_t hops_of(const PacketRecord& record) const;
+  void count_hop(Entry entry, PortNumber out);
 
   // Ways (kernel_ways.hpp)
   Tile::Bound find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry);

@@ -12,9 +12,16 @@ void Kernel<Route, CutThrough, Voq>::create(EndpointId source, Cycle now) {
   if (traffic_.create(source, now, made, next)) {
     WEFT_CHECK(made.destination < e_.senders_.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
                "traffic makes packets for endpoints there are");
+    if (s_.source_queue && e_.senders_[source].queued >= s_.source_queue) {
+      ++w_.counters.packets_refused;
+      w_.counters.flits_refused += made.flits;
+      if (next != kNever) w_.timers.set(source, std::max(next, now + 1));
+      return;
+    }
     PacketId id = w_.take_packet(e_);
     PacketRecord& record = e_.packets_[id];
     record.hops = 0;
+    record.remainder = made.remainder;
     record.damaged = record.departed = false;
     record.created = now;
     record.tag = made.tag;
@@ -49,6 +56,7 @@ void Kernel<Route, CutThrough, Voq>::queue_packet(PacketId id, Cycle now) {
   else
     e_.packets_.behind(sender.last) = id;
   sender.last = id;
+  ++sender.queued;
 }
 
 /// Sends at most one flit of each endpoint into its router.
@@ -127,6 +135,7 @@ bool Kernel<Route, CutThrough, Voq>::start_packet(const Base& b, Sender& sender,
     sender.current = id;
     sender.left = record.flits;
     sender.first = static_cast<PacketId>(e_.packets_.behind(id));
+    --sender.queued;
     if (vias_) choose_via(record);
     return true;
   }
@@ -168,15 +177,23 @@ template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::deliver(Entry entry) {
   const PacketRecord& record = e_.packets_[entry.id()];
   ++w_.counters.packets_delivered;
+  const std::uint32_t hops = hops_of(record);
+  // What whole cycles have left of all times on the way. Below zero where hops take less than a cycle, but what
+  // has just left the last router is not there yet.
+  std::int64_t rest =
+      std::int64_t{record.remainder} + s_.router_remainder + std::int64_t{hops - 1} * e_.hop_remainder_;
+  rest = std::max<std::int64_t>(
+      rest, -std::int64_t{s_.traverse_cycles + s_.endpoint_cycles - 1} * kCycleParts);
   Delivery delivery{record.source,
                     record.destination,
                     record.flits,
                     record.message_class,
-                    static_cast<std::uint16_t>(hops_of(record)),
+                    static_cast<std::uint16_t>(hops),
                     record.created,
                     record.injected,
-                    b_.now + s_.traverse_cycles + s_.endpoint_cycles,
+                    b_.now + s_.traverse_cycles + s_.endpoint_cycles + static_cast<Cycle>(rest >> kCyclePartBits),
                     record.tag,
+                    static_cast<Remainder>(rest & (kCycleParts - 1)),
                     record.damaged};
   observer_.delivered(delivery);
   w_.free.push_back(entry.id());

@@ -217,6 +217,13 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, co
   return tail;
 }
 
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::count_hop(Entry entry, PortNumber out) {
+  PacketRecord& record = e_.packets_[entry.id()];
+  ++record.hops;
+  if (!e_.port_remainder_.empty()) record.remainder += e_.port_remainder_[out];
+}
+
 /// To an endpoint, over a narrow cable or one that can fail, inside a router, or with hops to count.
 template <class Route, bool CutThrough, bool Voq>
 [[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::send_specially(const Base& b, Port& port,
@@ -227,7 +234,7 @@ template <class Route, bool CutThrough, bool Voq>
     EndNumber end = b.guard->end_at(queue.out);
     b.guard->offer(end, queue.out_channel(), entry, entry.flits() - queue.left - 1);
     w_.links->wake(end);
-    if (head && !kOnGrid) ++e_.packets_[entry.id()].hops;
+    if (head && !kOnGrid) count_hop(entry, queue.out);
     ++counters_.flit_hops;
     if (!CutThrough) take_room(b.outs[queue.channels], port, 1);
     return;
@@ -248,7 +255,7 @@ template <class Route, bool CutThrough, bool Voq>
   ChannelNumber to = port.peer + queue.out_channel();
   if (head) {
     inbox.heads.push({to, entry.bits()});
-    if (!kOnGrid && !inner) ++e_.packets_[entry.id()].hops;
+    if (!kOnGrid && !inner) count_hop(entry, queue.out);
   } else {
     inbox.bodies.push(to);
   }

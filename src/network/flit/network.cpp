@@ -8,6 +8,7 @@
 #include <queue>
 #include <tuple>
 
+#include "network/flit/buffers.hpp"
 #include "network/flit/engine.hpp"
 
 namespace weft::network::flit {
@@ -17,7 +18,8 @@ namespace {
 unsigned largest_packet_flits(const machine::Machine& m) {
   const auto& router = m.description.router;
   if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
-  unsigned room = router.buffer_flits + router.shared_flits;
+  unsigned room =
+      router.buffer_flits.given ? *router.buffer_flits.given + router.shared_flits : interface_packet_flits(m);
   if (router.kind == RouterKind::Tiled) {
     unsigned others = router.channels * router.message_classes - 1;
     unsigned inner = std::min(router.row_buffer_flits, router.column_buffer_flits);
@@ -46,7 +48,8 @@ class FlitNetwork : public Network, private Traffic, private Observer {
     WEFT_CHECK(packet.bytes <= largest_packet(), "packets are no larger than the network takes");
     WEFT_CHECK(packet.message_class < message_classes_, "a message class the router has");
     auto flits = std::max<std::uint64_t>(1, (packet.bytes + flit_ - 1) / flit_);
-    Cycle cycle = std::max(engine_.now(), engine_.settings().cycle.cycles(at));
+    const CycleTime& clock = engine_.settings().cycle;
+    Cycle cycle = std::max(engine_.now(), clock.cycles(at));
     auto& list = waiting_[packet.source];
     // In order of times; nearly always the last.
     auto place = list.end();
@@ -54,7 +57,9 @@ class FlitNetwork : public Network, private Traffic, private Observer {
     bool first = place == list.begin();
     list.insert(
         place,
-        {{packet.destination, static_cast<std::uint16_t>(flits), packet.message_class, packet.tag}, cycle});
+        {{packet.destination, static_cast<std::uint16_t>(flits), packet.message_class, packet.tag,
+          clock.remainder(at, clock.cycles(at))},
+         cycle});
     if (first) engine_.ask(packet.source, cycle);
     ++under_way_;
   }
@@ -123,7 +128,8 @@ class FlitNetwork : public Network, private Traffic, private Observer {
   }
   void delivered(const Delivery& delivery) override {
     --under_way_;
-    tell({delivery.tag, engine_.settings().cycle.time(delivery.delivered), Notice::Kind::Delivered});
+    tell({delivery.tag, engine_.settings().cycle.time(delivery.delivered, delivery.remainder),
+          Notice::Kind::Delivered});
   }
   void lost(const Delivery& report) override {
     --under_way_;

@@ -27,7 +27,8 @@ struct alignas(64) PacketRecord {
   std::uint16_t flits, hops;
   std::uint8_t message_class;
   bool damaged;   // flagged by a link
-  bool departed;  // its source has been told; once, however often it is sent
+  bool departed;        // its source has been told; once, however often it is sent
+  Remainder remainder;  // what whole cycles leave of its times so far
 };
 static_assert(sizeof(PacketRecord) == 64);
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
+#include "network/flit/buffers.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/state.hpp"
 
@@ -18,20 +18,6 @@ using machine::Machine;
   throw UserError({{m.description.origin(key), key, std::move(message)}});
 }
 
-/// A flit's time on the fastest cable there is, unless the router has a clock of its own.
-CycleTime cycle_time(const Machine& m) {
-  const auto& router = m.description.router;
-  if (router.clock.value > 0) return {1'000'000'000'000, router.clock.value};
-  std::int64_t fastest = 0;
-  for (topology::CableId c = 0; c < m.graph->cables(); ++c)
-    fastest = std::max(fastest, m.graph->cable_type(c).rate().value);
-  if (fastest == 0) fastest = m.graph->cable_types().front().rate().value;  // one router, no cables
-  std::int64_t bits = router.flit.value * 8 + router.flit_overhead_bits;
-  __int128 numerator = static_cast<__int128>(bits) * 1'000'000'000'000;
-  std::int64_t common = std::gcd(static_cast<std::int64_t>(numerator % fastest), fastest);
-  return {static_cast<std::int64_t>(numerator / common), fastest / common};
-}
-
 void check_tiles(const Machine& m, unsigned largest_packet_flits) {
   const auto& router = m.description.router;
   unsigned tiles = router.tile_rows * router.tile_columns;
@@ -40,7 +26,7 @@ void check_tiles(const Machine& m, unsigned largest_packet_flits) {
       refuse(m, "router.tile_rows",
              fmt::format("router {} has {} ports, and there are {} x {} tiles", r, m.graph->port_count(r),
                          router.tile_rows, router.tile_columns));
-  if (cycle_time(m).cycles(router.latency) < 3)
+  if (timing_of(m).router_cycles() < 3)
     refuse(m, "router.latency",
            "a tiled router has three stages of a cycle each, and its latency is less than three cycles");
   if (m.routing->has_escape())
@@ -77,7 +63,7 @@ void check(const Machine& m, unsigned largest_packet_flits) {
   if (largest_packet_flits > Entry::kMaxFlits)
     refuse(m, "router.flit",
            fmt::format("a packet of {} flits is longer than {}", largest_packet_flits, Entry::kMaxFlits));
-  unsigned room = router.buffer_flits + router.shared_flits;
+  unsigned room = router.buffer_flits.given.value_or(largest_packet_flits) + router.shared_flits;
   if (router.switching == Switching::CutThrough && largest_packet_flits > room)
     refuse(m, "router.buffer_flits",
            fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {}",
@@ -95,15 +81,32 @@ void check(const Machine& m, unsigned largest_packet_flits) {
     refuse(m, "topology", fmt::format("the flit engine runs at most {} endpoints", Entry::kMaxEndpoints));
 }
 
+void add_cable(const Machine& m, const Timing& t, topology::CableId c, unsigned largest_packet_flits,
+               Settings& s) {
+  const topology::CableType& type = m.graph->cable_type(c);
+  const CableTiming timing = cable_timing(m, t, c);
+  if (timing.cycles > 20'000)
+    refuse(m, "cable." + type.name + ".length",
+           fmt::format("its flight takes {} cycles; the flit engine keeps 20,000", timing.cycles));
+  if (timing.interval > 65'535)
+    refuse(m, "cable." + type.name + ".lane_rate", "it is more than 255 times slower than a router's port");
+  s.cable_cycles.push_back(static_cast<std::uint16_t>(timing.cycles));
+  s.cable_interval.push_back(static_cast<std::uint16_t>(timing.interval));
+  s.cable_remainder.push_back(timing.remainder);
+  s.cable_buffer.push_back(static_cast<std::uint16_t>(buffer_flits(m, t, c, largest_packet_flits)));
+}
+
 }  // namespace
 
 Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
   check(m, largest_packet_flits);
   const auto& router = m.description.router;
   Settings s;
+  const Timing timing = timing_of(m);
+  static_cast<Timing&>(s) = timing;
   s.channels = router.channels;
   s.message_classes = router.message_classes;
-  s.buffer_flits = router.buffer_flits;
+  s.buffer_flits = local_buffer_flits(m, s, largest_packet_flits);
   s.shared_flits = router.shared_flits;
   s.switching = router.switching;
   s.allocator = router.allocator;
@@ -112,39 +115,14 @@ Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
   s.tiles = {router.tile_rows, router.tile_columns, router.row_buffer_flits, router.column_buffer_flits};
   s.local_yield = router.local_yield;
   s.local_headers = router.local_headers;
-  s.cycle = cycle_time(m);
-
-  // A pipeline of routing, channel allocation, switch allocation and traversal, as far as the latency allows;
-  // what is left over lies behind the switch.
-  unsigned latency = static_cast<unsigned>(std::max<std::uint64_t>(1, s.cycle.cycles(router.latency)));
-  s.route_cycles = latency >= 3 ? 1 : 0;
-  s.allocate_cycles = latency >= 2 ? 1 : 0;
-  s.traverse_cycles = latency - s.route_cycles - s.allocate_cycles;
   if (s.kind == RouterKind::Tiled) {
     // Three stages, each a cycle or more: the row's bus, the tile's crossbar with the column, the
     // multiplexer.
+    s.traverse_cycles = s.router_cycles() - 2;
     s.route_cycles = s.allocate_cycles = 0;
-    s.traverse_cycles = latency - 2;
   }
-
-  const topology::Graph& graph = *m.graph;
-  for (topology::CableId c = 0; c < graph.cables(); ++c) {
-    const topology::CableType& type = graph.cable_type(c);
-    std::uint64_t flight =
-        std::max<std::uint64_t>(1, s.cycle.cycles(type.flight_time(graph.cable_length(c))));
-    if (flight > 20'000)
-      refuse(m, "cable." + type.name + ".length",
-             fmt::format("its flight takes {} cycles; the flit engine keeps 20,000", flight));
-    s.cable_cycles.push_back(static_cast<std::uint16_t>(flight));
-    __int128 bits =
-        static_cast<__int128>(router.flit.value * 8 + router.flit_overhead_bits) * 1'000'000'000'000;
-    __int128 interval =
-        (bits * s.cycle.over * 256 + static_cast<__int128>(type.rate().value) * s.cycle.picoseconds - 1) /
-        (static_cast<__int128>(type.rate().value) * s.cycle.picoseconds);
-    if (interval > 65'535)
-      refuse(m, "cable." + type.name + ".lane_rate", "it is more than 255 times slower than a router's port");
-    s.cable_interval.push_back(static_cast<std::uint16_t>(std::max<__int128>(256, interval)));
-  }
+  for (topology::CableId c = 0; c < m.graph->cables(); ++c)
+    add_cable(m, timing, c, largest_packet_flits, s);
   return s;
 }
 
