@@ -1,4 +1,5 @@
-// What the shipped machines carry: accepted load at saturation, packets of four flits, every figure with its limit.
+// What the shipped machines carry: accepted load at saturation, packets of four flits, every figure with its
+// limit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,6 +7,7 @@
 #include "app/bench.hpp"
 #include "base/parallel.hpp"
 #include "measure/sweep.hpp"
+#include "network/flit/settings.hpp"
 #include "topology/metrics.hpp"
 
 namespace weft::bench {
@@ -45,7 +47,8 @@ const std::vector<Case>& cases() {
 double bisection_bound(const machine::Machine& m, const network::flit::Settings& settings) {
   auto cut = topology::estimate_bisection(*m.graph, *m.faults);
   if (!cut) return 1;
-  double flit_bits = static_cast<double>(m.description.router.flit.value * 8 + m.description.router.flit_overhead_bits);
+  double flit_bits =
+      static_cast<double>(m.description.router.flit.value * 8 + m.description.router.flit_overhead_bits);
   double flits_per_cycle = cut->rate / flit_bits * settings.cycle.nanoseconds(1) * 1e-9;
   double a = static_cast<double>(cut->endpoints[0]), b = static_cast<double>(cut->endpoints[1]);
   return std::min(1.0, flits_per_cycle * (a + b) / (a * b));
@@ -82,8 +85,8 @@ void run(const std::function<void(app::BenchCase)>& done) {
   }
 }
 
-WEFT_REGISTER(app::Bench, {"traffic", "what the shipped machines carry at saturation, packets of four flits", run,
-                           "accepted"});
+WEFT_REGISTER(app::Bench, {"traffic", "what the shipped machines carry at saturation, packets of four flits",
+                           run, "accepted"});
 
 }  // namespace
 

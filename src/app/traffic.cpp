@@ -69,15 +69,17 @@ class Progress {
 
   void point(const TrafficPoint& p, std::size_t done) {
     if (on_terminal_) return draw(done);
-    fmt::print(stderr, "point {} of {}: load {}, {}, {:.1f} s\n", done, points_, p.offered, outcome(p), p.seconds);
+    fmt::print(stderr, "point {} of {}: load {}, {}, {:.1f} s\n", done, points_, p.offered, outcome(p),
+               p.seconds);
   }
 
  private:
   static std::string outcome(const TrafficPoint& p) {
     if (p.stalled) return "STALLED";
     if (!p.unmeasured.empty()) return "not measured: " + p.unmeasured;
-    return p.saturated ? fmt::format("saturated, accepted {:.4f}", p.accepted)
-                       : fmt::format("accepted {:.4f}, mean latency {:.1f} cycles", p.accepted, p.packet.mean);
+    return p.saturated
+               ? fmt::format("saturated, accepted {:.4f}", p.accepted)
+               : fmt::format("accepted {:.4f}, mean latency {:.1f} cycles", p.accepted, p.packet.mean);
   }
 
   void draw(std::size_t done) {

@@ -15,7 +15,7 @@ using measure::TrafficPoint;
 using measure::TrafficResult;
 
 std::string state_of(const TrafficPoint& p) {
-  return p.stalled                 ? "STALLED"
+  return p.stalled               ? "STALLED"
          : !p.unmeasured.empty() ? "NOT MEASURED"
          : p.saturated           ? "saturated"
          : p.steady              ? ""
@@ -33,10 +33,9 @@ std::string table(const TrafficResult& result) {
       continue;
     }
     out += fmt::format("{:>9} {:>10.4f} ", p.offered, p.accepted);
-    out += p.packet.growing
-               ? fmt::format("{:>14} {:>12} {:>12}", "growing", "-", "-")
-               : fmt::format("{:>14.2f} {:>12.0f} {:>12.0f}", p.packet.mean, p.packet.p99,
-                             batch ? static_cast<double>(p.completion_cycles) : p.packet.p999);
+    out += p.packet.growing ? fmt::format("{:>14} {:>12} {:>12}", "growing", "-", "-")
+                            : fmt::format("{:>14.2f} {:>12.0f} {:>12.0f}", p.packet.mean, p.packet.p99,
+                                          batch ? static_cast<double>(p.completion_cycles) : p.packet.p999);
     out += fmt::format(" {:>9.3f}  {}\n", p.mean_routers, state_of(p));
   }
   for (const TrafficPoint& p : result.points)

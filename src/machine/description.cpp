@@ -54,7 +54,8 @@ const config::Section& router_section() {
                   "room for all of it",
                   {"wormhole", "cut-through"})
           .field(&RouterParameters::buffer_flits, "buffer_flits",
-                 "Buffer of each channel of an input port, its own; \"auto\": what one channel needs to keep its "
+                 "Buffer of each channel of an input port, its own; \"auto\": what one channel needs to keep "
+                 "its "
                  "cable busy, a credit's round trip and a packet of the interface",
                  Range<unsigned>{1, 16384})
           .field(&RouterParameters::shared_flits, "shared_flits",

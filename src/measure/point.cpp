@@ -1,14 +1,14 @@
 // Warm-up and measurement of one load.
 //
-// The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. A window is as long
-// as packets take through the network, or longer: several times where latency is to keep still, once where only
-// throughput is. Then batches of a window each are measured: 8, and twice as many again while the 95% confidence
-// interval of the mean latency is wider than 1% either way, up to 32. If the first half of the batches differs
-// from the second, or a network that seemed saturated caught up, the warm-up was too short after all: what was
-// measured is thrown away and all starts again, with windows twice as long.
+// The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. A window is as
+// long as packets take through the network, or longer: several times where latency is to keep still, once
+// where only throughput is. Then batches of a window each are measured: 8, and twice as many again while the
+// 95% confidence interval of the mean latency is wider than 1% either way, up to 32. If the first half of the
+// batches differs from the second, or a network that seemed saturated caught up, the warm-up was too short
+// after all: what was measured is thrown away and all starts again, with windows twice as long.
 //
-// Memory is bounded by the sources: past saturation their queues fill, and what they make beyond that is refused
-// and counted. The measurement itself is never cut short; what cannot be measured is called so.
+// Memory is bounded by the sources: past saturation their queues fill, and what they make beyond that is
+// refused and counted. The measurement itself is never cut short; what cannot be measured is called so.
 #include "measure/point.hpp"
 
 #include <fmt/format.h>
@@ -54,8 +54,9 @@ constexpr double kPacketsInStep = 500'000;  // made between two looks at how man
 network::flit::Settings bounded(const Experiment& experiment) {
   network::flit::Settings settings = experiment.settings;
   if (experiment.workload.batch == 0 && experiment.faults.empty())
-    settings.source_queue = static_cast<unsigned>(std::clamp(
-        kPacketsAtSources / std::max<std::uint64_t>(1, experiment.members.count()), kShortestQueue, kLongestQueue));
+    settings.source_queue = static_cast<unsigned>(
+        std::clamp(kPacketsAtSources / std::max<std::uint64_t>(1, experiment.members.count()), kShortestQueue,
+                   kLongestQueue));
   return settings;
 }
 
@@ -109,7 +110,8 @@ class PointRun {
       point_.stalled = engine_.stalled();
       if (engine_.packets_in_network() > kMostPackets)
         point_.unmeasured = fmt::format(
-            "{} million packets are under way or wait, and the engine holds no more; ask for longer packets, smaller "
+            "{} million packets are under way or wait, and the engine holds no more; ask for longer packets, "
+            "smaller "
             "buffers or a part of the machine",
             engine_.packets_in_network() / 1'000'000);
     }
@@ -214,8 +216,8 @@ class PointRun {
   /// Of what was made since the start.
   std::uint64_t refused() const { return engine_.counters().flits_refused - refused_at_start_; }
 
-  /// Whether the mean latency kept still. Past saturation it cannot: then throughput must, and the fewest batches
-  /// do.
+  /// Whether the mean latency kept still. Past saturation it cannot: then throughput must, and the fewest
+  /// batches do.
   bool measure(bool saturated) {
     while (batch_means_.size() < kMostBatches) {
       Arrivals before = arrivals();

@@ -98,7 +98,8 @@ std::string buffer_text(const Machine& m) {
                     with_commas(b.round_trip_flits), fmt::format("{} flits", b.own_flits + b.shared_flits),
                     fmt::format("{} flits", b.port_flits()),
                     rounded<DataSize>(static_cast<double>(b.port_flits()) * b.flit_bytes),
-                    fmt::format("{:.0f}%", 100 * b.one_channel()), fmt::format("{:.0f}%", 100 * b.all_channels())});
+                    fmt::format("{:.0f}%", 100 * b.one_channel()),
+                    fmt::format("{:.0f}%", 100 * b.all_channels())});
   }
   std::string out = entry("buffers", fmt::format("of {} behind each cable, for a credit's round trip ({})",
                                                  count_of(router.channels, "channel"),

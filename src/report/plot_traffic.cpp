@@ -152,8 +152,8 @@ std::string throughput_chart(const TrafficResult& result) {
   for (const TrafficPoint& p : result.points)
     if (p.unmeasured.empty())
       chart.mark({p.offered, p.accepted}, p.saturated || p.stalled ? Mark::Ring : Mark::Dot, "#009e73",
-               fmt::format("load {}: accepted {}, {}", units.load(p.offered), units.load(p.accepted),
-                           units.rate(p.accepted)));
+                 fmt::format("load {}: accepted {}, {}", units.load(p.offered), units.load(p.accepted),
+                             units.rate(p.accepted)));
   std::string legend =
       legend_key("#009e73", false, "accepted") + legend_key("#7b8895", true, "all that is offered");
   if (find(result).too_much) legend += legend_mark(Mark::Ring, "#009e73", "saturated");

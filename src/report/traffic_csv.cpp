@@ -30,12 +30,13 @@ std::string points_csv(const TrafficResult& result) {
       continue;
     }
     const measure::Latency& l = p.packet;
-    out += fmt::format("{},{},{},{},{:d},{:d},{},{},{},{},{},{},{},", p.offered, p.generated, p.accepted, p.refused,
-                       p.saturated, p.steady, l.packets, figure(l, l.mean), figure(l, p.mean_half_width),
-                       figure(l, l.p50), figure(l, l.p99), figure(l, l.p999), figure(l, l.max));
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},\n", p.network.mean, p.network.p99, p.mean_routers, p.fairness,
-                       p.least_source, p.most_source, p.warmup_cycles, p.measured_cycles, p.completion_cycles,
-                       p.flit_hops);
+    out += fmt::format("{},{},{},{},{:d},{:d},{},{},{},{},{},{},{},", p.offered, p.generated, p.accepted,
+                       p.refused, p.saturated, p.steady, l.packets, figure(l, l.mean),
+                       figure(l, p.mean_half_width), figure(l, l.p50), figure(l, l.p99), figure(l, l.p999),
+                       figure(l, l.max));
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},\n", p.network.mean, p.network.p99, p.mean_routers,
+                       p.fairness, p.least_source, p.most_source, p.warmup_cycles, p.measured_cycles,
+                       p.completion_cycles, p.flit_hops);
   }
   return out;
 }

@@ -233,17 +233,17 @@ class Report {
     if (result_.batch) columns.insert(columns.end() - 1, {"Complete", true});
     std::vector<std::vector<std::string>> rows;
     for (const TrafficPoint& p : result_.points) {
-      std::string state = p.stalled                ? "stalled"
+      std::string state = p.stalled               ? "stalled"
                           : !p.unmeasured.empty() ? "not measured"
-                          : p.saturated ? "saturated"
-                          : p.steady    ? "steady"
-                                        : "not steady";
+                          : p.saturated           ? "saturated"
+                          : p.steady              ? "steady"
+                                                  : "not steady";
       auto cycles = [&](double value) { return p.packet.growing ? "\u2013" : units_.cycles(value); };
       rows.push_back({units_.load(p.offered), fmt::format("{:.3g}", units_.gigabytes(p.offered)),
                       p.unmeasured.empty() ? fmt::format("{:.4f}", p.accepted) : "\u2013",
                       p.packet.growing ? "growing" : units_.cycles(p.packet.mean),
-                      p.packet.growing ? "\u2013" : fmt::format("{:.2g}", p.mean_half_width), cycles(p.packet.p50),
-                      cycles(p.packet.p99), cycles(p.packet.p999), cycles(p.packet.max),
+                      p.packet.growing ? "\u2013" : fmt::format("{:.2g}", p.mean_half_width),
+                      cycles(p.packet.p50), cycles(p.packet.p99), cycles(p.packet.p999), cycles(p.packet.max),
                       units_.cycles(p.network.mean), fmt::format("{:.3f}", p.mean_routers),
                       fmt::format("{:.3f}", p.fairness), with_commas(p.measured_cycles),
                       fmt::format("<span class=\"tag{}\">{}</span>", state == "steady" ? " ok" : "", state)});

@@ -73,10 +73,10 @@ std::vector<std::string> buffer_warnings(const std::vector<CableBuffers>& buffer
   std::vector<std::string> out;
   for (const CableBuffers& b : buffers) {
     if (b.all_channels() >= 1) continue;
-    out.push_back(fmt::format(
-        "{} {} at most {:.0f}% of {} rate: {} for a credit round trip of {}", count_of(b.cables, b.type + " cable"),
-        b.cables == 1 ? "carries" : "carry", 100 * b.all_channels(), b.cables == 1 ? "its" : "their",
-        count_of(b.port_flits(), "flit"), b.round_trip_flits));
+    out.push_back(fmt::format("{} {} at most {:.0f}% of {} rate: {} for a credit round trip of {}",
+                              count_of(b.cables, b.type + " cable"), b.cables == 1 ? "carries" : "carry",
+                              100 * b.all_channels(), b.cables == 1 ? "its" : "their",
+                              count_of(b.port_flits(), "flit"), b.round_trip_flits));
   }
   return out;
 }

@@ -10,16 +10,18 @@
 
 namespace weft::network::flit {
 
-/// Cycles from a flit's winning the switch until the credit for its place behind the cable is back, when nobody
-/// is in its way there.
+/// Cycles from a flit's winning the switch until the credit for its place behind the cable is back, when
+/// nobody is in its way there.
 unsigned credit_round_trip(const Timing& timing, unsigned cable_cycles);
 
-/// Flits of each channel's own buffer behind a cable, as the description says or, where it says "auto": a credit's
-/// round trip at the cable's rate, and the longest packet, which cut-through takes room for as a whole.
+/// Flits of each channel's own buffer behind a cable, as the description says or, where it says "auto": a
+/// credit's round trip at the cable's rate, and the longest packet, which cut-through takes room for as a
+/// whole.
 unsigned buffer_flits(const machine::Machine& machine, const Timing& timing, topology::CableId cable,
                       unsigned longest_packet_flits);
 /// The same of the buffers behind an endpoint's link to its router.
-unsigned local_buffer_flits(const machine::Machine& machine, const Timing& timing, unsigned longest_packet_flits);
+unsigned local_buffer_flits(const machine::Machine& machine, const Timing& timing,
+                            unsigned longest_packet_flits);
 
 /// Flits of the longest packet that the machine's interface sends.
 unsigned interface_packet_flits(const machine::Machine& machine);

@@ -32,11 +32,13 @@ class Count : public Observer {
 };
 
 machine::Machine two_routers(const std::vector<std::string>& settings) {
-  return machine::build(machine::describe_text(
-      "[topology]\nkind = \"mesh\"\ndims = [2]\n[routing]\nkind = \"dimension-order\"\n[router]\nchannels = 1\n"
-      "flit = \"16B\"\nlatency = \"60ns\"\n[cable.default]\nlanes = 1\nlane_rate = \"20Gbps\"\ncoding = \"none\"\n"
-      "length = \"10m\"\n",
-      "test", settings));
+  return machine::build(
+      machine::describe_text("[topology]\nkind = \"mesh\"\ndims = [2]\n[routing]\nkind = "
+                             "\"dimension-order\"\n[router]\nchannels = 1\n"
+                             "flit = \"16B\"\nlatency = \"60ns\"\n[cable.default]\nlanes = 1\nlane_rate = "
+                             "\"20Gbps\"\ncoding = \"none\"\n"
+                             "length = \"10m\"\n",
+                             "test", settings));
 }
 
 /// Flits per cycle over the cable, of what it can carry.
@@ -58,9 +60,9 @@ TEST(Buffers, RoundTripIsWhatAFullRateTakes) {
     machine::Machine any = two_routers({cable, "router.buffer_flits=8", "router.switching=wormhole"});
     unsigned trip = cable_buffers(any).front().round_trip_flits;
     auto with = [&](unsigned flits) {
-      return throughput(two_routers({cable, "router.switching=wormhole",
-                                     "router.buffer_flits=" + std::to_string(flits)}),
-                        1);
+      return throughput(
+          two_routers({cable, "router.switching=wormhole", "router.buffer_flits=" + std::to_string(flits)}),
+          1);
     };
     EXPECT_NEAR(with(trip), 1, 0.002) << length;
     EXPECT_NEAR(with(trip - 1), static_cast<double>(trip - 1) / trip, 0.002) << length;
@@ -92,7 +94,8 @@ TEST(Buffers, AreCalledShortInNumbers) {
   EXPECT_NEAR(b.one_channel(), 16.0 / b.round_trip_flits, 1e-9);
   auto warnings = buffer_warnings(short_ones);
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_THAT(warnings.front(), HasSubstr("16 flits for a credit round trip of " + std::to_string(b.round_trip_flits)));
+  EXPECT_THAT(warnings.front(),
+              HasSubstr("16 flits for a credit round trip of " + std::to_string(b.round_trip_flits)));
   EXPECT_TRUE(buffer_warnings(cable_buffers(two_routers({}))).empty());
 }
 

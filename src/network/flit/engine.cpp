@@ -199,7 +199,8 @@ void Engine::connect_ports() {
       if (port.flags & Port::kEndpoint) port.room = static_cast<std::uint16_t>(header_queues_.all_flits());
 }
 
-/// Where all cables are alike, a packet's remainder follows from its hops and need not be added up on the way.
+/// Where all cables are alike, a packet's remainder follows from its hops and need not be added up on the
+/// way.
 void Engine::share_remainders() {
   const auto& all = settings_.cable_remainder;
   if (all.empty()) return;

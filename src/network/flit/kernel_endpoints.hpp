@@ -178,23 +178,24 @@ void Kernel<Route, CutThrough, Voq>::deliver(Entry entry) {
   const PacketRecord& record = e_.packets_[entry.id()];
   ++w_.counters.packets_delivered;
   const std::uint32_t hops = hops_of(record);
-  // What whole cycles have left of all times on the way. Below zero where hops take less than a cycle, but what
-  // has just left the last router is not there yet.
+  // What whole cycles have left of all times on the way. Below zero where hops take less than a cycle, but
+  // what has just left the last router is not there yet.
   std::int64_t rest =
       std::int64_t{record.remainder} + s_.router_remainder + std::int64_t{hops - 1} * e_.hop_remainder_;
-  rest = std::max<std::int64_t>(
-      rest, -std::int64_t{s_.traverse_cycles + s_.endpoint_cycles - 1} * kCycleParts);
-  Delivery delivery{record.source,
-                    record.destination,
-                    record.flits,
-                    record.message_class,
-                    static_cast<std::uint16_t>(hops),
-                    record.created,
-                    record.injected,
-                    b_.now + s_.traverse_cycles + s_.endpoint_cycles + static_cast<Cycle>(rest >> kCyclePartBits),
-                    record.tag,
-                    static_cast<Remainder>(rest & (kCycleParts - 1)),
-                    record.damaged};
+  rest =
+      std::max<std::int64_t>(rest, -std::int64_t{s_.traverse_cycles + s_.endpoint_cycles - 1} * kCycleParts);
+  Delivery delivery{
+      record.source,
+      record.destination,
+      record.flits,
+      record.message_class,
+      static_cast<std::uint16_t>(hops),
+      record.created,
+      record.injected,
+      b_.now + s_.traverse_cycles + s_.endpoint_cycles + static_cast<Cycle>(rest >> kCyclePartBits),
+      record.tag,
+      static_cast<Remainder>(rest & (kCycleParts - 1)),
+      record.damaged};
   observer_.delivered(delivery);
   w_.free.push_back(entry.id());
 }

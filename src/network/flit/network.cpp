@@ -18,8 +18,8 @@ namespace {
 unsigned largest_packet_flits(const machine::Machine& m) {
   const auto& router = m.description.router;
   if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
-  unsigned room =
-      router.buffer_flits.given ? *router.buffer_flits.given + router.shared_flits : interface_packet_flits(m);
+  unsigned room = router.buffer_flits.given ? *router.buffer_flits.given + router.shared_flits
+                                            : interface_packet_flits(m);
   if (router.kind == RouterKind::Tiled) {
     unsigned others = router.channels * router.message_classes - 1;
     unsigned inner = std::min(router.row_buffer_flits, router.column_buffer_flits);
@@ -55,11 +55,9 @@ class FlitNetwork : public Network, private Traffic, private Observer {
     auto place = list.end();
     while (place != list.begin() && std::prev(place)->at > cycle) --place;
     bool first = place == list.begin();
-    list.insert(
-        place,
-        {{packet.destination, static_cast<std::uint16_t>(flits), packet.message_class, packet.tag,
-          clock.remainder(at, clock.cycles(at))},
-         cycle});
+    list.insert(place, {{packet.destination, static_cast<std::uint16_t>(flits), packet.message_class,
+                         packet.tag, clock.remainder(at, clock.cycles(at))},
+                        cycle});
     if (first) engine_.ask(packet.source, cycle);
     ++under_way_;
   }

@@ -26,7 +26,7 @@ struct alignas(64) PacketRecord {
   std::uint32_t next_channels;  // and the channels it may take there
   std::uint16_t flits, hops;
   std::uint8_t message_class;
-  bool damaged;   // flagged by a link
+  bool damaged;         // flagged by a link
   bool departed;        // its source has been told; once, however often it is sent
   Remainder remainder;  // what whole cycles leave of its times so far
 };

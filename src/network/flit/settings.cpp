@@ -121,8 +121,7 @@ Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
     s.traverse_cycles = s.router_cycles() - 2;
     s.route_cycles = s.allocate_cycles = 0;
   }
-  for (topology::CableId c = 0; c < m.graph->cables(); ++c)
-    add_cable(m, timing, c, largest_packet_flits, s);
+  for (topology::CableId c = 0; c < m.graph->cables(); ++c) add_cable(m, timing, c, largest_packet_flits, s);
   return s;
 }
 

@@ -38,11 +38,12 @@ struct Settings : Timing {
 
   std::vector<std::uint16_t> cable_cycles;    // by cable
   std::vector<std::uint16_t> cable_interval;  // by cable: 1/256 cycles per flit
-  std::vector<std::uint16_t> cable_buffer;    // by cable: of each channel, instead of buffer_flits; may be empty
-  std::vector<Remainder> cable_remainder;     // by cable: of a hop over it; may be empty
-  unsigned source_queue = 0;                  // packets that wait at an endpoint before it refuses; 0: any number
-  Cycle age_limit = 0;                        // a packet in the network for longer ends the run; 0: none does
-  bool tell_departures = false;               // Observer::departed is called
+  std::vector<std::uint16_t>
+      cable_buffer;                        // by cable: of each channel, instead of buffer_flits; may be empty
+  std::vector<Remainder> cable_remainder;  // by cable: of a hop over it; may be empty
+  unsigned source_queue = 0;     // packets that wait at an endpoint before it refuses; 0: any number
+  Cycle age_limit = 0;           // a packet in the network for longer ends the run; 0: none does
+  bool tell_departures = false;  // Observer::departed is called
   unsigned threads = 1;
   std::uint64_t seed = 1;
 

@@ -1,7 +1,7 @@
 // A machine's times in cycles of the flit engine.
 //
-// Flits move in whole cycles, times do not. So hops take the whole cycles within their time, and what is left of
-// each, its remainder, is added up by the packet and made good when it arrives: a path's latency is exact,
+// Flits move in whole cycles, times do not. So hops take the whole cycles within their time, and what is left
+// of each, its remainder, is added up by the packet and made good when it arrives: a path's latency is exact,
 // however many hops it has.
 #pragma once
 
@@ -43,7 +43,7 @@ struct Timing {
   // A head that arrives in cycle c asks for a channel in c + route, for the switch `allocate` later, and is
   // on the cable `traverse` after it won the switch. Their sum is the router's latency.
   unsigned route_cycles = 1, allocate_cycles = 1, traverse_cycles = 2;
-  unsigned endpoint_cycles = 1;  // between an endpoint and its router
+  unsigned endpoint_cycles = 1;    // between an endpoint and its router
   Remainder router_remainder = 0;  // of the router's latency
 
   unsigned router_cycles() const { return route_cycles + allocate_cycles + traverse_cycles; }
