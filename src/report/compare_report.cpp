@@ -40,10 +40,11 @@ class Report {
     for (const ordered_json& r : results) {
       if (r.empty()) continue;
       std::string variant = r.value("variant", "");
+      std::string workload = r["workload"], engine = r["engine"];
       auto at = std::find_if(panels_.begin(), panels_.end(), [&](const Panel& p) {
-        return p.workload == r["workload"] && p.engine == r["engine"] && p.variant == variant;
+        return p.workload == workload && p.engine == engine && p.variant == variant;
       });
-      if (at == panels_.end()) at = panels_.insert(at, {r["workload"], variant, r["engine"], {}});
+      if (at == panels_.end()) at = panels_.insert(at, {workload, variant, engine, {}});
       at->points.push_back(&r);
     }
   }
@@ -216,7 +217,7 @@ class Report {
     double best = value(*order.front());
     for (const ordered_json* p : order) {
       std::size_t m = 0;
-      while (spec_.machines[m].name != (*p)["machine"]) ++m;
+      while (spec_.machines[m].name != (*p)["machine"].get<std::string>()) ++m;
       double v = value(*p);
       std::string bar = fmt::format(
           "<svg class=\"chart\" viewBox=\"0 0 300 14\" preserveAspectRatio=\"none\" style=\"height:14px\" "
