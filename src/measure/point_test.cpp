@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "measure/sweep.hpp"
+#include "network/flit/engine.hpp"
 
 namespace weft::measure {
 namespace {
