@@ -18,9 +18,7 @@ unsigned in_flits(std::uint64_t cycles, std::uint64_t interval) {
   return static_cast<unsigned>((cycles * 256 + interval - 1) / interval);
 }
 
-unsigned longest_packet(const Machine& m, unsigned asked) {
-  return std::max(asked, interface_packet_flits(m));
-}
+unsigned longest_packet(const Machine& m, unsigned asked) { return std::max(asked, usual_packet_flits(m)); }
 
 }  // namespace
 
@@ -28,10 +26,11 @@ unsigned credit_round_trip(const Timing& t, unsigned cable_cycles) {
   return 2 * (t.traverse_cycles + cable_cycles) + t.route_cycles + t.allocate_cycles;
 }
 
-unsigned interface_packet_flits(const Machine& m) {
+unsigned usual_packet_flits(const Machine& m) {
+  constexpr std::int64_t kLeast = 32;
   const std::int64_t flit = m.description.router.flit.value;
   const std::int64_t bytes = m.description.nic.payload.value + m.description.nic.header.value;
-  return static_cast<unsigned>(std::max<std::int64_t>(1, (bytes + flit - 1) / flit));
+  return static_cast<unsigned>(std::max(kLeast, (bytes + flit - 1) / flit));
 }
 
 unsigned buffer_flits(const Machine& m, const Timing& t, topology::CableId c, unsigned longest_packet_flits) {

@@ -23,8 +23,9 @@ unsigned buffer_flits(const machine::Machine& machine, const Timing& timing, top
 unsigned local_buffer_flits(const machine::Machine& machine, const Timing& timing,
                             unsigned longest_packet_flits);
 
-/// Flits of the longest packet that the machine's interface sends.
-unsigned interface_packet_flits(const machine::Machine& machine);
+/// Flits of the longest packet that the machine's interface sends, or of what traces are cut into where that
+/// is less.
+unsigned usual_packet_flits(const machine::Machine& machine);
 
 /// Cables of one type and length, and the buffer at either end of them.
 struct CableBuffers {

@@ -218,7 +218,7 @@ TEST(Guard, AFlippedBitIsSeenOnce) {
 
 TEST(Guard, HeaderFooterLinksFlagWhatTheyDoNotRepair) {
   machine::Machine m = torus({"cable.default.retry=header-footer", "cable.default.bit_error_rate=3e-5"});
-  Outcome out = run(m, "", 300, 80'000);
+  Outcome out = run(m, "", 400, 100'000);
   std::uint64_t flagged = 0;
   for (const CableRecord& r : out.records) flagged += r.counters.damaged_packets;
   EXPECT_GT(flagged, 20u);
