@@ -45,6 +45,7 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   share_out();
   endpoint_flight_ = flight_number(settings_.endpoint_cycles);
   connect_ports();
+  set_paces();
   place_ports();
   rank_local_ports();
   if (settings_.kind == RouterKind::Tiled) connect_inner_ports();
@@ -195,6 +196,20 @@ void Engine::connect_ports() {
   if (header_queues_.there_are())
     for (Port& port : state_.ports)
       if (port.flags & Port::kEndpoint) port.room = static_cast<std::uint16_t>(header_queues_.all_flits());
+}
+
+/// For sources that choose between a direct way and one round by a place.
+void Engine::set_paces() {
+  paces_.clear();
+  if (routing_->via_count() == 0 || !routing_->may_go_direct()) return;
+  paces_.resize(graph_.ports());
+  for (PortNumber p = 0; p < graph_.ports(); ++p)
+    if (topology::CableId cable = graph_.port_cable(p); cable != kNone) {
+      // A credit takes as long back as its flit took.
+      paces_[p].round_trip = 2u * (settings_.cable_cycles[cable] + settings_.traverse_cycles) +
+                             settings_.route_cycles + settings_.allocate_cycles;
+      paces_[p].full = paces_[p].round_trip * 256u / settings_.cable_interval[cable] * 15 / 16;
+    }
 }
 
 std::uint16_t Engine::flight_number(unsigned cycles) {

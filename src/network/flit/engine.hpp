@@ -140,6 +140,7 @@ class Engine {
 
   void size_arrays();
   void connect_ports();
+  void set_paces();
   void place_ports();
   void rank_local_ports();
   bool older_than(Cycle age) const;
@@ -194,6 +195,7 @@ class Engine {
   std::vector<std::uint32_t> link_inbox_;      // by end of a guarded cable: the first of its thread's inboxes
   std::vector<std::uint32_t> class_channels_;  // by routing class: bit mask of channels
   std::vector<std::uint8_t> channel_class_;    // by channel: routing class
+  std::vector<Pace> paces_;                    // by port, where sources choose between ways; else empty
   std::uint16_t endpoint_flight_ = 0;          // of a flit from its source to the router
   PacketStore packets_;
   HeaderQueues header_queues_;  // by the channels of all ports
