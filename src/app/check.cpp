@@ -30,6 +30,7 @@ std::string pair_text(const Graph& graph, const BrokenPair& pair) {
   std::string why = pair.cut_off   ? "cut off: no way is left"
                     : pair.endless ? "may go round for ever"
                                    : "comes to a dead end";
+  if (pair.via != topology::kNone) why += fmt::format(" by way of {}", pair.via);
   return fmt::format("{} -> e{} on {}: {}", graph.router_name(pair.source), pair.destination,
                      graph.router_name(graph.endpoint_router(pair.destination)), why);
 }
@@ -112,6 +113,18 @@ void print_deadlock(const Graph& graph, const Verdict& v) {
   fmt::print("       the first again\n");
 }
 
+void print_balance(const machine::Machine& m, const Verdict& v) {
+  std::string whose = m.routing->via_count() && m.routing->may_go_direct() ? ", packets that go straight" : "";
+  std::string head = "balance";
+  for (const routing::TierBalance& tier : v.balance) {
+    print_line(head, fmt::format("{}: {}, {} idle, the busiest carries {:.2f} times the mean", tier.name,
+                                 count_of(tier.cables, "cable"), with_commas(tier.idle), tier.busiest));
+    head.clear();
+  }
+  if (!v.balance.empty())
+    print_line("", fmt::format("(under uniform traffic{}; each way of a cable counts)", whose));
+}
+
 void print_proof(const Verdict& v, double seconds) {
   std::string how = v.exact() ? fmt::format(
                                     "exact: all {} visited; endpoints of a router that are routed alike are "
@@ -142,13 +155,17 @@ void print_report(const machine::Machine& m, const Verdict& v, double seconds) {
   print_deadlock(*m.graph, v);
   for (const std::string& warning : network::flit::buffer_warnings(network::flit::cable_buffers(m)))
     print_line("buffers", warning);
+  print_balance(m, v);
   print_proof(v, seconds);
   if (v.holds() && v.exact())
     fmt::print("{} is connected and deadlock-free\n", d.identity.name);
   else if (v.holds())
     fmt::print("{}: nothing wrong in the sample, nothing proved\n", d.identity.name);
   else
-    fmt::print("{} FAILS the check{}\n", d.identity.name, v.deadlock_free() ? "" : ": it can deadlock");
+    fmt::print("{} FAILS the check{}\n", d.identity.name,
+               !v.deadlock_free()     ? ": it can deadlock"
+               : !v.enough_channels ? ": it has too few channels to run"
+                                    : "");
 }
 
 nlohmann::ordered_json report_json(const machine::Machine& m, const Verdict& v, double seconds) {
@@ -175,6 +192,13 @@ nlohmann::ordered_json report_json(const machine::Machine& m, const Verdict& v, 
                             {"to", m.graph->port_name(m.graph->peer(hop.out_port))},
                             {"channel", hop.channel}});
   out["buffer_warnings"] = network::flit::buffer_warnings(network::flit::cable_buffers(m));
+  out["enough_channels"] = v.enough_channels;
+  out["balance"] = nlohmann::ordered_json::array();
+  for (const auto& tier : v.balance)
+    out["balance"].push_back({{"cables_of", tier.name},
+                              {"cables", tier.cables},
+                              {"idle", tier.idle},
+                              {"busiest_over_mean", tier.busiest}});
   out["states"] = v.states;
   out["seconds"] = seconds;
   return out;
@@ -187,6 +211,7 @@ int check(const Options& options) {
   how.channels = m.description.router.channels;
   how.sample = options.sample;
   how.threads = options.threads;
+  how.balance = true;
   auto start = std::chrono::steady_clock::now();
   auto elapsed = [&] {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

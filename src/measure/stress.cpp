@@ -6,6 +6,7 @@
 
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "measure/draws.hpp"
 #include "network/flit/engine.hpp"
 
 namespace weft::measure {
@@ -15,27 +16,6 @@ namespace {
 using network::Cycle;
 using network::Delivery;
 using network::EndpointId;
-
-/// Numbers drawn one after the other; each scenario has its own.
-class Draws {
- public:
-  Draws(std::uint64_t seed, std::uint64_t number) : seed_(seed), number_(number) {}
-  std::uint32_t below(std::uint32_t bound) { return random_below(seed_, number_, step_++, bound); }
-  std::uint32_t between(std::uint32_t low, std::uint32_t high) { return low + below(high - low + 1); }
-  bool one_in(std::uint32_t n) { return below(n) == 0; }
-  template <class T>
-  const T& of(const std::vector<T>& list) {
-    return list[below(static_cast<std::uint32_t>(list.size()))];
-  }
-
- private:
-  std::uint64_t seed_, number_, step_ = 0;
-};
-
-struct Shape {
-  const char* topology;
-  std::vector<std::string> routings;
-};
 
 std::string grid_dims(Draws& draw) {
   if (draw.one_in(3))

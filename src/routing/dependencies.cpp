@@ -33,12 +33,11 @@ LocalDependencies::LocalDependencies(const Routing& routing, const Lanes& lanes)
   starts_.assign(masks, 0);
 }
 
-void LocalDependencies::add(const StateExplorer& explorer, bool via_leg) {
+void LocalDependencies::add(const StateExplorer& explorer, bool via_leg, bool second_legs) {
   auto set = [&](std::vector<Word>& masks, RouterId r, unsigned b) {
     masks[mask_begin_[r] + b / 64] |= Word{1} << (b % 64);
   };
   bool by_input = routing_.uses_input();
-  bool two_legs = routing_.via_count() > 0;
   if (!by_input)
     for (std::uint32_t state : explorer.states()) {
       RouterId r = explorer.router_of(state);
@@ -60,7 +59,7 @@ void LocalDependencies::add(const StateExplorer& explorer, bool via_leg) {
     for (auto* e = explorer.edges_begin(state); e != explorer.edges_end(state); ++e)
       set(out_, r, bit(e->out_port, e->channel_class));
     bool injected = explorer.in_port_of(state) == kNone;
-    if (two_legs && !via_leg && injected)
+    if (second_legs && injected)
       for (unsigned w = 0; w < words_[r]; ++w) starts_[mask_begin_[r] + w] |= out[w];
     auto depend = [&](unsigned in) {
       Word* to = row(r, in);

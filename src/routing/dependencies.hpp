@@ -29,8 +29,8 @@ class Lanes {
 class LocalDependencies {
  public:
   LocalDependencies(const Routing& routing, const Lanes& lanes);
-  /// Adds what the explorer found for one target.
-  void add(const StateExplorer& explorer, bool via_leg);
+  /// Adds what the explorer found for one target; `second_legs`: they start there.
+  void add(const StateExplorer& explorer, bool via_leg, bool second_legs);
   void merge(const LocalDependencies& other);
   /// Joins the two legs of a route: who ends the first may ask for anything the second starts with.
   void join_legs();

@@ -1,6 +1,8 @@
 // Up to a common ancestor, then down: deterministic (D-mod-k) or adaptive over a few ways up (F47, F48).
 #include "routing/fat_tree.hpp"
 
+#include <algorithm>
+
 #include "routing/kind.hpp"
 
 namespace weft::routing {
@@ -11,23 +13,29 @@ FatTree::FatTree(const Graph& graph, const topology::Faults& faults, unsigned wa
     : Routing(graph, faults),
       tree_(*graph.shape_as<TreeShape>()),
       ways_(ways),
-      by_endpoint_(by_endpoint || ways == 1) {}
-
-FatTree::Ways FatTree::ways(RouterId router, EndpointId to) const {
-  const TreeShape::Node& node = tree_.nodes[router];
-  // Adaptive choices start from the destination's router unless asked otherwise, so that its endpoints share
-  // one proof and routers spread over all ways.
-  EndpointId flow = by_endpoint_ ? to : graph_.endpoint_router(to);
-  PortIndex first = node.first_up;
-  std::uint32_t count = node.up_count;
-  std::uint64_t start = flow / tree_.spread[node.level];
-  if (tree_.covers(router, to)) {
-    first = tree_.down_port(router, to);
-    count = node.down_parallel;
-    start = flow;
+      by_endpoint_(by_endpoint),
+      span_(tree_.levels + 1, 1) {
+  for (const TreeShape::Node& node : tree_.nodes) {
+    span_[node.level] = std::max(span_[node.level], node.below_end - node.below_begin);
+    last_cable_by_endpoint_ |= node.level == 2 && ways != 0 && node.down_parallel > ways;
   }
+}
+
+FatTree::Ways FatTree::ways(RouterId router, EndpointId to, std::uint64_t number) const {
+  const TreeShape::Node& node = tree_.nodes[router];
+  bool down = tree_.covers(router, to);
+  PortIndex first = down ? tree_.down_port(router, to) : node.first_up;
+  std::uint32_t count = down ? node.down_parallel : node.up_count;
+  if (count == 0) return {first, 0, 0, 0};
   std::uint32_t offered = std::min<std::uint32_t>(ways_ == 0 ? count : ways_, count);
-  return {first, count == 0 ? 0 : static_cast<std::uint32_t>(start * offered % count), count, offered};
+  std::uint64_t start = number;
+  if (by_endpoint_) {
+    if (!down) start /= tree_.spread[node.level];
+  } else {
+    if (down && node.level == 2) start = to;  // all cables lead to the one router the number stands for
+    start += turn(router);
+  }
+  return {first, static_cast<std::uint32_t>(start * offered % count), count, offered};
 }
 
 void FatTree::candidates(const Hop& hop, Candidates& out) const {
@@ -38,8 +46,6 @@ void FatTree::candidates(const Hop& hop, Candidates& out) const {
     if (faults_.usable(graph_, graph_.port(hop.router, port))) out.add(port, 0);
   }
 }
-
-std::uint32_t FatTree::destination_key(EndpointId e) const { return by_endpoint_ ? e : 0; }
 
 namespace {
 
@@ -56,7 +62,8 @@ std::string refusal(const Parameters&, const Graph& graph) {
 }
 
 std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const topology::Faults& faults) {
-  return std::make_unique<FatTree>(graph, faults, p.mode == Mode::Deterministic ? 1 : p.ways, p.by_endpoint);
+  bool fixed = p.mode == Mode::Deterministic;
+  return std::make_unique<FatTree>(graph, faults, fixed ? 1 : p.ways, fixed || p.by_endpoint);
 }
 
 WEFT_REGISTER(
@@ -71,9 +78,10 @@ WEFT_REGISTER(
             .field(&Parameters::ways, "ways", "Ways an adaptive router chooses among; 0: all there are",
                    config::Range<unsigned>{0, 256})
             .field(&Parameters::by_endpoint, "by_endpoint",
-                   "Which ways these are differs by the destination; otherwise by its router")
+                   "Which ways these are differs by the destination alone; otherwise by its router and the "
+                   "router that chooses, so that sources spread, too")
             .section(),
-        refusal, make, {{"mode=deterministic"}, {"ways=0"}, {"ways=2", "by_endpoint=true"}}));
+        refusal, make, {{"mode=deterministic"}, {"ways=0"}, {"ways=1"}, {"ways=2", "by_endpoint=true"}}));
 
 }  // namespace
 

@@ -1,7 +1,10 @@
 // The routing tables of TH Express-2: three levels, each of a few items, each item of up to four outputs
 // (F43, F46, F47, F48). A destination is looked up by its node in the own cabinet, by its cabinet in the own
-// group, and by its group elsewhere.
+// group, and by its group elsewhere. Items are filled as a fabric manager does: every router turns the choice
+// by its own number, so that sources differ and the few destinations a router tells apart spread over all
+// cables.
 #include <algorithm>
+#include <numeric>
 
 #include "routing/fat_tree.hpp"
 #include "routing/kind.hpp"
@@ -34,8 +37,9 @@ class LevelTables final : public Routing {
     groups_ = (graph.endpoints() + group_nodes_ - 1) / group_nodes_;
     items_per_router_ = cabinet_nodes_ + cabinets_ + groups_;
     items_.resize(std::uint64_t{graph.routers()} * items_per_router_);
-    FatTree tree(graph, faults, p.ways);
+    FatTree tree(graph, faults, p.ways, false);
     for (RouterId r = 0; r < graph.routers(); ++r) fill(r, tree);
+    find_key_period();
   }
 
   void candidates(const Hop& hop, Candidates& out) const override {
@@ -47,8 +51,8 @@ class LevelTables final : public Routing {
 
   unsigned classes() const override { return 1; }
   bool uses_input() const override { return false; }
-  // Oblivious items fix the way by the node, as its tree routing does.
-  std::uint32_t destination_key(EndpointId e) const override { return parameters_.ways == 1 ? e : 0; }
+  // Within a cabinet, nodes are told apart; how many starts there are tells which of them go the same way.
+  std::uint32_t destination_key(EndpointId e) const override { return e % key_period_; }
   bool keeps_order() const override { return parameters_.ways == 1; }
   std::uint64_t bytes() const override { return items_.size() * sizeof(Item); }
 
@@ -78,27 +82,43 @@ class LevelTables final : public Routing {
   }
 
   void fill(RouterId r, const FatTree& tree) {
-    Candidates ways;
-    auto set = [&](EndpointId representative) {
+    // One endpoint of every node, cabinet and group stands for all that share its item, under their number.
+    auto set = [&](EndpointId representative, std::uint64_t number) {
       Item& item = items_[r * items_per_router_ + index(r, representative)];
       if (item.count > 0 || graph_.endpoint_router(representative) == r) return;
-      tree.candidates({.router = r, .target = representative}, ways);
-      for (const Candidate& way : ways)
-        if (item.count < Item::kMaxWays) item.ports[item.count++] = way.port;
+      FatTree::Ways ways = tree.ways(r, representative, number);
+      for (std::uint32_t i = 0; i < ways.offered && item.count < Item::kMaxWays; ++i)
+        if (faults_.usable(graph_, graph_.port(r, ways.port(i)))) item.ports[item.count++] = ways.port(i);
     };
-    // One endpoint of every node, cabinet and group stands for all that share its item.
     const TreeShape::Node& node = tree_.nodes[r];
     EndpointId all = graph_.endpoints();
     EndpointId cabinet = node.below_begin / cabinet_nodes_ * cabinet_nodes_;
-    for (EndpointId e = cabinet; e < std::min(all, cabinet + cabinet_nodes_); ++e) set(e);
+    for (EndpointId e = cabinet; e < std::min(all, cabinet + cabinet_nodes_); ++e) set(e, e);
     EndpointId group = node.below_begin / group_nodes_ * group_nodes_;
-    for (EndpointId e = group; e < std::min(all, group + group_nodes_); e += cabinet_nodes_) set(e);
-    for (EndpointId e = 0; e < all; e += group_nodes_) set(e);
+    for (EndpointId e = group; e < std::min(all, group + group_nodes_); e += cabinet_nodes_)
+      set(e, e / cabinet_nodes_);
+    for (EndpointId e = 0; e < all; e += group_nodes_) set(e, e / group_nodes_);
+  }
+
+  // Nodes of a cabinet whose numbers differ by this much start from the same output everywhere.
+  void find_key_period() {
+    std::uint64_t period = 1;
+    auto starts = [&](std::uint32_t count) {
+      if (count > 0) period = std::lcm(period, count / std::gcd(count, std::min(count, parameters_.ways)));
+      period = std::min<std::uint64_t>(period, kNone);
+    };
+    for (const TreeShape::Node& node : tree_.nodes) {
+      std::uint32_t below = node.below_end - node.below_begin;
+      if (below < cabinet_nodes_) starts(node.up_count);
+      if (below <= cabinet_nodes_ && node.level > 1) starts(node.down_parallel);
+    }
+    key_period_ = static_cast<std::uint32_t>(period);
   }
 
   Parameters parameters_;
   const TreeShape& tree_;
   std::uint32_t cabinet_nodes_ = 0, group_nodes_ = 0, cabinets_ = 0, groups_ = 0;
+  std::uint32_t key_period_ = 1;
   std::uint64_t items_per_router_ = 0;
   std::vector<Item> items_;
 };

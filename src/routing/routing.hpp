@@ -36,6 +36,7 @@ struct Hop {
   ChannelClass in_class = 0;
   bool via_leg = false;
   std::uint32_t target = 0;  // destination endpoint, or the intermediate place while `via_leg`
+  bool second_leg = false;   // it has been at its intermediate place
 };
 
 struct Candidate {
@@ -77,6 +78,8 @@ struct TableUse {
   std::uint64_t used = 0, limit = 0;  // items; limit 0: none stated
 };
 
+class ViaTable;
+
 class Routing {
  public:
   explicit Routing(const Graph& graph, const topology::Faults& faults) : graph_(graph), faults_(faults) {}
@@ -109,6 +112,10 @@ class Routing {
   virtual bool via_reached(RouterId, std::uint32_t /*via*/) const { return true; }
   /// May packets also skip the intermediate place?
   virtual bool may_go_direct() const { return true; }
+  /// Does the way to the destination differ between packets on their second leg and those without a first?
+  virtual bool tells_legs() const { return false; }
+  /// Which places serve which pairs of a broken machine; none on a whole one, where all serve all.
+  const ViaTable* vias() const { return vias_.get(); }
 
   virtual std::vector<TableUse> tables() const { return {}; }
   virtual std::uint64_t bytes() const { return 0; }
@@ -119,8 +126,14 @@ class Routing {
   const topology::Faults& faults() const { return faults_; }
 
  protected:
+  /// To be called at the end of the constructor of a routing with intermediate places.
+  void find_vias();
+
   const Graph& graph_;
   const topology::Faults& faults_;
+
+ private:
+  std::shared_ptr<const ViaTable> vias_;
 };
 
 }  // namespace weft::routing

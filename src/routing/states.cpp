@@ -40,7 +40,8 @@ void StateExplorer::visit(std::uint32_t state) {
   found_.push_back(state);
 }
 
-void StateExplorer::explore(std::uint32_t target, bool via_leg, const std::vector<RouterId>& sources) {
+void StateExplorer::explore(std::uint32_t target, bool via_leg, const std::vector<RouterId>& sources,
+                            bool second_leg) {
   ++round_;
   found_.clear();
   edges_.clear();
@@ -53,6 +54,7 @@ void StateExplorer::explore(std::uint32_t target, bool via_leg, const std::vecto
   Hop hop;
   hop.via_leg = via_leg;
   hop.target = target;
+  hop.second_leg = second_leg;
   for (std::size_t i = 0; i < found_.size(); ++i) {
     std::uint32_t state = found_[i];
     PortId in_port = in_port_of(state);

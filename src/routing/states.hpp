@@ -25,8 +25,9 @@ class StateExplorer {
   static constexpr std::uint32_t kArrived = 0xffff'fffe;
 
   /// Visits every state a packet can be in on its way to `target`, from each of `sources` (as injected
-  /// there).
-  void explore(std::uint32_t target, bool via_leg, const std::vector<RouterId>& sources);
+  /// there, or as it starts its second leg there).
+  void explore(std::uint32_t target, bool via_leg, const std::vector<RouterId>& sources,
+               bool second_leg = false);
 
   /// States in the order found.
   const std::vector<std::uint32_t>& states() const { return found_; }

@@ -18,6 +18,7 @@ class Valiant final : public Routing {
   Valiant(const Parameters& p, const Graph& graph, const topology::Faults& faults)
       : Routing(graph, faults), grid_(*graph.shape_as<GridShape>()), order_(graph, faults, p.dateline, true) {
     for (const GridShape::Dimension& d : grid_.dimensions) diameter_ += d.wraps ? d.length / 2 : d.length - 1;
+    find_vias();
   }
 
   void candidates(const Hop& hop, Candidates& out) const override {

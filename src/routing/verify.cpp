@@ -3,15 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 
 #include "base/diagnostics.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "routing/dependencies.hpp"
 #include "routing/distances.hpp"
+#include "routing/vias.hpp"
 
 namespace weft::routing {
 
@@ -26,6 +28,7 @@ namespace {
 struct Target {
   std::uint32_t id;
   bool via_leg;
+  std::uint32_t endpoints = 1;  // it stands for so many
 };
 
 std::vector<Target> targets_of(const Routing& routing) {
@@ -34,10 +37,15 @@ std::vector<Target> targets_of(const Routing& routing) {
   for (std::uint32_t via = 0; via < routing.via_count(); ++via) out.push_back({via, true});
   for (RouterId r = 0; r < graph.routers(); ++r) {
     if (routing.faults().router_dead(r)) continue;
-    std::set<std::uint32_t> keys;
+    std::map<std::uint32_t, std::size_t> keys;  // to the target that stands for it
     for (EndpointId e = graph.first_endpoint(r);
-         e != kNone && e < graph.first_endpoint(r) + graph.endpoint_count(r); ++e)
-      if (keys.insert(routing.destination_key(e)).second) out.push_back({e, false});
+         e != kNone && e < graph.first_endpoint(r) + graph.endpoint_count(r); ++e) {
+      auto [at, fresh] = keys.try_emplace(routing.destination_key(e), out.size());
+      if (fresh)
+        out.push_back({e, false});
+      else
+        ++out[at->second].endpoints;
+    }
   }
   return out;
 }
@@ -53,7 +61,7 @@ std::vector<RouterId> living_routers(const Routing& routing, bool only_with_endp
 /// Visits targets; one for each thread.
 class Prover {
  public:
-  Prover(const Routing& routing, const Lanes& lanes)
+  Prover(const Routing& routing, const Lanes& lanes, const VerifyOptions& options)
       : routing_(routing),
         explorer_(routing),
         endpoint_routers_(living_routers(routing, true)),
@@ -63,56 +71,123 @@ class Prover {
       escape.emplace(routing);
     else
       local.emplace(routing, lanes);
+    if (routing.via_count()) first_legs.emplace(routing);
+    if (options.balance) balance.emplace(routing);
   }
 
+  /// Everything packets to a target can do, on all their legs.
   void explore(Target target) {
-    explorer_.explore(target.id, target.via_leg, target.via_leg ? endpoint_routers_ : starts_);
-    explorer_.measure();
-    if (local) local->add(explorer_, target.via_leg);
-    if (escape) escape->add(explorer_);
+    if (target.via_leg || explores_twice()) explore_leg(target, false);
+    if (!target.via_leg) explore_leg(target, routing_.via_count() > 0);
   }
 
-  void visit(Target target) {
-    explore(target);
-    verdict.states += explorer_.states().size();
-    if (target.via_leg)
-      judge_via();
-    else
-      judge_destination(target.id);
+  void visit_via(std::uint32_t via) {
+    explore_leg({via, true}, false);
+    first_legs->add(explorer_, via, endpoint_routers_);
+    for (RouterId r : endpoint_routers_)
+      if (explorer_.reached(r) && explorer_.longest(r) < StateExplorer::kStuck)
+        longest_via = std::max(longest_via, explorer_.longest(r));
+    if (balance) balance->add_first_leg(explorer_, via, endpoint_routers_);
+  }
+
+  /// `first`: the first legs of all places, where there are any.
+  void visit_destination(EndpointId to, std::uint32_t endpoints, const FirstLegs* first,
+                         const LoadMap* first_loads) {
+    Target target{to, false};
+    if (explores_twice()) {
+      explore_leg(target, false);
+      note_direct(to);
+      if (balance) balance->add_destination(explorer_, to, endpoints, endpoint_routers_, nullptr);
+    }
+    explore_leg(target, routing_.via_count() > 0);
+    if (!explores_twice()) note_direct(to);
+    judge_destination(to, first);
+    if (balance && !explores_twice())
+      balance->add_destination(explorer_, to, endpoints, starts_, first_loads);
   }
 
   std::optional<LocalDependencies> local;
   std::optional<EscapeDependencies> escape;
+  std::optional<FirstLegs> first_legs;
+  std::optional<LoadMap> balance;
   Verdict verdict;
   std::uint32_t longest_via = 0, longest_direct = 0;
 
  private:
-  void judge_via() {
-    for (RouterId r : endpoint_routers_)
-      if (explorer_.reached(r) && explorer_.longest(r) < StateExplorer::kStuck)
-        longest_via = std::max(longest_via, explorer_.longest(r));
+  /// Direct packets are looked at by themselves where they go otherwise than those on their second leg.
+  bool explores_twice() const { return routing_.via_count() > 0 && routing_.tells_legs(); }
+
+  void explore_leg(Target target, bool second_leg) {
+    bool from_sources = target.via_leg || (explores_twice() && !second_leg);
+    explorer_.explore(target.id, target.via_leg, from_sources ? endpoint_routers_ : starts_, second_leg);
+    explorer_.measure();
+    verdict.states += explorer_.states().size();
+    if (local) local->add(explorer_, target.via_leg, second_leg);
+    if (escape) escape->add(explorer_);
   }
 
-  void judge_destination(EndpointId to) {
+  /// Keeps the lengths of the direct ways, which the exploration of second legs overwrites.
+  void note_direct(EndpointId to) {
+    direct_.assign(routing_.graph().routers(), 0);
+    for (RouterId r : explores_twice() ? endpoint_routers_ : starts_)
+      if (r != routing_.graph().endpoint_router(to)) direct_[r] = explorer_.longest(r);
+  }
+
+  void judge_destination(EndpointId to, const FirstLegs* first) {
     const Graph& graph = routing_.graph();
     RouterId goal = graph.endpoint_router(to);
     distances_to(graph, routing_.faults(), goal, left_, queue_);
-    for (RouterId r : starts_) {
+    if (first) second_legs(*first, explorer_, goal, second_);
+    if (explores_twice())
+      for (RouterId r : starts_)
+        if (r != goal && explorer_.longest(r) < StateExplorer::kStuck)
+          longest_direct = std::max(longest_direct, explorer_.longest(r));
+    for (RouterId r : explores_twice() ? endpoint_routers_ : starts_) {
       if (r == goal) continue;
-      std::uint32_t hops = explorer_.longest(r);
+      std::uint32_t hops = direct_[r];
       bool source = graph.endpoint_count(r) > 0;
       verdict.pairs += source;
-      if (hops >= StateExplorer::kStuck) {
-        BrokenPair pair{r, to, hops == StateExplorer::kEndless, left_[r] == kUnreachable};
-        if (source) ++verdict.broken_pairs, verdict.broken.push_back(pair);
-        if (source && pair.cut_off) ++verdict.cut_off_pairs;
+      BrokenPair pair{r, to, hops == StateExplorer::kEndless, left_[r] == kUnreachable, kNone};
+      bool stuck = hops >= StateExplorer::kStuck;
+      if (source && (first ? breaks(r, goal, stuck, *first, pair) : stuck)) {
+        ++verdict.broken_pairs, verdict.broken.push_back(pair);
+        if (pair.cut_off) ++verdict.cut_off_pairs;
         if (verdict.broken.size() > 64) trim();
-        continue;
       }
+      if (stuck) continue;
       longest_direct = std::max(longest_direct, hops);
       bool longer = routing_.max_hops() ? hops > routing_.max_hops() : hops != left_[r];
       if (longer && verdict.detours++ == 0) verdict.first_detour = {r, to};
     }
+  }
+
+  /// Can a packet come to nothing on a route with an intermediate place? The routing's table says which places
+  /// a source draws from and whether it goes straight; without a table it is all of them.
+  bool breaks(RouterId from, RouterId goal, bool direct_stuck, const FirstLegs& first, BrokenPair& pair) {
+    const ViaTable* table = routing_.vias();
+    bool serves = !table || table->direct(from, goal);
+    if (serves && direct_stuck) return true;
+    for (std::uint64_t w = 0; w < first.words(); ++w) {
+      std::uint64_t drawn = table ? table->first(from)[w] & table->second(goal)[w] : places_elsewhere(from, w);
+      // A sample does not know all places.
+      std::uint64_t bad = drawn & first.added()[w] & ~(first.whole(from)[w] & second_[w]);
+      if (bad) {
+        pair.endless = false;
+        pair.via = static_cast<std::uint32_t>(w * 64 + static_cast<unsigned>(std::countr_zero(bad)));
+        return true;
+      }
+      serves |= drawn != 0;
+    }
+    return !serves;
+  }
+
+  /// Places of one word of bits that a router does not stand in.
+  std::uint64_t places_elsewhere(RouterId from, std::uint64_t word) const {
+    std::uint64_t out = 0;
+    for (std::uint32_t via = static_cast<std::uint32_t>(word * 64);
+         via < std::min<std::uint64_t>(word * 64 + 64, routing_.via_count()); ++via)
+      if (!routing_.via_reached(from, via)) out |= std::uint64_t{1} << (via % 64);
+    return out;
   }
 
   void trim() {
@@ -127,6 +202,8 @@ class Prover {
   std::vector<RouterId> endpoint_routers_, starts_;
   std::vector<std::uint16_t> left_;
   std::vector<RouterId> queue_;
+  std::vector<std::uint32_t> direct_;    // by router: the longest direct way to the destination at hand
+  std::vector<FirstLegs::Word> second_;  // by place: whole for the destination at hand
 };
 
 void refuse_if_too_large(const Routing& routing, const VerifyOptions& options, std::size_t targets) {
@@ -148,6 +225,7 @@ void refuse_if_too_large(const Routing& routing, const VerifyOptions& options, s
 void merge(Prover& into, Prover& from) {
   if (into.local) into.local->merge(*from.local);
   if (into.escape) into.escape->merge(*from.escape);
+  if (into.balance) into.balance->merge(*from.balance);
   Verdict& a = into.verdict;
   const Verdict& b = from.verdict;
   a.pairs += b.pairs;
@@ -201,14 +279,36 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
 
   unsigned threads = options.threads ? options.threads : default_threads();
   std::vector<Prover> provers;
-  for (unsigned t = 0; t < threads; ++t) provers.emplace_back(routing, lanes);
+  for (unsigned t = 0; t < threads; ++t) provers.emplace_back(routing, lanes, options);
   std::uint64_t done = 0;
   std::mutex progress_guard;
-  parallel_for(targets.size(), threads, [&](unsigned thread, std::uint64_t i) {
-    provers[thread].visit(targets[i]);
+  auto tell = [&] {
     if (!options.progress) return;
     std::lock_guard lock(progress_guard);
     options.progress(++done, targets.size());
+  };
+  // Places come first: what a second leg must do follows from where the first legs end.
+  std::uint64_t vias = 0;
+  while (vias < targets.size() && targets[vias].via_leg) ++vias;
+  parallel_for(vias, threads, [&](unsigned thread, std::uint64_t i) {
+    provers[thread].visit_via(targets[i].id);
+    tell();
+  });
+  std::optional<FirstLegs> first;
+  std::optional<LoadMap> first_loads;
+  if (routing.via_count()) {
+    first.emplace(*provers.front().first_legs);
+    for (unsigned t = 1; t < threads; ++t) first->merge(*provers[t].first_legs);
+    if (options.balance) {
+      first_loads.emplace(*provers.front().balance);
+      for (unsigned t = 1; t < threads; ++t) first_loads->merge(*provers[t].balance);
+    }
+  }
+  parallel_for(targets.size() - vias, threads, [&](unsigned thread, std::uint64_t i) {
+    const Target& target = targets[vias + i];
+    provers[thread].visit_destination(target.id, target.endpoints, first ? &*first : nullptr,
+                                      first_loads ? &*first_loads : nullptr);
+    tell();
   });
 
   Prover& whole = provers.front();
@@ -217,6 +317,8 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
   out.destinations = all_targets;
   out.visited = targets.size();
   out.tables = routing.tables();
+  out.enough_channels = lanes.complete();
+  if (whole.balance) out.balance = whole.balance->by_tier();
   std::sort(out.broken.begin(), out.broken.end(), [](const BrokenPair& a, const BrokenPair& b) {
     return std::pair(a.destination, a.source) < std::pair(b.destination, b.source);
   });

@@ -1,4 +1,5 @@
 // The proof before cycle 0: every pair connected, every path as short as claimed, and no circle of channels.
+// Routes with an intermediate place are proved leg by leg, for every place a source may draw.
 //
 // Channels are the vertices of the dependency graph. There is an edge from one to another when some packet
 // can hold the first while it asks for the second. Without a cycle no deadlock can form (Dally and Seitz). An
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "routing/routing.hpp"
+#include "routing/balance.hpp"
 
 namespace weft::routing {
 
@@ -30,7 +31,8 @@ struct BrokenPair {
   RouterId source;
   EndpointId destination;
   bool endless = false;
-  bool cut_off = false;  // no way exists on what is left of the network
+  bool cut_off = false;       // no way exists on what is left of the network
+  std::uint32_t via = kNone;  // the intermediate place on whose way it breaks; kNone: on the direct one
 };
 
 struct Verdict {
@@ -49,7 +51,9 @@ struct Verdict {
   std::uint64_t without_escape = 0;  // states a packet can be in with no escape channel to ask for
   std::vector<CycleHop> cycle;       // empty: none
   std::vector<TableUse> tables;
-  std::uint64_t states = 0;  // visited in all
+  std::uint64_t states = 0;      // visited in all
+  bool enough_channels = true;   // every class has channels of its own; engines refuse a machine without
+  std::vector<TierBalance> balance;  // where asked for
 
   bool tables_fit() const;
   bool connected() const { return broken_pairs == 0; }
@@ -57,9 +61,12 @@ struct Verdict {
   bool exact() const { return visited == destinations; }
   /// Does the routing serve every pair that anything could serve, without deadlock?
   bool serves_what_is_left() const {
-    return broken_pairs == cut_off_pairs && detours == 0 && deadlock_free() && tables_fit();
+    return broken_pairs == cut_off_pairs && detours == 0 && deadlock_free() && tables_fit() &&
+           enough_channels;
   }
-  bool holds() const { return connected() && detours == 0 && deadlock_free() && tables_fit(); }
+  bool holds() const {
+    return connected() && detours == 0 && deadlock_free() && tables_fit() && enough_channels;
+  }
 };
 
 struct VerifyOptions {
@@ -67,6 +74,7 @@ struct VerifyOptions {
   unsigned threads = 0;      // 0: the cores there are
   std::uint64_t sample = 0;  // destinations to visit; 0: all, which makes it a proof
   double max_states = 4e10;  // refuse larger proofs, saying how large they would be
+  bool balance = false;      // how evenly uniform traffic loads the cables, beside the proof
   std::function<void(std::uint64_t done, std::uint64_t of)> progress;
 };
 

@@ -206,8 +206,8 @@ class ThExpressBuilder {
         for (unsigned lower = 0; lower < shape_->root_lowers; ++lower)
           for (unsigned way = 0; way < shape_->root_uppers * kRootParallel; ++way)
             connect(shape_->root_lower(plane, root, lower), way,
-                    shape_->root_upper(plane, root, way / kRootParallel),
-                    lower * kRootParallel + way % kRootParallel, inner_type);
+                    shape_->root_upper(plane, root, way % kRootUppers),
+                    lower * kRootParallel + way / kRootUppers, inner_type);
       }
   }
 

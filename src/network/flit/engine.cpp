@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "base/barrier.hpp"
+#include "network/flit/buffers.hpp"
 #include "network/flit/kernel.hpp"
 
 namespace weft::network::flit {
@@ -46,6 +47,7 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   endpoint_flight_ = flight_number(settings_.endpoint_cycles);
   connect_ports();
   share_remainders();
+  set_paces();
   place_ports();
   rank_local_ports();
   if (settings_.kind == RouterKind::Tiled) connect_inner_ports();
@@ -211,6 +213,18 @@ void Engine::share_remainders() {
   port_remainder_.assign(graph_.ports(), 0);
   for (PortId p = 0; p < graph_.ports(); ++p)
     if (topology::CableId cable = graph_.port_cable(p); cable != kNone) port_remainder_[p] = all[cable];
+}
+
+/// For sources that choose between a direct way and one round by a place.
+void Engine::set_paces() {
+  paces_.clear();
+  if (routing_->via_count() == 0 || !routing_->may_go_direct()) return;
+  paces_.resize(graph_.ports());
+  for (PortNumber p = 0; p < graph_.ports(); ++p)
+    if (topology::CableId cable = graph_.port_cable(p); cable != kNone) {
+      paces_[p].round_trip = credit_round_trip(settings_, settings_.cable_cycles[cable]);
+      paces_[p].full = paces_[p].round_trip * 256u / settings_.cable_interval[cable] * 15 / 16;
+    }
 }
 
 std::uint16_t Engine::flight_number(unsigned cycles) {

@@ -143,6 +143,7 @@ class Engine {
   void size_arrays();
   void connect_ports();
   void share_remainders();
+  void set_paces();
   void place_ports();
   void rank_local_ports();
   bool older_than(Cycle age) const;
@@ -199,6 +200,7 @@ class Engine {
   std::vector<std::uint8_t> channel_class_;    // by channel: routing class
   std::vector<Remainder> port_remainder_;      // by port: of a hop over its cable, where cables differ
   Remainder hop_remainder_ = 0;                // where they do not
+  std::vector<Pace> paces_;                    // by port, where sources choose between ways; else empty
   std::uint16_t endpoint_flight_ = 0;          // of a flit from its source to the router
   PacketStore packets_;
   HeaderQueues header_queues_;  // by the channels of all ports

@@ -156,6 +156,7 @@ std::uint64_t Engine::take_back() {
 void Engine::use(const routing::Routing& routing) {
   routing_ = &routing;
   share_channels();
+  set_paces();
   place_ports();
   rerouted_ = true;
 }

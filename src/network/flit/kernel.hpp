@@ -100,7 +100,8 @@ class Kernel {
   routing::Hop hop_of(PortNumber in, unsigned channel, Entry entry);
   std::uint32_t channels_of(unsigned message_class) const;
   unsigned load_of(PortNumber port) const;
-  unsigned least_load(PortNumber first_port, const routing::Hop& hop);
+  unsigned queue_behind(PortNumber port);
+  unsigned least_queue(PortNumber first_port, const routing::Hop& hop);
 
   // Arrivals
   void take_credits(const Inbox& inbox);
@@ -177,7 +178,7 @@ class Kernel {
   Observer& observer_;
   const Settings& s_;
   const unsigned channels_, all_channels_, route_cycles_, allocate_cycles_;
-  const bool oldest_first_, only_turns_, shares_, moves_turns_, vias_;
+  const bool oldest_first_, only_turns_, shares_, moves_turns_, vias_, chooses_;
   const PortInfo* const port_info_;
   Base b_;
   std::vector<std::uint32_t> rows_;
@@ -204,6 +205,7 @@ Kernel<Route, CutThrough, Voq>::Kernel(Engine& engine, Engine::Worker& worker, c
       shares_(engine.settings_.shared_flits > 0 || engine.settings_.kind == RouterKind::Tiled),
       moves_turns_(engine.settings_.allocator == Allocator::RoundRobin),
       vias_(engine.routing_->via_count() > 0),
+      chooses_(vias_ && engine.routing_->may_go_direct()),
       port_info_(engine.port_info_.data()) {
   State& state = engine.state_;
   b_.queues = state.queues.data();

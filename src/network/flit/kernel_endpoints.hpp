@@ -2,6 +2,7 @@
 #pragma once
 
 #include "network/flit/kernel.hpp"
+#include "routing/vias.hpp"
 
 namespace weft::network::flit {
 
@@ -136,7 +137,7 @@ bool Kernel<Route, CutThrough, Voq>::start_packet(const Base& b, Sender& sender,
     sender.left = record.flits;
     sender.first = static_cast<PacketId>(e_.packets_.behind(id));
     --sender.queued;
-    if (vias_) choose_via(record);
+    if (vias_ && !chooses_) choose_via(record);
     return true;
   }
   return false;
@@ -152,24 +153,29 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::header_queue_lets(const Sender& se
   return queues.goes_on(channel, b_.outs[channel].used, sender.left);
 }
 
-/// Valiant always goes by way of a random place; UGAL only where the way there is the less loaded for its
-/// length.
+/// Valiant always goes by way of a random place; UGAL only where the way there is the less crowded for its
+/// length, as its router sees it when the packet is the first of its queue and each time it asks again. On a
+/// broken machine both draw among the places that serve the pair.
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::choose_via(PacketRecord& record) {
   const routing::Routing& routing = *e_.routing_;
-  std::uint32_t router = e_.endpoint_router_[record.source];
-  std::uint32_t via = random_below(s_.seed, record.source, record.created, routing.via_count());
-  if (routing.via_reached(router, via)) return;
+  const std::uint32_t router = e_.endpoint_router_[record.source];
+  const std::uint32_t goal = e_.endpoint_router_[record.destination];
+  record.via = topology::kNone;
+  if (router == goal) return;
+  std::uint32_t via = routing::draw_via(routing, router, goal, s_.seed, record.source, record.created);
+  if (via == topology::kNone || routing.via_reached(router, via)) return;
   record.via = via;
-  if (!routing.may_go_direct() || e_.endpoint_router_[record.destination] == router) return;
+  if (!routing.may_go_direct()) return;
+  if (routing.vias() && !routing.vias()->direct(router, goal)) return;
   PortNumber first = port_info_[e_.endpoint_port_[record.source]].first;
   routing::Hop hop{.router = router};
   hop.target = record.destination;
-  unsigned direct = least_load(first, hop);
+  unsigned direct = least_queue(first, hop);
   hop.via_leg = true;
   hop.target = via;
-  unsigned around = least_load(first, hop);
-  // A way by a third place is about twice as long, so it must be less than half as loaded.
+  unsigned around = least_queue(first, hop);
+  // A way by a third place is about twice as long, so its queue must be less than half as long.
   if (direct <= 2 * around) record.via = topology::kNone;
 }
 

@@ -59,6 +59,7 @@ routing::Hop Kernel<Route, CutThrough, Voq>::hop_of(PortNumber in, unsigned chan
       record.turned_at = info.router;
     }
     hop.via_leg = record.via != topology::kNone;
+    hop.second_leg = record.turned_at != topology::kNone;
     if (hop.via_leg) hop.target = record.via;
     starts_leg |= record.turned_at == info.router;
   }
@@ -87,6 +88,7 @@ void Kernel<Route, CutThrough, Voq>::find_way_by_relation(QueueNumber q, Queue& 
   }
   queue.out = kUndecided;
   queue.channels = 0;
+  if (chooses_ && (b_.ports[in].flags & Port::kEndpoint)) return;  // direct or round: chosen when it asks
   e_.routing_->candidates(hop, candidates_);
   if (candidates_.empty()) return;  // nowhere to go: it waits, and the watchdog says so
   std::uint32_t mask = 0;
@@ -104,6 +106,7 @@ template <class Route, bool CutThrough, bool Voq>
 PortNumber Kernel<Route, CutThrough, Voq>::choose_way(QueueNumber q, Queue& queue, std::uint32_t& open) {
   const PortNumber in = b_.port_of(q);
   Entry entry(queue.entry);
+  if (chooses_ && (b_.ports[in].flags & Port::kEndpoint)) choose_via(e_.packets_[entry.id()]);
   if (s_.kind == RouterKind::Tiled) return choose_row(q, entry, open);
   e_.routing_->candidates(hop_of(in, b_.channel_of(q), entry), candidates_);
   return least_loaded(in, entry, true, open);
@@ -186,11 +189,29 @@ unsigned Kernel<Route, CutThrough, Voq>::load_of(PortNumber port) const {
   return sum;
 }
 
+/// Flits that stand in queues at the far end of a port, as its router can tell: those it has no credit for
+/// yet, less those and their credits that are under way at the pace of the last round trip. A long or busy
+/// cable is not a crowded one.
 template <class Route, bool CutThrough, bool Voq>
-unsigned Kernel<Route, CutThrough, Voq>::least_load(PortNumber first_port, const routing::Hop& hop) {
+unsigned Kernel<Route, CutThrough, Voq>::queue_behind(PortNumber port) {
+  Pace& pace = e_.paces_[port];
+  if (b_.now >= pace.since + pace.round_trip) {
+    std::uint64_t sent = e_.state_.sent[port];
+    pace.under_way =
+        static_cast<std::uint32_t>((sent - pace.sent) * pace.round_trip / std::max<Cycle>(1, b_.now - pace.since));
+    pace.since = b_.now;
+    pace.sent = sent;
+  }
+  unsigned owed = load_of(port), queue = owed > pace.under_way ? owed - pace.under_way : 0;
+  // A cable that was never idle has others waiting for it here, where no credit shows them.
+  return queue + (pace.under_way >= pace.full ? pace.round_trip : 0);
+}
+
+template <class Route, bool CutThrough, bool Voq>
+unsigned Kernel<Route, CutThrough, Voq>::least_queue(PortNumber first_port, const routing::Hop& hop) {
   e_.routing_->candidates(hop, candidates_);
   unsigned least = ~0u;
-  for (const routing::Candidate& c : candidates_) least = std::min(least, load_of(first_port + c.port));
+  for (const routing::Candidate& c : candidates_) least = std::min(least, queue_behind(first_port + c.port));
   return least;
 }
 

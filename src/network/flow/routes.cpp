@@ -8,6 +8,7 @@
 #include "routing/dimension_order.hpp"
 #include "routing/distances.hpp"
 #include "routing/fat_tree.hpp"
+#include "routing/vias.hpp"
 #include "topology/grid_shape.hpp"
 
 namespace weft::network::flow {
@@ -70,16 +71,18 @@ bool RouteMaker::route(EndpointId from, EndpointId to, const std::uint32_t* load
     arrives = walk(from, to, kWhole, kNone, scratch, out);
   } else {
     auto via = [&](std::uint32_t i) {
-      return random_below(std::uint64_t{from} << 32 | to, i, 0x76696173, vias_);
+      return routing::draw_via(routing_, source, goal, std::uint64_t{from} << 32 | to, i, 0x76696173);
     };
     if (!chooses_) {
       for (std::uint32_t i = 0; i < kViasPerFlow && arrives; ++i)
         arrives = walk(from, to, kWhole / kViasPerFlow, via(i), scratch, out);
     } else {
-      arrives = walk(from, to, kWhole, kNone, scratch, out);
+      bool straight = !routing_.vias() || routing_.vias()->direct(source, goal);
+      arrives = straight && walk(from, to, kWhole, kNone, scratch, out);
       std::vector<Share>& other = scratch.other;
       other.assign(1, out.front());
-      if (load && walk(from, to, kWhole, via(0), scratch, other) &&
+      if (!arrives) out.resize(1);  // what an attempt has left
+      if ((load || !arrives) && walk(from, to, kWhole, via(0), scratch, other) &&
           (!arrives || crowding(other, load) < crowding(out, load))) {
         out.swap(other);
         arrives = true;
@@ -117,7 +120,7 @@ bool RouteMaker::walk(EndpointId from, EndpointId to, std::uint32_t weight, std:
     scratch.next.clear();
     for (Scratch::Part& part : scratch.now) {
       if (part.hop.via_leg && routing_.via_reached(part.hop.router, part.hop.target))
-        part.hop = {part.hop.router, kInjected, 0, false, to};
+        part.hop = {part.hop.router, kInjected, 0, false, to, true};
       if (!part.hop.via_leg && part.hop.router == goal) continue;
       if (!spread(part, from, to, scratch, out)) return false;
     }
@@ -203,10 +206,10 @@ void RouteMaker::go(const Scratch::Part& part, const routing::Candidate& way, st
   else
     add_share(out, 1, port, weight);
   Hop hop{graph_.port_router(peer), static_cast<PortIndex>(uses_input_ ? graph_.port_index(peer) : 0),
-          way.channel_class, part.hop.via_leg, part.hop.target};
+          way.channel_class, part.hop.via_leg, part.hop.target, part.hop.second_leg};
   for (Scratch::Part& other : scratch.next)
     if (other.hop.router == hop.router && other.hop.in_class == hop.in_class &&
-        other.hop.via_leg == hop.via_leg && other.hop.in_port == hop.in_port) {
+        other.hop.via_leg == hop.via_leg && other.hop.second_leg == hop.second_leg && other.hop.in_port == hop.in_port) {
       other.weight += weight;
       return;
     }
