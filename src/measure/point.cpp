@@ -46,7 +46,7 @@ constexpr unsigned kFaultSlices = 100;
 constexpr std::size_t kPairsNamed = 20;
 constexpr unsigned kMostDoublings = 4;  // of the window, for want of a steady state
 // Packets that may wait at all sources together, and at each.
-constexpr std::uint64_t kPacketsAtSources = 4'000'000, kShortestQueue = 16, kLongestQueue = 4096;
+constexpr std::uint64_t kPacketsAtSources = 2'000'000, kShortestQueue = 16, kLongestQueue = 4096;
 constexpr std::uint64_t kMostPackets = network::flit::PacketStore::kMaxPackets - (1u << 20);
 constexpr double kPacketsInStep = 500'000;  // made between two looks at how many there are
 
