@@ -101,7 +101,12 @@ class Kernel {
   std::uint32_t channels_of(unsigned message_class) const;
   unsigned load_of(PortNumber port) const;
   unsigned queue_behind(PortNumber port);
-  unsigned least_queue(PortNumber first_port, const routing::Hop& hop);
+  struct Crowd {
+    unsigned queue;      // flits standing
+    unsigned by_chance;  // flits that stand there now and then without anything being wrong
+    bool full;           // no room for the packet on any channel it may take
+  };
+  Crowd least_crowd(PortNumber first_port, const routing::Hop& hop, const PacketRecord& record);
 
   // Arrivals
   void take_credits(const Inbox& inbox);

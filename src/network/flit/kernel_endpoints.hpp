@@ -171,12 +171,15 @@ void Kernel<Route, CutThrough, Voq>::choose_via(PacketRecord& record) {
   PortNumber first = port_info_[e_.endpoint_port_[record.source]].first;
   routing::Hop hop{.router = router};
   hop.target = record.destination;
-  unsigned direct = least_queue(first, hop);
+  Crowd direct = least_crowd(first, hop, record);
   hop.via_leg = true;
   hop.target = via;
-  unsigned around = least_queue(first, hop);
-  // A way by a third place is about twice as long, so its queue must be less than half as long.
-  if (direct <= 2 * around) record.via = topology::kNone;
+  Crowd around = least_crowd(first, hop, record);
+  // A way by a third place is about twice as long, so its queue must be less than half as long, and by more
+  // than packets make that meet by chance. One that takes no packet any more keeps nobody from the other.
+  bool straight =
+      direct.full == around.full ? direct.queue <= 2 * around.queue + direct.by_chance : around.full;
+  if (straight) record.via = topology::kNone;
 }
 
 template <class Route, bool CutThrough, bool Voq>

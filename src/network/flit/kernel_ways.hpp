@@ -207,11 +207,23 @@ unsigned Kernel<Route, CutThrough, Voq>::queue_behind(PortNumber port) {
   return queue + (pace.under_way >= pace.full ? pace.round_trip : 0);
 }
 
+/// The least crowded of the ways on from a source's router.
 template <class Route, bool CutThrough, bool Voq>
-unsigned Kernel<Route, CutThrough, Voq>::least_queue(PortNumber first_port, const routing::Hop& hop) {
+typename Kernel<Route, CutThrough, Voq>::Crowd Kernel<Route, CutThrough, Voq>::least_crowd(
+    PortNumber first_port, const routing::Hop& hop, const PacketRecord& record) {
   e_.routing_->candidates(hop, candidates_);
-  unsigned least = ~0u;
-  for (const routing::Candidate& c : candidates_) least = std::min(least, queue_behind(first_port + c.port));
+  Crowd least{~0u, 0, true};
+  for (const routing::Candidate& c : candidates_) {
+    const PortNumber port = first_port + c.port;
+    if (unsigned queue = queue_behind(port); queue < least.queue) {
+      least.queue = queue;
+      least.by_chance = e_.paces_[port].round_trip / 2;
+    }
+    for (std::uint32_t left = b_.class_channels[c.channel_class] << record.message_class * channels_; left;
+         left &= left - 1)
+      least.full &= !has_room(b_.out_channel(port, static_cast<unsigned>(std::countr_zero(left))),
+                              b_.ports[port], CutThrough ? record.flits : 1);
+  }
   return least;
 }
 
