@@ -34,11 +34,11 @@ const std::vector<Case>& cases() {
       {"jellyfish, uniform", "jellyfish", {}, "uniform", 0.7, 0.62},
       {"torus 8x8x8, uniform", "torus", {}, "uniform", 0.7, 0.60},
       {"exanest-track1, uniform", "exanest-track1", {}, "uniform", 0, 0},
-      {"exanest-track1, adaptive, uniform", "exanest-track1", {"routing.mode=adaptive"}, "uniform", 0, 0},
+      {"exanest-track1, adaptive, uniform", "exanest-track1", {"routing.kind=minimal-adaptive"}, "uniform", 0, 0},
       {"deep-booster, uniform", "deep-booster", {}, "uniform", 0, 0},
       {"greenice, uniform", "greenice", {}, "uniform", 0, 0},
-      {"tianhe2, adaptive, uniform", "tianhe2", {"routing.mode=adaptive"}, "uniform", 0.8, 0.62},
-      {"tianhe2, oblivious, uniform", "tianhe2", {"routing.mode=oblivious"}, "uniform", 0.8, 0.45},
+      {"tianhe2, adaptive, uniform", "tianhe2", {"routing.ways=4"}, "uniform", 0.8, 0.62},
+      {"tianhe2, oblivious, uniform", "tianhe2", {"routing.ways=1"}, "uniform", 0.8, 0.45},
   };
   return all;
 }
