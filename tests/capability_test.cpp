@@ -5,6 +5,7 @@
 #include <set>
 
 #include "machines.hpp"
+#include "measure/proof_case.hpp"
 #include "routing/verify.hpp"
 #include "topology/exanest_shape.hpp"
 #include "topology/grid_shape.hpp"
@@ -363,6 +364,18 @@ TEST(Capability, AdaptiveRoutingIsFreeOfDeadlockOnTheTiersOfExanest) {
   Verdict v = prove(m);
   EXPECT_TRUE(v.escape_proof);
   EXPECT_TRUE(v.holds());
+}
+
+TEST(Capability, AdaptiveRoutingRunsOnTheTiersOfExanest) {
+  for (const Settings& more : std::vector<Settings>{{"topology.mezzanines_per_chassis=2", "routing.escape=true"},
+                                                    {"topology.mezzanines_per_chassis=1", "router.channels=4"}}) {
+    Settings settings{"routing.kind=minimal-adaptive", "topology.chassis_per_rack=2"};
+    settings.insert(settings.end(), more.begin(), more.end());
+    measure::ProofCase one{"base = \"exanest-track1\"\n[routing]\nkind = \"minimal-adaptive\"\n", settings};
+    measure::ProofOutcome outcome = measure::run_proof_case(one);
+    EXPECT_TRUE(outcome.holds) << outcome.proof;
+    EXPECT_TRUE(outcome.delivered) << outcome.run;
+  }
 }
 
 TEST(Capability, RecablingTheSameBoardsChangesTheTopology) {

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "machine/machine.hpp"
+#include "routing/verify.hpp"
 #include "topology/test_support.hpp"
 
 namespace weft::machine {
@@ -36,6 +38,27 @@ TEST(Profiles, EveryValueHasItsSource) {
 TEST(Profiles, EveryOneBuildsWithItsRoutes) {
   for (const std::string& name : profile_names())
     EXPECT_NE(build(describe(name, {})).routing, nullptr) << name;
+}
+
+TEST(Profiles, NoCableIsIdleAndNoneMuchBusierThanOthersOfItsTier) {
+  // Where cables of a tier cannot be alike under any routing by shortest ways.
+  const std::map<std::string, std::string> uneven{
+      {"mesh", "cables in the middle of a line carry more than those at its ends"},
+      {"exanest-track1", "mezzanines stand in a line, and all uplinks leave from the first"},
+      {"exanest-track2", "mezzanines stand in a line, and all uplinks leave from the first"},
+      {"jellyfish", "most pairs of a random graph have a single shortest way"}};
+  for (const std::string& name : profile_names()) {
+    Machine m = build(describe(name, {}));
+    routing::VerifyOptions how;
+    how.channels = m.description.router.channels;
+    how.balance = true;
+    routing::Verdict v = routing::verify(*m.routing, how);
+    EXPECT_TRUE(v.holds()) << name;
+    for (const routing::TierBalance& tier : v.balance) {
+      EXPECT_EQ(tier.idle, 0u) << name << ": " << tier.name;
+      if (!uneven.contains(name)) EXPECT_LE(tier.busiest, 1.2) << name << ": " << tier.name;
+    }
+  }
 }
 
 TEST(Profiles, TheGeneralOnesHaveTheSizesTheyName) {

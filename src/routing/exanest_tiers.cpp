@@ -70,6 +70,7 @@ class ExanestTiers final : public Routing {
     if (shape_.rack(at) != shape_.rack(to))
       return offer(at, shape_.rack_ports(shape_.rack(at), shape_.rack(to)), to, 0, out);
     Ports down = shape_.chassis_ports(shape_.chassis(to));
+    if (parameters_.parallel == Parallel::Any) return offer(at, down, to, 1, out);
     offer(at, {static_cast<PortIndex>(down.first + uplink_of(to)), 1}, to, 1, out);
   }
 
@@ -111,7 +112,8 @@ WEFT_REGISTER(
                     {"high-throughput", "low-latency", "any"})
             .choice(
                 &Parameters::parallel, "parallel",
-                "Among parallel cables: one fixed by the destination, which keeps packets in order, or any",
+                "Among parallel cables, and from a switch among the uplinks of a chassis: one fixed by the "
+                "destination, which keeps packets in order, or any",
                 {"by-destination", "any"})
             .section(),
         refusal, make, {{"board_network=low-latency"}, {"board_network=any", "parallel=any"}}));

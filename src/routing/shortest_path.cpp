@@ -23,11 +23,15 @@ ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, C
   std::vector<std::uint16_t> left;
   std::vector<RouterId> queue;
   std::vector<PortIndex> good;
+  // As a fabric manager does: each way by the port that carries least so far, farthest routers first, so that
+  // what they send is known where ways join.
+  std::vector<std::uint64_t> load(graph.ports(), 0), passing(graph.routers());
   for (std::uint32_t d = 0; d < width; ++d) {
     RouterId to = destinations_.routers[d];
     distances_to(graph, faults, to, left, queue);
-    for (RouterId r : queue) {
-      if (r == to) continue;
+    for (RouterId r : queue) passing[r] = std::uint64_t{graph.endpoint_count(r)} * graph.endpoint_count(to);
+    for (std::size_t i = queue.size(); i-- > 1;) {
+      RouterId r = queue[i];
       if (graph.endpoint_count(r) > 0) diameter_ = std::max<std::uint32_t>(diameter_, left[r]);
       good.clear();
       for (PortId p = graph.port_begin(r); p < graph.port_begin(r + 1); ++p)
@@ -36,7 +40,12 @@ ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, C
       auto pick = [&](std::uint32_t who) {
         return good[spread_choice(who, to, static_cast<std::uint32_t>(good.size()))];
       };
-      next_[std::uint64_t{r} * width + d] = pick(r);
+      PortIndex best = pick(r);  // of ports that carry the same
+      for (PortIndex p : good)
+        if (load[graph.port(r, p)] < load[graph.port(r, best)]) best = p;
+      next_[std::uint64_t{r} * width + d] = best;
+      load[graph.port(r, best)] += passing[r];
+      passing[graph.port_router(graph.peer(graph.port(r, best)))] += passing[r];
       if (per_input_port)
         for (PortId p = graph.port_begin(r); p < graph.port_begin(r + 1); ++p)
           next_[(graph.routers() + std::uint64_t{p}) * width + d] = pick(graph.routers() + p);

@@ -4,6 +4,7 @@
 
 #include "machines.hpp"
 #include "routing/dependencies.hpp"
+#include "routing/vias.hpp"
 
 namespace weft::routing {
 namespace {
@@ -49,6 +50,54 @@ TEST(Verify, FindsTheDeadlockOfShortestPathsOnARing) {
   Verdict v = check(m);
   EXPECT_FALSE(v.deadlock_free());
   expect_circle(*m.graph, v.cycle);
+}
+
+TEST(Verify, PlacesInADeadGroupAreNotDrawn) {
+  for (const char* mode : {"mode=ugal", "mode=valiant"}) {
+    machine::Machine m =
+        make_machine("dragonfly", {"routers_per_group=4", "global_cables_per_router=2"}, "dragonfly", {mode}, 4,
+                     {"faults.dead_routers=[8,9,10,11]"});
+    EXPECT_TRUE(check(m).holds()) << mode;
+    ASSERT_NE(m.routing->vias(), nullptr);
+    for (std::uint64_t step = 0; step < 1000; ++step)
+      ASSERT_NE(draw_via(*m.routing, 0, 30, 1, 0, step), 2u) << "group 2 is dead";
+    // One dead router takes its group's gateways to some groups with it: those pairs go another way round.
+    machine::Machine one = make_machine("dragonfly", {"routers_per_group=4", "global_cables_per_router=2"},
+                                        "dragonfly", {mode}, 4, {"faults.dead_routers=[8]"});
+    EXPECT_TRUE(check(one).serves_what_is_left()) << mode;
+  }
+}
+
+TEST(Verify, AMachineWithTooFewChannelsDoesNotHoldThoughNoCircleForms) {
+  const Settings dead{"faults.dead_routers=[8,10,13]"};
+  Verdict v = check(make_machine("torus", {"dims=[4,4]"}, "shortest-path", {}, 4, dead));
+  EXPECT_TRUE(v.connected());
+  EXPECT_TRUE(v.deadlock_free());
+  EXPECT_FALSE(v.enough_channels);
+  EXPECT_FALSE(v.holds()) << "engines refuse it";
+  EXPECT_TRUE(check(make_machine("torus", {"dims=[4,4]"}, "shortest-path", {}, 16, dead)).holds());
+}
+
+TEST(Verify, BalanceTellsIdleAndBusyCables) {
+  machine::Machine m = make_machine("fat-tree", {"children=[4,4]", "parents=[1,4]"}, "fat-tree", {"ways=2"}, 2);
+  VerifyOptions how;
+  how.channels = 2;
+  how.balance = true;
+  for (unsigned threads : {1u, 3u}) {
+    how.threads = threads;
+    Verdict v = verify(*m.routing, how);
+    ASSERT_EQ(v.balance.size(), 2u);
+    for (const TierBalance& tier : v.balance) {
+      EXPECT_EQ(tier.cables, 16u);
+      EXPECT_EQ(tier.idle, 0u);
+      EXPECT_LT(tier.busiest, 1.35) << tier.name;
+    }
+  }
+  // A line: the middle carries 2 * 2 pairs each way, the ends 3.
+  machine::Machine line = make_machine("mesh", {"dims=[4]"}, "dimension-order", {}, 2);
+  Verdict v = verify(*line.routing, how);
+  ASSERT_EQ(v.balance.size(), 1u);
+  EXPECT_DOUBLE_EQ(v.balance[0].busiest, 4.0 / (10.0 / 3));
 }
 
 // Escape channels that share a buffer with adaptive ones are no escape.

@@ -218,6 +218,24 @@ TEST(Pattern, WhatDoesNotFitIsRefusedWithWhatWould) {
   EXPECT_THAT(mistake("uniform", {}, torus("[1]")), HasSubstr("at least 2 endpoints"));
 }
 
+TEST(Pattern, GroupShiftGoesToTheNextGroupThatIsLeft) {
+  const Settings size{"routers_per_group=4", "endpoints_per_router=2", "global_cables_per_router=2"};
+  Arranged whole("group-shift", {}, test::make_machine("dragonfly", size, "dragonfly", {}, 4));
+  std::vector<bool> seen(72);
+  for (std::uint64_t packet = 0; packet < 200; ++packet)
+    for (Member m = 0; m < 72; ++m) {
+      Member to = whole.pattern->destination(m, packet);
+      ASSERT_EQ(to / 8, (m / 8 + 1) % 9);
+      seen[to] = true;
+    }
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 72);
+  Arranged broken("group-shift", {},
+                  test::make_machine("dragonfly", size, "dragonfly", {}, 4, {"faults.dead_routers=[4,5,6,7]"}));
+  EXPECT_EQ(broken.members.endpoint[broken.pattern->destination(0, 0)] / 8, 2u) << "group 1 is dead";
+  EXPECT_THAT(mistake("group-shift", {}, torus("[12]")), HasSubstr("only a dragonfly has groups"));
+  EXPECT_THAT(mistake("group-shift", {"group=12"}, torus("[12]")), HasSubstr("leave one group"));
+}
+
 TEST(Pattern, EndpointsOfDeadRoutersTakeNoPart) {
   auto m = test::make_machine("torus", {"dims=[4]"}, "up-down", {}, 4, {"faults.dead_routers=[1]"});
   Arranged s("neighbour", {}, std::move(m));
