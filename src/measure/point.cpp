@@ -47,7 +47,6 @@ constexpr std::size_t kPairsNamed = 20;
 constexpr unsigned kMostDoublings = 4;  // of the window, for want of a steady state
 // Packets that may wait at all sources together, and at each.
 constexpr std::uint64_t kPacketsAtSources = 2'000'000, kShortestQueue = 16, kLongestQueue = 4096;
-constexpr std::uint64_t kMostPackets = network::flit::PacketStore::kMaxPackets - (1u << 20);
 constexpr double kPacketsInStep = 500'000;  // made between two looks at how many there are
 
 /// The settings of an experiment, with finite queues at the sources where they never cease to send.
@@ -110,7 +109,8 @@ class PointRun {
       point_.stalled = engine_.stalled();
       if (engine_.packets_in_network() > kMostPackets)
         point_.unmeasured = fmt::format(
-            "{} million packets are under way or wait, and the engine holds no more; ask for longer packets, "
+            "{} million packets are under way or wait, which is as many as a run holds; ask for longer "
+            "packets, "
             "smaller "
             "buffers or a part of the machine",
             engine_.packets_in_network() / 1'000'000);
@@ -156,6 +156,12 @@ class PointRun {
     check_length();
   }
 
+  /// Flits in the network.
+  std::int64_t inside() const {
+    network::flit::Counters c = engine_.counters();
+    return static_cast<std::int64_t>(c.flits_injected - c.flits_delivered);
+  }
+
   /// A figure is one only where packets crossed the network within the time it was measured in.
   void check_length() {
     Arrivals measured = arrivals() - at_start_;
@@ -178,6 +184,7 @@ class PointRun {
     for (unsigned i = 1; i <= kMostWindows && warmth == Warmth::Undecided; ++i) {
       Arrivals before = arrivals();
       std::uint64_t made_before = traffic_.flits_made();
+      std::int64_t inside_before = inside();
       advance(window_);
       if (over()) return Warmth::Undecided;
       Arrivals in_window = arrivals() - before;
@@ -187,7 +194,7 @@ class PointRun {
       double transits =
           falls_behind(made, in_window.flits, kBehind) ? kTransitsForThroughput : kTransitsForLatency;
       auto wanted = static_cast<Cycle>(transits * in_window.mean_network());
-      bool in_vain = test.windows() == kWindowsBeforeLonger && doublings_ < kMostDoublings;
+      bool in_vain = test.windows() == kWindowsBeforeLonger && !test.behind() && doublings_ < kMostDoublings;
       if (in_window.packets == 0 || window_ < wanted) {
         window_ = in_window.packets == 0 ? window_ * 2 : wanted;
         test = {};
@@ -195,7 +202,7 @@ class PointRun {
         double_window();
         test = {};
       } else {
-        warmth = test.add({in_window.mean_packet(), made, in_window.flits});
+        warmth = test.add({in_window.mean_packet(), made, in_window.flits, inside() - inside_before});
       }
     }
     return warmth == Warmth::Undecided && test.behind() ? Warmth::Saturated : warmth;

@@ -19,12 +19,12 @@ constexpr std::uint32_t kLargeMachine = 65'536;  // routers: one at a time, for 
 using workload::Workload;
 
 void check_batch(const Workload& workload, std::uint32_t members) {
-  // All packets of a batch may be under way at once, and a packet's number has 24 bits.
-  std::uint64_t most = (network::flit::PacketStore::kMaxPackets - (1u << 20)) / members;
+  // All packets of a batch may be under way at once, and each takes memory.
+  std::uint64_t most = kMostPackets / members;
   if (workload.batch > most)
     throw UserError(
-        fmt::format("--batch {}: the flit engine holds 16 million packets at once, at most {} for each of {}",
-                    workload.batch, most, count_of(members, "endpoint")));
+        fmt::format("--batch {}: a run holds {} million packets at once, at most {} for each of {}",
+                    workload.batch, kMostPackets / 1'000'000, most, count_of(members, "endpoint")));
 }
 
 /// The points of a sweep as they become known, and how far it still has to go.

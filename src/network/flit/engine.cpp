@@ -106,6 +106,7 @@ void Engine::size_arrays() {
   std::uint64_t queues = channels << state_.output_bits;
   WEFT_CHECK(queues < kUndecided, "queues have 32-bit numbers");
   state_.queues.assign(queues, {});
+  state_.lasts.assign(queues, kNoPacket);
   state_.ports.assign(ports, {});
   state_.rests.assign(ports, {});
   state_.sent.assign(ports, 0);
@@ -437,7 +438,7 @@ std::uint64_t Engine::bytes() const {
     for (const auto& bag : tile.ready) bags += bag.bytes();
     for (const auto& bag : tile.senders) bags += bag.bytes();
   }
-  return state_.queues.size() * sizeof(Queue) +
+  return state_.queues.size() * (sizeof(Queue) + sizeof(PacketId)) +
          state_.ports.size() * (sizeof(Port) + sizeof(PortRest) + sizeof(std::uint64_t)) +
          state_.channels.size() * sizeof(OutChannel) + senders_.size() * sizeof(Sender) +
          endpoint_router_.size() * 8 + state_.awake.size() + grid_ports_.size() * sizeof(GridPort) +

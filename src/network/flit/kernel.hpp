@@ -338,14 +338,17 @@ void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) 
     if (queue.empty()) [[likely]] {
       queue.entry = entry.bits();
       queue.left = static_cast<std::uint16_t>(entry.flits());
+      queue.word &= ~Queue::kEmpty;
       if (find_way(b, q, queue, entry) == Tile::kOut)
         *out++ = q;
       else
         *onward++ = q;
     } else {
-      e_.packets_.behind(queue.last()) = entry.bits();
+      PacketId& last = e_.state_.lasts[q];
+      e_.packets_.behind(queue.word & Queue::kBehind ? last : Entry(queue.entry).id()) = entry.bits();
+      last = entry.id();
+      queue.word |= Queue::kBehind;
     }
-    queue.set_last(entry.id());
   }
   asks[Tile::kOnward].set_end(onward);
   asks[Tile::kOut].set_end(out);

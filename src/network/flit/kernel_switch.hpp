@@ -209,7 +209,7 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, co
   if (tail) {
     port.free_channels ^= 1u << queue.out_channel();
     queue.word &= ~(Queue::kActive | Queue::kReady);
-    if (entry.id() != queue.last())
+    if (queue.word & Queue::kBehind)
       next_packet(b, tile, q, queue);
     else
       queue.word |= Queue::kEmpty;
@@ -270,6 +270,7 @@ template <class Route, bool CutThrough, bool Voq>
   Entry entry(e_.packets_.behind(Entry(queue.entry).id()));
   queue.entry = entry.bits();
   queue.left = static_cast<std::uint16_t>(entry.flits());
+  if (entry.id() == e_.state_.lasts[q]) queue.word &= ~Queue::kBehind;
   Tile::Bound bound = find_way(b, q, queue, entry);
   tile.asks_in(b.now + route_cycles_ + 1, bound).push(q);
 }

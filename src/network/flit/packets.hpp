@@ -72,7 +72,7 @@ class PacketStore {
  public:
   static constexpr PacketId kChunk = 1u << 14;  // taken at a time
   static constexpr std::uint64_t kPacketBytes = sizeof(PacketRecord) + sizeof(std::uint64_t);
-  static constexpr PacketId kMaxPackets = (1u << 24) - 1;  // a packet's number has 24 bits, one is for none
+  static constexpr PacketId kMaxPackets = 1u << 27;  // a packet's number has 27 bits in an Entry
 
   PacketStore() : records_(kMaxPackets), behind_(kMaxPackets) {}
 
@@ -86,7 +86,7 @@ class PacketStore {
 
   /// A chunk's worth of fresh numbers, appended to `free`. Call with the engine's lock held.
   void grow(std::vector<PacketId>& free) {
-    WEFT_CHECK(end_ + kChunk <= kMaxPackets, "more than 16 million packets at once");
+    WEFT_CHECK(end_ + kChunk <= kMaxPackets, "more than 134 million packets at once");
     records_.grow(end_ + kChunk);
     behind_.grow(end_ + kChunk);
     for (PacketId i = kChunk; i-- > 0;) free.push_back(end_ + i);
@@ -107,17 +107,17 @@ class Entry {
  public:
   Entry() = default;
   Entry(PacketId id, EndpointId destination, std::uint32_t flits, std::uint32_t message_class)
-      : bits_(std::uint64_t{destination} << 40 | std::uint64_t{id} << 16 | std::uint64_t{flits} << 4 |
+      : bits_(std::uint64_t{destination} << 42 | std::uint64_t{id} << 15 | std::uint64_t{flits} << 3 |
               message_class) {}
   explicit Entry(std::uint64_t bits) : bits_(bits) {}
-  EndpointId destination() const { return static_cast<EndpointId>(bits_ >> 40); }
-  PacketId id() const { return static_cast<PacketId>(bits_ >> 16) & 0xff'ffff; }
-  std::uint32_t flits() const { return static_cast<std::uint32_t>(bits_ >> 4) & 0xfff; }
-  std::uint32_t message_class() const { return static_cast<std::uint32_t>(bits_) & 0xf; }
+  EndpointId destination() const { return static_cast<EndpointId>(bits_ >> 42); }
+  PacketId id() const { return static_cast<PacketId>(bits_ >> 15) & (PacketStore::kMaxPackets - 1); }
+  std::uint32_t flits() const { return static_cast<std::uint32_t>(bits_ >> 3) & kMaxFlits; }
+  std::uint32_t message_class() const { return static_cast<std::uint32_t>(bits_) & 0x7; }
   std::uint64_t bits() const { return bits_; }
 
   static constexpr std::uint32_t kMaxFlits = 0xfff;
-  static constexpr EndpointId kMaxEndpoints = 1u << 24;
+  static constexpr EndpointId kMaxEndpoints = 1u << 22;
 
  private:
   std::uint64_t bits_ = 0;

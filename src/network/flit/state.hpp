@@ -40,23 +40,22 @@ struct Queue {
   QueueNumber chain = kEnd;    // the next queue that asks for the same
   std::uint16_t left = 0;      // flits of the first packet still to send
   std::uint16_t flits = 0;     // here now
-  // The last packet, the channel of the first, and flags, in one word that is read and written whole: a
-  // narrow store before a wide load of the same bytes would hold the processor up.
+  // The channel of the first packet, and flags, in one word that is read and written whole: a narrow store
+  // before a wide load of the same bytes would hold the processor up.
   std::uint32_t word = kEmpty | kFirstChannelNext << kChannelShift;
 
-  static constexpr std::uint32_t kEmpty = 0xff'ffff;  // as last packet: there is none
+  // kBehind: there are packets behind the first; State::lasts has the last of them.
+  static constexpr std::uint32_t kEmpty = 1, kBehind = 2;
   static constexpr unsigned kChannelShift = 24, kChannelMask = 0x1f;
   static constexpr unsigned kFirstChannelNext = 31;  // as channel: the turn begins with channel 0
   static constexpr unsigned kReadyShift = 31;
   // kReady: it is on a list of those who bid for the switch.
   static constexpr std::uint32_t kLeaves = 1u << 29, kActive = 1u << 30, kReady = 1u << kReadyShift;
-  bool empty() const { return last() == kEmpty; }
-  std::uint32_t last() const { return word & kEmpty; }
+  bool empty() const { return word & kEmpty; }
   /// Of the first packet, once it has one; turns go on from the last.
   unsigned out_channel() const { return word >> kChannelShift & kChannelMask; }
   bool leaves() const { return word & kLeaves; }  // the first packet goes to an endpoint (if it is known)
   bool active() const { return word & kActive; }  // ... has a channel
-  void set_last(std::uint32_t packet) { word = (word & ~kEmpty) | packet; }
   void set_out_channel(unsigned channel) {
     word = (word & ~(kChannelMask << kChannelShift)) | channel << kChannelShift;
   }
@@ -97,10 +96,10 @@ static_assert(sizeof(Port) == 32);
 /// How fast a port has been sending, looked at once in a round trip of its cable.
 struct Pace {
   Cycle since = 0;
-  std::uint64_t sent = 0;         // flits, up to then
-  std::uint32_t round_trip = 0;   // cycles, of a flit and its credit
-  std::uint32_t full = ~0u;       // flits of a round trip in which the cable is hardly ever idle
-  std::uint32_t under_way = 0;    // flits and credits on the cable at that pace
+  std::uint64_t sent = 0;        // flits, up to then
+  std::uint32_t round_trip = 0;  // cycles, of a flit and its credit
+  std::uint32_t full = ~0u;      // flits of a round trip in which the cable is hardly ever idle
+  std::uint32_t under_way = 0;   // flits and credits on the cable at that pace
 };
 
 /// What is looked at only of ports that are narrow or share buffers.
@@ -243,6 +242,7 @@ enum class Mark : std::uint8_t { kNo = 0, kYes = 1 };
 struct State {
   unsigned channel_bits = 0, output_bits = 0;
   LargeArray<Queue> queues;
+  LargeArray<PacketId> lasts;  // by queue: its last packet, where there is one behind the first
   LargeArray<Port> ports;
   LargeArray<PortRest> rests;      // by port
   LargeArray<std::uint64_t> sent;  // by port: flits, ever
