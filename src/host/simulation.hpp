@@ -7,12 +7,14 @@
 // none can be overtaken.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/virtual_time.hpp"
 #include "host/call_log.hpp"
 #include "host/mpi_launch.hpp"
 #include "host/output.hpp"
@@ -60,7 +62,8 @@ struct RunResult {
   Time end{0};
   std::vector<RankResult> ranks;
   std::uint64_t rounds = 0, grants = 0;
-  MpiSums mpi{};  // of all ranks
+  MpiSums mpi{};  // of all ranks, costs apart
+  std::array<TimeSum, kProtocols> mpi_cost{};
   bool has_mpi = false;
 };
 
@@ -182,6 +185,7 @@ class Simulation : private nic::Host {
   bool stuck();
   bool only_polling() const;
   bool fail(std::string what);
+  bool access_failed(std::uint32_t rank, int error);
   void describe_waits();
   std::string wait_text(std::uint32_t rank) const;
   std::string last_call(std::uint32_t rank) const;

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <set>
 
 #include "base/diagnostics.hpp"
+#include "base/memory_left.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "routing/dependencies.hpp"
@@ -145,6 +147,40 @@ void refuse_if_too_large(const Routing& routing, const VerifyOptions& options, s
                     bytes / (1u << 30)));
 }
 
+/// Memory of the searches, by thread: states, the ways on from them, dependencies; and of the search for
+/// circles.
+struct ProofBytes {
+  double each = 0, once = 0;
+};
+
+ProofBytes bytes_of_proof(const Routing& routing, const Lanes& lanes, std::size_t targets) {
+  const Graph& graph = routing.graph();
+  double ports = graph.ports(), routers = graph.routers(), vertices = ports * lanes.count();
+  double states = routers + (routing.uses_input() ? ports * routing.classes() : 0);
+  double in_use = routers + (routing.uses_input() ? ports : 0);  // of them, for one target
+  double bits = 0;
+  for (RouterId r = 0; r < graph.routers(); ++r) {
+    double columns = 1.0 * graph.port_count(r) * lanes.count();
+    bits += (columns + 4) * std::ceil(columns / 64) * 8 + 20;
+  }
+  bool escape = routing.has_escape() && lanes.complete();
+  return {states * 24 + in_use * 48 + routers * 16 +
+              (escape ? EscapeDependencies::bytes_needed(routing) + ports * routing.classes() * 4 : bits),
+          vertices * 16 + static_cast<double>(targets) * 8};
+}
+
+/// As many threads as there is memory for; throws UserError where there is not enough for one.
+unsigned threads_that_fit(const Routing& routing, const Lanes& lanes, std::size_t targets, unsigned wanted) {
+  ProofBytes bytes = bytes_of_proof(routing, lanes, targets);
+  require_memory(
+      bytes.each + bytes.once,
+      fmt::format("looking at this machine's routing ({} with {})",
+                  count_of(routing.graph().routers(), "router"), count_of(routing.graph().ports(), "port")),
+      "check a smaller instance of it");
+  auto more = static_cast<double>(memory_left()) - bytes.once;
+  return static_cast<unsigned>(std::clamp(more / bytes.each, 1.0, static_cast<double>(wanted)));
+}
+
 void merge(Prover& into, Prover& from) {
   if (into.local) into.local->merge(*from.local);
   if (into.escape) into.escape->merge(*from.escape);
@@ -199,7 +235,8 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
   }
   refuse_if_too_large(routing, options, targets.size());
 
-  unsigned threads = options.threads ? options.threads : default_threads();
+  unsigned threads =
+      threads_that_fit(routing, lanes, all_targets, options.threads ? options.threads : default_threads());
   std::vector<Prover> provers;
   for (unsigned t = 0; t < threads; ++t) provers.emplace_back(routing, lanes);
   std::uint64_t done = 0;
