@@ -316,9 +316,6 @@ TEST(EndOfTime, ProgramsThatSleepIntoItEndThere) {
   r = run_program({"run", "torus", "--", "/bin/sleep", "21600000"});
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, HasSubstr("virtual time passed 100 days"));
-  r = run_program({"run", "torus", "--", "/bin/sh", "-c", "exec sleep infinity"});
-  EXPECT_EQ(r.code, 1);
-  EXPECT_THAT(r.err, HasSubstr("virtual time passed 100 days"));
 }
 
 TEST(EndOfTime, TheLastSleepCounts) {
@@ -349,9 +346,9 @@ TEST(Sizes, WhatFitsInNoMemoryIsRefusedWithItsSize) {
                            "rank 1 {\nrecv 1099511627776b from 0\n}\n");
   r = run_prepared(with({"replay", "torus", path, "--engine", "flit"}, kSmall), little);
   EXPECT_EQ(r.code, 2);
-  EXPECT_THAT(r.err,
-              ContainsRegex("rank 0, step 0.*: its [0-9,]+ packets of at most [0-9]+ bytes takes? about "
-                            "[0-9.]+ GiB of memory"));
+  EXPECT_THAT(r.err, ContainsRegex("rank 0, step 0.*: keeping its [0-9,]+ packets of at most [0-9]+ bytes "
+                                   "until they arrive takes about "
+                                   "[0-9.]+ GiB of memory"));
   r = run_prepared(with({"replay", "torus", "stencil-2d", "--workload-set", "iterations=1000000"}, kSmall),
                    little);
   EXPECT_EQ(r.code, 2);
@@ -362,7 +359,7 @@ TEST(Sizes, WhatFitsInNoMemoryIsRefusedWithItsSize) {
 
 TEST(HostileRank, AnEndlessLineToTheLauncherEndsTheRun) {
   ProgramResult r =
-      run_prepared({"run", "torus", "-n", "2", "--mpi", "yes", "--", "/bin/sh", "-c",
+      run_prepared({"run", "torus", "-n", "2", "--mpi", "yes", "--", "/bin/bash", "-c",
                     "if [ $WEFT_RANK = 0 ]; then exec cat /dev/zero >&$PMI_FD; else sleep 1; fi"},
                    [] {});
   EXPECT_EQ(r.code, 1);

@@ -28,7 +28,7 @@ struct Descriptor {
 }  // namespace
 
 std::string read_file(const std::string& path, std::uint64_t most_bytes) {
-  constexpr std::uint64_t kMostUnsized = 256ull << 20;
+  constexpr std::uint64_t kMostUnsized = 64ull << 20;
   auto fail = [&](int error) -> UserError {
     return UserError(fmt::format("{}: cannot be read: {}", path, std::strerror(error)));
   };

@@ -274,6 +274,13 @@ bool Simulation::left_behind() {
   return false;
 }
 
+/// What a rank slept or computed last, before it went, counts as well.
+void Simulation::lived_until(std::uint32_t rank, Time last) {
+  result_.ranks[rank].end = std::max(result_.ranks[rank].end, last);
+  result_.end = std::max(result_.end, last);
+  if (last > kEndOfTime) fail(OutOfTime().what());
+}
+
 void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   Process& p = processes_[rank];
   p.ended = true;
@@ -281,6 +288,9 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   RankResult& result = result_.ranks[rank];
   result.ended = true;
   result.ending = ending;
+  for (std::uint32_t i = 0; i < kLanes; ++i)
+    if (p.lanes[i].state == State::Running)
+      lived_until(rank, p.segment->request(i, p.lanes[i].granted).clock);
   for (LaneBook& lane : p.lanes) {
     if (lane.leaving) --leaving_;
     if (lane.meeting) --meeting_;
@@ -380,10 +390,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
       asleep_.push_back({rank, index});
       break;
     default: {  // it left; a thread's lane may be taken again
-      // What it slept or computed last counts, too.
-      result_.ranks[rank].end = std::max(result_.ranks[rank].end, lane.request.clock);
-      result_.end = std::max(result_.end, lane.request.clock);
-      if (lane.request.clock > kEndOfTime) fail(OutOfTime().what());
+      lived_until(rank, lane.request.clock);
       lane.state = index == 0 ? State::Gone : State::Absent;
       if (index == 0) {
         p.left = true;

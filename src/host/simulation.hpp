@@ -162,6 +162,7 @@ class Simulation : private nic::Host {
   bool sleepers_still_sleep();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
+  void lived_until(std::uint32_t rank, Time last);
   bool ended_well(std::uint32_t rank);
   bool left_behind();
   // The simulator's turn.

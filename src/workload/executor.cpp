@@ -216,12 +216,12 @@ class Executor {
     constexpr std::uint64_t kFew = 1u << 20;  // for which there is room anywhere
     if ((unasked_ += packets) <= kFew) [[likely]]
       return;
-    std::string what = fmt::format("{}: its {} of at most {} bytes", p_.describe(i),
+    std::string what = fmt::format("{}: keeping its {} of at most {} bytes until they arrive", p_.describe(i),
                                    count_of(packets, "packet"), network_.largest_packet());
     const char* instead = "the engines flow and ideal take messages whole";
     require_memory(static_cast<double>(std::exchange(unasked_, 0)) * kBytesEach, what, instead);
     if (packets > ~std::uint32_t{0})
-      throw UserError(fmt::format("{} are more than a message may have; {}", what, instead));
+      throw UserError(fmt::format("{}: they are more than a message may have; {}", what, instead));
   }
 
   void hear(const Notice& notice) {
