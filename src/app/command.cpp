@@ -6,6 +6,7 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <system_error>
 
 #include "app/standard_streams.hpp"
 #include "app/verb.hpp"
@@ -124,6 +125,11 @@ int run(int argc, char** argv) {
   } catch (const std::exception& error) {
     if (const char* why = standard_output_error(); *why) {
       print_error(fmt::format("standard output: cannot be written: {}", why));
+      return 2;
+    }
+    // No thread, no file, no right: what the system refuses is no defect.
+    if (dynamic_cast<const std::system_error*>(&error)) {
+      print_error(fmt::format("the system refuses: {}", error.what()));
       return 2;
     }
     fmt::print(stderr, "weft has a defect, please report it with the command you ran: {}\n", error.what());

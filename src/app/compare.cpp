@@ -185,7 +185,9 @@ std::function<int()> declare(CLI::App& app) {
   app.add_option("--out", o->out,
                  "Folder for the results; points that are there already are kept. Default: weft-compare-SPEC")
       ->option_text("DIR");
-  app.add_option("--jobs", o->jobs, "Points at the same time; 0: the cores there are")->option_text("N [0]");
+  app.add_option("--jobs", o->jobs, "Points at the same time; 0: the cores there are")
+      ->option_text("N [0]")
+      ->check(CLI::Range(0, 1024));
   app.add_flag("--slurm", o->slurm, "Run the points as a Slurm job array, and wait for it");
   app.add_option("--slurm-options", o->slurm_options,
                  "Given to sbatch, such as '--partition=batch --time=1:00:00'")

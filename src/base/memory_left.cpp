@@ -85,6 +85,7 @@ std::string memory_text(double bytes) {
 }
 
 void require_memory(double bytes, const std::string& what, const std::string& instead) {
+  if (bytes <= kSurelyThere) return;
   auto left = static_cast<double>(memory_left());
   if (bytes <= left) return;
   throw UserError(fmt::format("{} takes about {} of memory, and {} are left; {}", what, memory_text(bytes),

@@ -8,6 +8,9 @@
 
 namespace weft {
 
+/// Nobody need ask about less.
+inline constexpr double kSurelyThere = 64 << 20;
+
 /// Bytes this process may still take: what the system has available, or less where a control group or
 /// `ulimit -v` allows less.
 std::uint64_t memory_left();

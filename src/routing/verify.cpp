@@ -172,6 +172,7 @@ ProofBytes bytes_of_proof(const Routing& routing, const Lanes& lanes, std::size_
 /// As many threads as there is memory for; throws UserError where there is not enough for one.
 unsigned threads_that_fit(const Routing& routing, const Lanes& lanes, std::size_t targets, unsigned wanted) {
   ProofBytes bytes = bytes_of_proof(routing, lanes, targets);
+  if (bytes.each * wanted + bytes.once <= kSurelyThere) return wanted;
   require_memory(
       bytes.each + bytes.once,
       fmt::format("looking at this machine's routing ({} with {})",
@@ -235,8 +236,9 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
   }
   refuse_if_too_large(routing, options, targets.size());
 
-  unsigned threads =
-      threads_that_fit(routing, lanes, all_targets, options.threads ? options.threads : default_threads());
+  std::size_t wanted = options.threads ? options.threads : default_threads();
+  wanted = std::clamp<std::size_t>(targets.size(), 1, wanted);  // more would have nothing to do
+  unsigned threads = threads_that_fit(routing, lanes, all_targets, static_cast<unsigned>(wanted));
   std::vector<Prover> provers;
   for (unsigned t = 0; t < threads; ++t) provers.emplace_back(routing, lanes);
   std::uint64_t done = 0;
