@@ -318,6 +318,17 @@ TEST(EndOfTime, ProgramsThatSleepIntoItEndThere) {
   EXPECT_THAT(r.err, HasSubstr("virtual time passed 100 days"));
 }
 
+TEST(EndOfTime, ProgramsThatComputeIntoItEndThere) {
+  for (const char* ranks : {"1", "2"})
+    for (const std::vector<std::string>& how : {std::vector<std::string>{"compute-for-ever"},
+                                                std::vector<std::string>{"compute-for-ever", "steps"}}) {
+      ProgramResult r =
+          run_program(with({"run", "torus", "-n", ranks, "--", kPrograms + "misbehave"}, how), 30);
+      EXPECT_EQ(r.code, 1);
+      EXPECT_THAT(r.err, HasSubstr("virtual time passed 100 days"));
+    }
+}
+
 TEST(EndOfTime, TheLastSleepCounts) {
   ProgramResult r = run_program({"run", "torus", "--json", "--", "/bin/sleep", "3"});
   ASSERT_EQ(r.code, 0) << r.err;
