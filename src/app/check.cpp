@@ -241,7 +241,9 @@ std::function<int()> declare_check(CLI::App& app) {
   options->machine.declare(app);
   app.add_option("--sample", options->sample, "Look at this many destinations only; faster, and no proof");
   options->faults.declare(app);
-  app.add_option("--threads", options->threads, "Threads; 0: the cores there are");
+  app.add_option("--threads", options->threads, "Threads; 0: the cores there are")
+      ->option_text("N [0]")
+      ->check(CLI::Range(0, 1024));
   app.add_flag("--json", options->json, "Machine-readable");
   return [options] { return check(*options); };
 }

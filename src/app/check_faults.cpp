@@ -145,7 +145,9 @@ void FaultCheckOptions::declare(CLI::App& app) {
          "up to N failures together")
       ->check(CLI::Range(0u, 64u))
       ->type_name("N");
-  app.add_option("--fault-cases", cases, "With --faults above 1: how many sets of failures to look at");
+  app.add_option("--fault-cases", cases, "With --faults above 1: how many sets of failures to look at")
+      ->option_text("N")
+      ->check(CLI::Range(0, 10'000'000));
   app.add_option("--fault-singles", singles,
                  "With --faults: look at this many single failures only; 0: all of them");
   app.add_option("--fault-seed", seed, "With --faults above 1: which sets are drawn");

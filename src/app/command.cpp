@@ -6,9 +6,13 @@
 #include <exception>
 #include <iostream>
 #include <new>
+#include <system_error>
 
+#include "app/standard_streams.hpp"
 #include "app/verb.hpp"
+#include "base/plain_text.hpp"
 #include "base/text.hpp"
+#include "base/virtual_time.hpp"
 
 namespace weft::app {
 
@@ -101,17 +105,33 @@ int dispatch(const Words& arguments) {
 }  // namespace
 
 int run(int argc, char** argv) {
+  prepare_standard_streams();
+  auto print_error = [](const std::string& text) { fmt::print(stderr, "error: {}\n", printable(text)); };
   try {
-    return dispatch({argv + 1, argv + argc});
+    int code = dispatch({argv + 1, argv + argc});
+    finish_standard_output();
+    return code;
   } catch (const UserError& error) {
     std::size_t count = error.diagnostics().size();
-    for (const Diagnostic& one : error.diagnostics()) fmt::print(stderr, "error: {}\n", one.text());
+    for (const Diagnostic& one : error.diagnostics()) print_error(one.text());
     if (count > 1) fmt::print(stderr, "{} mistakes found\n", count);
+    return 2;
+  } catch (const OutOfTime& error) {
+    print_error(error.what());
     return 2;
   } catch (const std::bad_alloc&) {
     fmt::print(stderr, "error: not enough memory for a machine of this size\n");
     return 2;
   } catch (const std::exception& error) {
+    if (const char* why = standard_output_error(); *why) {
+      print_error(fmt::format("standard output: cannot be written: {}", why));
+      return 2;
+    }
+    // No thread, no file, no right: what the system refuses is no defect.
+    if (dynamic_cast<const std::system_error*>(&error)) {
+      print_error(fmt::format("the system refuses: {}", error.what()));
+      return 2;
+    }
     fmt::print(stderr, "weft has a defect, please report it with the command you ran: {}\n", error.what());
     return 3;
   }

@@ -12,6 +12,7 @@
 
 #include "app/compare_slurm.hpp"
 #include "app/verb.hpp"
+#include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "report/compare_report.hpp"
 
@@ -38,14 +39,18 @@ struct Work {
   std::vector<std::string> files;  // where each point's result lies
 };
 
-void write_file(const std::string& path, const std::string& text) {
+void put_in_place(const std::string& path, const std::string& text) {
   // Under another name first: a result that is there is whole.
   std::string part = fmt::format("{}.{}", path, getpid());
-  std::ofstream out(part, std::ios::binary);
-  out << text << std::flush;
   std::error_code failed;
-  if (out) fs::rename(part, path, failed);
-  if (!out || failed) throw UserError(fmt::format("{}: cannot be written", path));
+  try {
+    write_file(part, text);
+  } catch (const UserError&) {
+    fs::remove(part, failed);
+    throw;
+  }
+  fs::rename(part, path, failed);
+  if (failed) throw UserError(fmt::format("{}: cannot be written: {}", path, failed.message()));
 }
 
 ordered_json read_result(const std::string& path) {
@@ -71,7 +76,7 @@ int run_one(const Work& work, std::size_t i, unsigned threads) {
   auto start = std::chrono::steady_clock::now();
   ordered_json result = measure::run_point(work.spec, work.points[i], threads);
   result["wall_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  write_file(work.files[i], result.dump(1) + "\n");
+  put_in_place(work.files[i], result.dump(1) + "\n");
   return result.contains("error") ? 1 : 0;
 }
 
@@ -154,9 +159,9 @@ int compare(const Options& o) {
                      {"seed", work.spec.seed}, {"complete", complete},     {"not_as_expected", wrong},
                      {"points", results}};
   std::string command = fmt::format("weft compare {}", o.spec);
-  write_file(folder + "/result.json", whole.dump(1) + "\n");
-  write_file(folder + "/points.csv", report::compare_csv(results));
-  write_file(folder + "/report.html", report::compare_report(work.spec, results, wrong, command));
+  put_in_place(folder + "/result.json", whole.dump(1) + "\n");
+  put_in_place(folder + "/points.csv", report::compare_csv(results));
+  put_in_place(folder + "/report.html", report::compare_report(work.spec, results, wrong, command));
   fmt::print("{}", o.json ? whole.dump(1) + "\n" : report::compare_table(work.spec, results));
   if (!o.json) {
     for (const std::string& line : wrong) fmt::print("NOT AS EXPECTED: {}\n", line);
@@ -180,7 +185,9 @@ std::function<int()> declare(CLI::App& app) {
   app.add_option("--out", o->out,
                  "Folder for the results; points that are there already are kept. Default: weft-compare-SPEC")
       ->option_text("DIR");
-  app.add_option("--jobs", o->jobs, "Points at the same time; 0: the cores there are")->option_text("N [0]");
+  app.add_option("--jobs", o->jobs, "Points at the same time; 0: the cores there are")
+      ->option_text("N [0]")
+      ->check(CLI::Range(0, 1024));
   app.add_flag("--slurm", o->slurm, "Run the points as a Slurm job array, and wait for it");
   app.add_option("--slurm-options", o->slurm_options,
                  "Given to sbatch, such as '--partition=batch --time=1:00:00'")

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/diagnostics.hpp"
+#include "base/output_file.hpp"
 #include "base/text.hpp"
 
 namespace weft::app {
@@ -44,20 +44,16 @@ void run_slurm(const std::string& spec, const std::string& folder, const std::ve
   if (points.empty()) return;
   std::string program = fs::read_symlink("/proc/self/exe").string();
   std::string script = folder + "/points.sbatch";
-  {
-    std::ofstream out(script);
-    out << "#!/bin/sh\n"
-        << fmt::format("#SBATCH --job-name=weft-compare\n#SBATCH --output={}/slurm-%a.log\n",
-                       fs::absolute(folder).string());
-    // Profiles are found beside the program, or where this shell was told to look.
-    if (const char* profiles = std::getenv("WEFT_PROFILES"))
-      out << "export WEFT_PROFILES=" << shell_word(profiles) << "\n";
-    out << fmt::format("cd {} && exec {} compare {} --out {} --point \"$SLURM_ARRAY_TASK_ID\"\n",
-                       shell_word(fs::current_path().string()), shell_word(program), shell_word(spec),
-                       shell_word(folder))
-        << std::flush;
-    if (!out) throw UserError(fmt::format("{}: cannot be written", script));
-  }
+  std::string lines =
+      fmt::format("#!/bin/sh\n#SBATCH --job-name=weft-compare\n#SBATCH --output={}/slurm-%a.log\n",
+                  fs::absolute(folder).string());
+  // Profiles are found beside the program, or where this shell was told to look.
+  if (const char* profiles = std::getenv("WEFT_PROFILES"))
+    lines += fmt::format("export WEFT_PROFILES={}\n", shell_word(profiles));
+  write_file(script,
+             lines + fmt::format("cd {} && exec {} compare {} --out {} --point \"$SLURM_ARRAY_TASK_ID\"\n",
+                                 shell_word(fs::current_path().string()), shell_word(program),
+                                 shell_word(spec), shell_word(folder)));
   std::vector<std::string> words{"sbatch", "--wait", "--array=" + ranges(points)};
   for (const std::string& word : split(options, ' '))
     if (!word.empty()) words.push_back(word);

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "app/verb.hpp"
+#include "base/output_file.hpp"
 #include "host/simulation.hpp"
 #include "report/predict_report.hpp"
 #include "workload/replay.hpp"
@@ -45,8 +45,7 @@ PredictWorkload skeleton(const Options& o) {
     if (!r.run.finished)
       throw UserError(fmt::format("{} did not finish: {}", o.workload, join(r.run.stall, "; ")));
     double seconds = static_cast<double>(r.run.completion.value) * 1e-12;
-    double compute =
-        static_cast<double>(r.run.compute.value) * 1e-12 / static_cast<double>(r.jobs.front().ranks);
+    double compute = r.run.compute.picoseconds() * 1e-12 / static_cast<double>(r.jobs.front().ranks);
     return {seconds, 0, std::max(0.0, 1 - compute / seconds)};
   };
   return {o.workload, "", 1, 1, false, run};
@@ -132,12 +131,6 @@ void show_progress(const std::string& what, std::size_t done, std::size_t of) {
   std::fflush(stderr);
 }
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) throw UserError(fmt::format("{}: cannot be written", path));
-}
-
 int run(const Options& o) {
   measure::PredictOptions options;
   options.machine = o.machine.machine;
@@ -159,8 +152,8 @@ int run(const Options& o) {
   measure::Prediction prediction = measure::predict(options);
   std::string command = fmt::format("weft predict {} --vary {}", o.machine.machine, o.vary);
   if (!o.out.empty()) {
-    write(o.out + "/prediction.html", report::prediction_page(prediction, command));
-    write(o.out + "/prediction.json", report::prediction_json(prediction).dump(1) + "\n");
+    write_file(o.out + "/prediction.html", report::prediction_page(prediction, command));
+    write_file(o.out + "/prediction.json", report::prediction_json(prediction).dump(1) + "\n");
     fmt::print(stderr, "weft: {}/prediction.html has the plots\n", o.out);
   }
   if (o.json)

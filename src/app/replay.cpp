@@ -88,9 +88,8 @@ void print(const workload::ReplayResult& r, const machine::Machine& m) {
   if (!r.run.finished) return;
   std::uint64_t crossed = r.run.messages - r.run.local_messages;
   if (crossed > 0)
-    fmt::print(
-        "messages   took {} on average, from the start to the last byte's arrival\n",
-        report::rounded<Time>(static_cast<double>(r.run.message_time.value) / static_cast<double>(crossed)));
+    fmt::print("messages   took {} on average, from the start to the last byte's arrival\n",
+               report::rounded<Time>(r.run.message_time.picoseconds() / static_cast<double>(crossed)));
   fmt::print("completed  after {}\n", report::rounded(r.run.completion));
 }
 

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <set>
 
 #include "app/run_disturbance.hpp"
 #include "app/run_place.hpp"
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
+#include "base/output_file.hpp"
 #include "report/run_report.hpp"
 #include "workload/placement.hpp"
 
@@ -121,9 +121,7 @@ void make_folder(const std::string& path) {
 void write_results(const std::string& folder, const measure::ProgramResult& result, const RunWatch& watch,
                    const machine::Machine& machine) {
   auto write = [&](const std::string& name, const std::string& text) {
-    std::ofstream file(folder + "/" + name, std::ios::binary);
-    file << text << std::flush;
-    if (!file) throw UserError(fmt::format("{}/{}: cannot be written", folder, name));
+    write_file(folder + "/" + name, text);
   };
   write("result.json", report::run_json(result, watch.stats(), watch.details(), machine).dump(1) + "\n");
   write("matrix.csv", report::matrix_csv(watch.stats()));
@@ -180,6 +178,9 @@ int run(Options& o) {
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
   o.run.mpi = wants_mpi(o);
   o.run.mpi_windows_by_rdma = windows_by_rdma(o);
+  if (host::has_other_rights(host::find_program(o.run.command.front())))
+    fmt::print(stderr, "weft: {} has rights of its owner (setuid or alike); ranks run without them\n",
+               o.run.command.front());
 
   struct sigaction action {};
   action.sa_handler = [](int) { interrupts = 1; };

@@ -38,7 +38,10 @@ void read_slow(const std::string& text, host::RunOptions& run, Diagnostics& prob
   if (parts[1].empty() || *end != '\0' || !(factor >= 0.01 && factor <= 1000))
     return wrong("expected how many times as long its work takes, 0.01 to 1000");
   run.slow.resize(run.ranks, 1);
-  for (unsigned rank = *first; rank <= *last; ++rank) run.slow[rank] *= factor;
+  for (unsigned rank = *first; rank <= *last; ++rank)
+    if ((run.slow[rank] *= factor) > 1e6 || run.slow[rank] < 1e-6)
+      return wrong(fmt::format("together with what is said before, rank {} takes {:.3g} times as long", rank,
+                               run.slow[rank]));
 }
 
 /// "10us@1ms": interruptions of 10 us on average, 1 ms apart on average.
@@ -53,11 +56,12 @@ void read_noise(const std::string& text, host::RunOptions& run, Diagnostics& pro
   if (!length) return wrong(error);
   auto interval = parse_quantity(quantity_kind<Time>(), parts[1], error);
   if (!interval) return wrong(error);
-  constexpr std::int64_t kShortest = 100'000;
-  if (*length <= 0 || *interval < kShortest || *length > *interval * 1000)
+  constexpr std::int64_t kShortest = 100'000, kLongest = 86'400'000'000'000'000;
+  if (*length <= 0 || *interval < kShortest || *interval > kLongest || *length > *interval * 1000 ||
+      *length > kLongest)
     return wrong(
-        "expected some length, an interval of 100ns at least, and no more than 1000 times as much noise as "
-        "work");
+        "expected some length, an interval of 100ns at least, no more than a day of either, and no more than "
+        "1000 times as much noise as work");
   run.noise_length = {*length};
   run.noise_interval = {*interval};
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 
+#include "base/output_file.hpp"
 #include "workload/trace.hpp"
 
 namespace weft::app {
@@ -16,7 +16,7 @@ RunWatch::RunWatch(unsigned ranks, bool figures, const std::string& trace, const
   if (!record.ends_with(".weftrace"))
     throw UserError(
         fmt::format("--record {}: expected a name that ends with .weftrace, as replay knows it by", record));
-  if (!std::ofstream(record, std::ios::binary)) throw UserError(fmt::format("{}: cannot be written", record));
+  write_file(record, "");
   recorder_.emplace(ranks);
 }
 
@@ -56,6 +56,7 @@ void RunWatch::finish(host::Simulation& simulation, const host::RunResult& resul
     details_.mpi = measure::profile_of(calls);
     details_.mpi.left_out = simulation.calls_left_out();
   }
+  if (trace_) trace_->finish();
   if (trace_ && trace_->left_out())
     fmt::print(stderr, "weft: the trace holds the first operations only; {} are left out\n",
                trace_->left_out());

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "app/verb.hpp"
+#include "base/output_file.hpp"
 #include "report/machine_facts.hpp"
 #include "report/picture.hpp"
 
@@ -22,10 +22,9 @@ struct Options {
 void write_picture(const machine::Machine& machine, const std::string& path) {
   const machine::Description& d = machine.description;
   std::string about = d.identity.about + "\n" + report::topology_line(d);
-  std::ofstream out(path, std::ios::binary);
-  if (out) out << report::draw_machine(*machine.graph, *machine.faults, d.identity.name, about);
-  out.close();
-  if (!out) throw UserError(fmt::format("{}: the picture cannot be written there", path));
+  OutputFile file(path);  // before the work of drawing it
+  file.write(report::draw_machine(*machine.graph, *machine.faults, d.identity.name, about));
+  file.close();
 }
 
 int show(const Options& options) {

@@ -148,7 +148,8 @@ std::function<int()> declare_stress(CLI::App& app) {
                "proof of `weft check` say what traffic between all pairs does?");
   app.add_flag("--show", o->show, "Show every scenario");
   app.add_option("--threads", o->threads, "Scenarios at the same time; 0: the cores there are")
-      ->option_text("N [0]");
+      ->option_text("N [0]")
+      ->check(CLI::Range(0, 1024));
   return [o] { return stress(*o); };
 }
 

@@ -7,11 +7,11 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 
 #include "app/load_list.hpp"
 #include "app/traffic_table.hpp"
 #include "app/verb.hpp"
+#include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "measure/sweep.hpp"
 #include "report/traffic_csv.hpp"
@@ -115,12 +115,6 @@ std::string make_folder(const Options& options, const std::string& machine) {
   fs::create_directories(name, failed);
   if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", name, failed.message()));
   return name;
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text << std::flush;
-  if (!out) throw UserError(fmt::format("{}: cannot be written", path));
 }
 
 void write_results(const TrafficResult& result, const machine::Machine& machine, const std::string& folder,

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 
 #include "app/verb.hpp"
+#include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "measure/validate/figure.hpp"
 #include "report/validation_report.hpp"
@@ -44,12 +44,6 @@ void show_progress(const std::string& experiment, std::size_t done, std::size_t 
   std::fflush(stderr);
 }
 
-void write(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (!file) throw UserError(fmt::format("{}: cannot be written", path));
-}
-
 int run(Options& o) {
   if (o.list) return list_figures();
   o.validate.progress = show_progress;
@@ -61,9 +55,9 @@ int run(Options& o) {
   }
   measure::ValidateResult result = measure::validate(o.validate);
   if (!o.out.empty()) {
-    write(o.out + "/validation.html", report::validation_page(result));
-    write(o.out + "/validation.md", report::validation_markdown(result));
-    write(o.out + "/validation.json", report::validation_json(result).dump(1) + "\n");
+    write_file(o.out + "/validation.html", report::validation_page(result));
+    write_file(o.out + "/validation.md", report::validation_markdown(result));
+    write_file(o.out + "/validation.json", report::validation_json(result).dump(1) + "\n");
   }
   if (o.json)
     fmt::print("{}\n", report::validation_json(result).dump(1));

@@ -4,7 +4,9 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <unordered_map>
 
+#include "base/plain_text.hpp"
 #include "base/text.hpp"
 
 namespace weft::config {
@@ -55,6 +57,9 @@ std::string Node::text() const {
 
 namespace {
 
+constexpr unsigned kMostParts = 16;        // of a dotted key; none has more than three
+constexpr std::size_t kMostMistakes = 50;  // of one kind that are worth telling
+
 Origin origin_of(const toml::node& node, const std::string& source) {
   return {source, node.source().begin.line, node.source().begin.column};
 }
@@ -93,6 +98,52 @@ Node convert(const toml::node& from, const std::string& source) {
   return to;
 }
 
+/// Control characters have no meaning in a description, and do things to a terminal.
+void check_texts(const Node& node, Diagnostics& problems) {
+  auto check = [&](std::string_view text, const Origin& origin) {
+    if (auto c = control_character(text); c && problems.size() < kMostMistakes)
+      problems.add(origin, "",
+                   fmt::format("a text has the control character 0x{:02x}; expected plain text", *c));
+  };
+  if (const std::string* text = node.string()) check(*text, node.origin);
+  if (const Table* table = node.table())
+    for (const auto& [key, value] : table->entries) {
+      check(key, value.origin);
+      check_texts(value, problems);
+    }
+  if (const auto* list = std::get_if<std::vector<Node>>(&node.value))
+    for (const Node& element : *list) check_texts(element, problems);
+}
+
+/// The line of a dotted key with more parts than any key has, or 0. Such a key is a table within a table and
+/// so on, and the parser's own functions call themselves for each.
+///
+/// Strings and comments are skipped as TOML has them. Between two of `=`, `,`, brackets and line breaks
+/// stands a key or a value, and only keys have more than one dot.
+std::uint32_t line_of_deep_key(std::string_view text) {
+  std::uint32_t line = 1;
+  unsigned dots = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '\n') ++line;
+    if (c == '.' && ++dots >= kMostParts) return line;
+    if (c == '\n' || c == '=' || c == ',' || c == '[' || c == ']' || c == '{' || c == '}') dots = 0;
+    if (c == '#') i = std::min(text.find('\n', i), text.size()) - 1;
+    if (c != '"' && c != '\'') continue;
+    const bool several_lines = text.substr(i, 3) == std::string(3, c);
+    const std::string end(several_lines ? 3 : 1, c);
+    for (i += end.size(); i < text.size() && text.substr(i, end.size()) != end; ++i) {
+      if (c == '"' && text[i] == '\\') ++i;
+      if (i < text.size() && text[i] == '\n') ++line;
+      if (i < text.size() && text[i] == '\n' && !several_lines) break;  // not closed: the parser says so
+    }
+    i += end.size() - 1;
+    // A text may end with quotes of its own.
+    while (several_lines && i + 1 < text.size() && text[i + 1] == c) ++i;
+  }
+  return 0;
+}
+
 Node empty_table(const std::string& source) {
   Node node;
   node.value = Table{};
@@ -103,8 +154,15 @@ Node empty_table(const std::string& source) {
 }  // namespace
 
 Node parse_toml(std::string_view text, const std::string& source, Diagnostics& problems) {
+  if (std::uint32_t line = line_of_deep_key(text)) {
+    problems.add({source, line, 1}, "",
+                 fmt::format("a key of more than {} parts, which no section has", kMostParts));
+    return empty_table(source);
+  }
   try {
-    return convert(toml::parse(text), source);
+    Node tree = convert(toml::parse(text), source);
+    check_texts(tree, problems);
+    return tree;
   } catch (const toml::parse_error& error) {
     auto where = error.source().begin;
     problems.add({source, where.line, where.column}, "",
@@ -124,7 +182,16 @@ Node parse_override(std::string_view argument, Diagnostics& problems) {
     problems.add({source}, "", "expected section.key=value, such as --set 'topology.dims=[8,8,8]'");
     return empty_table(source);
   }
+  if (argument.find_first_of("\n\r") != std::string_view::npos) {
+    problems.add({source.substr(0, source.find_first_of("\n\r"))}, std::string(key),
+                 "has a line break, which would begin another setting; each needs a --set of its own");
+    return empty_table(source);
+  }
   std::string value{trim(argument.substr(equals + 1))};
+  if (line_of_deep_key(key) || (value.find('{') != std::string::npos && line_of_deep_key(value))) {
+    problems.add({"--set"}, "", fmt::format("a key of more than {} parts, which no section has", kMostParts));
+    return empty_table(source);
+  }
   // Words such as torus or 14Gbps need no quotes on the command line.
   for (const std::string& attempt : {value, quote(value)}) {
     try {
@@ -138,6 +205,7 @@ Node parse_override(std::string_view argument, Diagnostics& problems) {
           for (Node& element : *list) self(element, self);
       };
       forget_lines(node, forget_lines);
+      check_texts(node, problems);
       return node;
     } catch (const toml::parse_error&) {
     }
@@ -149,8 +217,20 @@ Node parse_override(std::string_view argument, Diagnostics& problems) {
 }
 
 void merge(Table& lower, const Table& upper) {
+  // Keys of large tables are looked up, not searched for: they may be millions.
+  constexpr std::size_t kFew = 16;
+  std::unordered_map<std::string_view, std::size_t> places;
+  lower.entries.reserve(lower.entries.size() +
+                        upper.entries.size());  // so names looked up stay where they are
+  if (upper.entries.size() > kFew)
+    for (std::size_t i = 0; i < lower.entries.size(); ++i) places.emplace(lower.entries[i].first, i);
+  auto find = [&](const std::string& key) -> Node* {
+    if (upper.entries.size() <= kFew) return lower.find(key);
+    auto at = places.find(key);  // keys of one table differ: what is added below is not asked for again
+    return at == places.end() ? nullptr : &lower.entries[at->second].second;
+  };
   for (const auto& [key, node] : upper.entries) {
-    Node* below = lower.find(key);
+    Node* below = find(key);
     if (below && below->table() && node.table()) {
       merge(*below->table(), *node.table());
       below->origin = node.origin;

@@ -70,7 +70,9 @@ void Section::read(void* object, const Node* table, const std::string& path, Rea
                         fmt::format("expected a section, [{}], got {}", path, table->text()));
     return;
   }
+  constexpr std::size_t kMostUnknown = 50;  // that are worth telling
   std::map<std::string, const Node*> given;
+  std::size_t unknown = 0;
   if (table) {
     for (const auto& [key, node] : table->table()->entries) {
       if (std::find(ignored.begin(), ignored.end(), key) != ignored.end()) continue;
@@ -79,6 +81,7 @@ void Section::read(void* object, const Node* table, const std::string& path, Rea
         field->read(object, node, path + "." + key, reader);
         continue;
       }
+      if (++unknown > kMostUnknown) continue;
       auto known = names();
       known.insert(known.end(), ignored.begin(), ignored.end());
       std::string hint = did_you_mean(key, known);
@@ -88,6 +91,9 @@ void Section::read(void* object, const Node* table, const std::string& path, Rea
       reader.problems.add(node.origin, path + "." + key, "unknown key" + hint);
     }
   }
+  if (unknown > kMostUnknown)
+    reader.problems.add(table->origin, path,
+                        fmt::format("and {} more unknown keys", with_commas(unknown - kMostUnknown)));
   for (const Field& field : fields) {
     auto at = given.find(field.name);
     if (at == given.end() && field.required)

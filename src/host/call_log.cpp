@@ -56,7 +56,7 @@ std::vector<CallRecord> CallLogs::read(unsigned rank) const {
   std::vector<CallRecord> out(records_of(log), records_of(log) + count);
   std::erase_if(out, [](const CallRecord& r) {
     return r.call == 0 || r.call >= static_cast<std::uint16_t>(MpiCall::Count) || r.begin < 0 ||
-           r.end < r.begin || r.lane >= kLanes;
+           r.end < r.begin || r.end > kLastClock || r.lane >= kLanes;
   });
   return out;
 }

@@ -11,6 +11,7 @@ namespace weft::host {
 
 /// A time as people read it.
 std::string time_text(Time time);
+std::string time_text(double picoseconds);
 
 /// "is in MPI_Recv (from rank 2, tag 7)", "has returned from MPI_Barrier"; empty where it never called MPI.
 std::string doing_text(const Doing& doing);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "base/virtual_time.hpp"
 #include "host/simulation.hpp"
 
 namespace weft::host {
@@ -38,16 +39,17 @@ std::int32_t error_of(nic::Status status) {
 
 }  // namespace
 
-std::string time_text(Time time) {
+std::string time_text(double picoseconds) {
   struct Unit {
     double size;
     const char* name;
   };
   for (Unit unit : {Unit{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}})
-    if (static_cast<double>(time.value) >= unit.size)
-      return fmt::format("{:.6g} {}", static_cast<double>(time.value) / unit.size, unit.name);
-  return fmt::format("{:.6g} ns", static_cast<double>(time.value) / 1e3);
+    if (picoseconds >= unit.size) return fmt::format("{:.6g} {}", picoseconds / unit.size, unit.name);
+  return fmt::format("{:.6g} ns", picoseconds / 1e3);
 }
+
+std::string time_text(Time time) { return time_text(static_cast<double>(time.value)); }
 
 /// Carries out a call at its time; the answer comes when its cost has passed.
 void Simulation::act(std::uint32_t rank, std::uint32_t index) {
@@ -82,13 +84,13 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
                                    static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)),
                                    lane.answer[0], r.argument[3] == 1));
       if (lane.result == 0)
-        cost = cost + fabric_->registration_time(p.nic, begin + cost, r.argument[3] == 1 ? 0 : r.argument[0],
-                                                 r.argument[1]);
+        cost = later(cost, fabric_->registration_time(p.nic, begin + cost,
+                                                      r.argument[3] == 1 ? 0 : r.argument[0], r.argument[1]));
       break;
     case Call::Unregister:
       if (!port_known) break;
       lane.result = error_of(fabric_->unregister_memory(ref, r.argument[0], &length));
-      if (lane.result == 0) cost = cost + fabric_->unregistration_time(p.nic, begin + cost, length);
+      if (lane.result == 0) cost = later(cost, fabric_->unregistration_time(p.nic, begin + cost, length));
       break;
     case Call::Join:
       if (port_known)
@@ -101,18 +103,18 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
           ref, r.argument[0], r.argument[1],
           static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)), lane.answer[0]));
       if (lane.result == 0)
-        cost = cost + fabric_->registration_time(p.nic, begin + cost, r.argument[0], r.argument[1]);
+        cost = later(cost, fabric_->registration_time(p.nic, begin + cost, r.argument[0], r.argument[1]));
       break;
     case Call::UnregisterGlobal:
       if (!port_known) break;
       lane.result = error_of(fabric_->unregister_global(ref, r.argument[0], &length));
-      if (lane.result == 0) cost = cost + fabric_->unregistration_time(p.nic, begin + cost, length);
+      if (lane.result == 0) cost = later(cost, fabric_->unregistration_time(p.nic, begin + cost, length));
       break;
     case Call::MoveGlobal:
       if (!port_known) break;
       lane.result = error_of(fabric_->move_global(ref, r.argument[0], r.argument[1], length));
       if (lane.result == 0)
-        cost = cost + fabric_->registration_time(p.nic, begin + cost, r.argument[1], length);
+        cost = later(cost, fabric_->registration_time(p.nic, begin + cost, r.argument[1], length));
       break;
     case Call::Physical:
       if (port_known)
@@ -124,7 +126,7 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       break;
   }
   lane.acting = false;
-  plan(rank, index, begin + cost);
+  plan(rank, index, later(begin, cost));
 }
 
 std::int32_t Simulation::open_port(std::uint32_t rank, LaneBook& lane) {

@@ -282,6 +282,8 @@ Environment MpiLauncher::environment(unsigned rank) const {
   return out;
 }
 
+std::string MpiLauncher::broken() const { return server_->pmi->broken(); }
+
 MpiLauncher::Abort MpiLauncher::aborted() const {
   if (auto abort = server_->pmi->aborted()) return {static_cast<int>(abort->rank), abort->code, ""};
   std::lock_guard lock(abort_mutex);

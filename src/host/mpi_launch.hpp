@@ -44,6 +44,8 @@ class MpiLauncher {
     std::string text;
   };
   Abort aborted() const;
+  /// What a rank said that no MPI library says; empty: nothing.
+  std::string broken() const;
 
  private:
   struct Server;

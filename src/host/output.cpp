@@ -9,23 +9,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "base/diagnostics.hpp"
+#include "base/output_file.hpp"
 
 namespace weft::host {
-
-namespace {
-
-void write_all(int to, std::string_view text) {
-  while (!text.empty()) {
-    ssize_t written = write(to, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
-}
-
-}  // namespace
 
 Output::Output(unsigned ranks, OutputOptions options) : options_(std::move(options)), streams_(2 * ranks) {
   watch_ = epoll_create1(EPOLL_CLOEXEC);
@@ -45,9 +34,8 @@ Output::Output(unsigned ranks, OutputOptions options) : options_(std::move(optio
     fcntl(stream.reading, F_SETFL, O_NONBLOCK);
     stream.target = i % 2 || options_.to_error ? STDERR_FILENO : STDOUT_FILENO;
     if (!options_.folder.empty()) {
-      std::string path = fmt::format("{}/rank-{}.{}", options_.folder, i / 2, i % 2 ? "err" : "out");
-      stream.target = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (stream.target < 0) throw UserError(fmt::format("{}: {}", path, std::strerror(errno)));
+      stream.target = open(path(i).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      if (stream.target < 0) fail(i, errno);
     }
     epoll_event event{};
     event.events = EPOLLIN;
@@ -59,15 +47,28 @@ Output::Output(unsigned ranks, OutputOptions options) : options_(std::move(optio
 Output::~Output() {
   for (Stream& stream : streams_) {
     for (int file : {stream.reading, stream.writing})
-      if (file >= 0) close(file);
-    if (stream.target > STDERR_FILENO) close(stream.target);
+      if (file >= 0) ::close(file);
+    if (stream.target > STDERR_FILENO) ::close(stream.target);
   }
-  if (watch_ >= 0) close(watch_);
+  if (watch_ >= 0) ::close(watch_);
+}
+
+std::string Output::path(unsigned index) const {
+  return fmt::format("{}/rank-{}.{}", options_.folder, index / 2, index % 2 ? "err" : "out");
+}
+
+void Output::fail(unsigned index, int error) const {
+  int target = streams_[index].target;
+  std::string where = target == STDOUT_FILENO   ? "standard output"
+                      : target == STDERR_FILENO ? "standard error"
+                                                : path(index);
+  throw UserError(
+      fmt::format("{}: what rank {} prints cannot be written: {}", where, index / 2, std::strerror(error)));
 }
 
 void Output::started(unsigned rank) {
   for (unsigned i : {2 * rank, 2 * rank + 1}) {
-    close(streams_[i].writing);
+    ::close(streams_[i].writing);
     streams_[i].writing = -1;
   }
 }
@@ -78,16 +79,20 @@ void Output::gather() {
     int count = epoll_wait(watch_, events, 64, 0);
     for (int i = 0; i < count; ++i) {
       unsigned index = events[i].data.u32;
-      read_from(streams_[index]);
+      read_from(index);
       filled_.push_back(index);
     }
     if (count < 64) return;
   }
 }
 
-void Output::read_from(Stream& stream) {
+void Output::read_from(unsigned index) {
+  constexpr std::size_t kMostGathered = 64 << 20;
+  Stream& stream = streams_[index];
   char buffer[16'384];
   for (;;) {
+    if (stream.text.size() > kMostGathered)
+      return write_lines(index, stream.text.rfind('\n') == std::string::npos);
     ssize_t got = read(stream.reading, buffer, sizeof buffer);
     if (got > 0) {
       stream.text.append(buffer, static_cast<std::size_t>(got));
@@ -110,8 +115,15 @@ void Output::pass_on() {
 
 void Output::finish(unsigned rank) {
   for (unsigned index : {2 * rank, 2 * rank + 1}) {
-    read_from(streams_[index]);
+    read_from(index);
     write_lines(index, true);
+  }
+}
+
+void Output::close(unsigned rank) {
+  for (unsigned index : {2 * rank, 2 * rank + 1}) {
+    int& target = streams_[index].target;
+    if (target > STDERR_FILENO && ::close(std::exchange(target, -1)) != 0) fail(index, errno);
   }
 }
 
@@ -121,7 +133,7 @@ void Output::write_lines(unsigned index, bool all) {
   if (end == 0) return;
   std::string_view lines(stream.text.data(), end);
   if (!options_.label || !options_.folder.empty()) {
-    write_all(stream.target, lines);
+    if (int error = write_all(stream.target, lines)) fail(index, error);
   } else {
     std::string labelled;
     while (!lines.empty()) {
@@ -130,7 +142,7 @@ void Output::write_lines(unsigned index, bool all) {
       if (labelled.back() != '\n') labelled += '\n';
       lines.remove_prefix(line);
     }
-    write_all(stream.target, labelled);
+    if (int error = write_all(stream.target, labelled)) fail(index, error);
   }
   stream.text.erase(0, end);
 }

@@ -25,19 +25,26 @@ class Output {
   int error(unsigned rank) const { return streams_[2 * rank + 1].writing; }
   void started(unsigned rank);
 
-  /// Takes what there is, without waiting, so that no rank stands before a full pipe.
+  // What cannot be written throws UserError, with the file and the reason.
+
+  /// Takes what there is, without waiting, so that no rank stands before a full pipe. A rank that prints very
+  /// much at once is not gathered without end: its lines are passed on early.
   void gather();
   /// Passes on whole lines; at a rank's end, what is left of them.
   void pass_on();
   void finish(unsigned rank);
+  /// Nothing more will come of this rank: its files are whole once this has returned.
+  void close(unsigned rank);
 
  private:
   struct Stream {
     int reading = -1, writing = -1, target = -1;
     std::string text;
   };
-  void read_from(Stream& stream);
+  void read_from(unsigned index);
   void write_lines(unsigned index, bool all);
+  [[noreturn]] void fail(unsigned index, int error) const;
+  std::string path(unsigned index) const;
 
   OutputOptions options_;
   std::vector<Stream> streams_;  // two for each rank

@@ -17,6 +17,11 @@ namespace weft::host {
 
 namespace {
 
+// What a rank is told it may say, and what is kept of it.
+constexpr std::size_t kKeyBytes = 64, kValueBytes = 1024;
+constexpr std::size_t kMostLine = 64 << 10;   // bytes without an end of line
+constexpr std::size_t kMostValues = 4 << 20;  // bytes of keys and values; a quarter more for each rank
+
 /// "cmd=put key=a value=b c": the value comes last and may hold anything.
 std::map<std::string, std::string> words_of(const std::string& line) {
   std::map<std::string, std::string> out;
@@ -69,11 +74,10 @@ void PmiServer::serve() {
     if (files.back().revents) return;
     for (unsigned rank = 0; rank < clients_.size(); ++rank) {
       if (!files[rank].revents) continue;
-      {
-        std::lock_guard lock(mutex_);
-        receive(rank);
-      }
-      if (files[rank].revents & (POLLHUP | POLLERR)) files[rank].fd = -1;  // it is gone
+      std::lock_guard lock(mutex_);
+      receive(rank);
+      // It is gone, or nobody listens to it any more.
+      if (files[rank].revents & (POLLHUP | POLLERR) || clients_[rank].deaf) files[rank].fd = -1;
     }
   }
 }
@@ -86,14 +90,32 @@ std::optional<PmiAnswers::Abort> PmiServer::aborted() {
 
 void PmiServer::receive(unsigned rank) {
   Client& client = clients_[rank];
+  if (client.deaf) return;
   char buffer[4096];
-  for (ssize_t got; (got = read(client.ours, buffer, sizeof buffer)) > 0;)
+  // A turn for each: one that never stops talking must not keep the others waiting.
+  for (std::size_t heard = 0; heard < kMostLine;) {
+    ssize_t got = read(client.ours, buffer, sizeof buffer);
+    if (got <= 0) break;
+    heard += static_cast<std::size_t>(got);
     client.text.append(buffer, static_cast<std::size_t>(got));
-  for (std::size_t end; (end = client.text.find('\n')) != std::string::npos;) {
-    std::string line = client.text.substr(0, end);
-    client.text.erase(0, end + 1);
-    for (const PmiAnswers::Answer& answer : answers_.to(rank, line)) say(answer.rank, answer.line);
   }
+  std::size_t begin = 0;
+  for (std::size_t end; (end = client.text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    for (const auto& answer : answers_.to(rank, client.text.substr(begin, end - begin)))
+      say(answer.rank, answer.line);
+  client.text.erase(0, begin);
+  if (client.text.size() < kMostLine) return;
+  client.text = {};
+  client.deaf = true;
+  shutdown(client.ours, SHUT_RDWR);
+  if (broken_.empty())
+    broken_ = fmt::format("rank {} said more than {} bytes to its launcher (PMI) without an end of line",
+                          rank, with_commas(kMostLine));
+}
+
+std::string PmiServer::broken() {
+  std::lock_guard lock(mutex_);
+  return broken_;
 }
 
 PmiAnswers::PmiAnswers(unsigned ranks, std::string mapping) : ranks_(ranks) {
@@ -105,12 +127,19 @@ std::vector<PmiAnswers::Answer> PmiAnswers::to(unsigned rank, const std::string&
   auto words = words_of(line);
   const std::string& command = words["cmd"];
   if (command == "init") return say("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0");
-  if (command == "get_maxes") return say("cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024");
+  if (command == "get_maxes")
+    return say(fmt::format("cmd=maxes kvsname_max=256 keylen_max={} vallen_max={}", kKeyBytes, kValueBytes));
   if (command == "get_appnum") return say("cmd=appnum appnum=0");
   if (command == "get_my_kvsname") return say("cmd=my_kvsname kvsname=weft");
   if (command == "get_universe_size") return say(fmt::format("cmd=universe_size size={}", ranks_));
   if (command == "put") {
-    values_[words["key"]] = words["value"];
+    const std::string &key = words["key"], &value = words["value"];
+    const std::size_t most = kMostValues + kMostValues / 4 * ranks_;
+    bool fits =
+        key.size() <= kKeyBytes && value.size() <= kValueBytes && bytes_ + key.size() + value.size() <= most;
+    if (!fits) return say("cmd=put_result rc=-1 msg=too_long");
+    bytes_ += key.size() + value.size();
+    values_[key] = value;
     return say("cmd=put_result rc=0 msg=success");
   }
   if (command == "get") {

@@ -20,7 +20,7 @@ class PmiAnswers {
   };
   /// `mapping`: which ranks are on which node, in MPICH's words.
   PmiAnswers(unsigned ranks, std::string mapping);
-  /// Lines may hold anything: what is not understood has no answer.
+  /// Lines may hold anything: what is not understood has no answer, and what is too much is not kept.
   std::vector<Answer> to(unsigned rank, const std::string& line);
 
   struct Abort {
@@ -32,6 +32,7 @@ class PmiAnswers {
 
  private:
   unsigned ranks_, waiting_ = 0;
+  std::size_t bytes_ = 0;  // of all keys and values
   std::optional<Abort> abort_;
   std::map<std::string, std::string> values_;
 };
@@ -49,11 +50,14 @@ class PmiServer {
 
   /// What ranks have said so far is read first.
   std::optional<PmiAnswers::Abort> aborted();
+  /// A rank that spoke another language: what it did. Empty: none.
+  std::string broken();
 
  private:
   struct Client {
     int ours = -1, theirs = -1;
-    std::string text;  // received, not a whole line yet
+    std::string text;   // received, not a whole line yet
+    bool deaf = false;  // nothing is heard of it any more
   };
   void serve();
   void receive(unsigned rank);
@@ -62,6 +66,7 @@ class PmiServer {
   std::vector<Client> clients_;
   std::mutex mutex_;  // of what follows, and of the clients' text
   PmiAnswers answers_;
+  std::string broken_;
   int stop_[2] = {-1, -1};
   std::thread thread_;
 };

@@ -23,6 +23,7 @@ inline constexpr std::uint32_t kLayoutVersion = 5;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
+inline constexpr std::int64_t kLastClock = 100 * 86'400'000'000'000'000;  // virtual time ends after 100 days
 inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
 inline constexpr std::uint32_t kNoRank = 0xffffffff;
 

@@ -6,9 +6,11 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -72,10 +74,21 @@ std::string find_program(const std::string& name) {
   throw UserError(fmt::format("there is no program '{}' on PATH", name));
 }
 
+bool has_other_rights(const std::string& program) {
+  struct stat facts {};
+  if (stat(program.c_str(), &facts) != 0) return false;
+  const bool user = (facts.st_mode & S_ISUID) && facts.st_uid != geteuid();
+  const bool group = (facts.st_mode & S_ISGID) && (facts.st_mode & S_IXGRP) && facts.st_gid != getegid();
+  return user || group ||
+         (geteuid() != 0 && getxattr(program.c_str(), "security.capability", nullptr, 0) > 0);
+}
+
 namespace {
 
 [[noreturn]] void become(const std::string& program, const Launch& launch, pid_t simulator) {
   setpgid(0, 0);
+  // A program with rights of its own would not load the library, and could not be ended.
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   personality(ADDR_NO_RANDOMIZE);    // programs that look at their addresses do the same every time
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // the simulator's end, even a sudden one, is this process's end
   if (getppid() != simulator) _exit(127);

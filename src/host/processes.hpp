@@ -34,6 +34,9 @@ struct Ending {
 /// The program's file, by PATH as a shell finds it; throws UserError where there is none.
 std::string find_program(const std::string& name);
 
+/// Would it run with rights that this user has not (setuid, setgid, capabilities)? Ranks never do.
+bool has_other_rights(const std::string& program);
+
 pid_t start(const std::string& program, const Launch& launch);
 /// Its ending, or nothing while it lives.
 std::optional<Ending> ending_of(pid_t process);

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/virtual_time.hpp"
 #include "host/simulation.hpp"
 
 namespace weft::host {
@@ -214,6 +215,7 @@ void Simulation::wait_for_ranks() {
 
 /// False where a rank failed.
 bool Simulation::watch_processes() {
+  if (std::string what = mpi_ ? mpi_->broken() : ""; !what.empty()) return fail(what);
   child_ended = 0;
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
     Process& p = processes_[rank];
@@ -232,6 +234,7 @@ bool Simulation::ended_well(std::uint32_t rank) {
   const Ending& ending = result_.ranks[rank].ending;
   std::string who = fmt::format("rank {} on node {}", rank, fabric_->node(p.nic));
   if (mpi_) {
+    if (std::string what = mpi_->broken(); !what.empty()) return fail(what);
     MpiLauncher::Abort abort = mpi_->aborted();
     if (abort.rank >= 0) {
       Process& caller = processes_[static_cast<std::size_t>(abort.rank)];
@@ -271,6 +274,13 @@ bool Simulation::left_behind() {
   return false;
 }
 
+/// What a rank slept or computed last, before it went, counts as well.
+void Simulation::lived_until(std::uint32_t rank, Time last) {
+  result_.ranks[rank].end = std::max(result_.ranks[rank].end, last);
+  result_.end = std::max(result_.end, last);
+  if (last > kEndOfTime) fail(OutOfTime().what());
+}
+
 void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   Process& p = processes_[rank];
   p.ended = true;
@@ -278,6 +288,9 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   RankResult& result = result_.ranks[rank];
   result.ended = true;
   result.ending = ending;
+  for (std::uint32_t i = 0; i < kLanes; ++i)
+    if (p.lanes[i].state == State::Running)
+      lived_until(rank, p.segment->request(i, p.lanes[i].granted).clock);
   for (LaneBook& lane : p.lanes) {
     if (lane.leaving) --leaving_;
     if (lane.meeting) --meeting_;
@@ -377,7 +390,7 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
       asleep_.push_back({rank, index});
       break;
     default: {  // it left; a thread's lane may be taken again
-      result_.ranks[rank].end = std::max(result_.ranks[rank].end, lane.granted);
+      lived_until(rank, lane.request.clock);
       lane.state = index == 0 ? State::Gone : State::Absent;
       if (index == 0) {
         p.left = true;

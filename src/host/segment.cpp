@@ -14,12 +14,14 @@
 #include <utility>
 
 #include "base/diagnostics.hpp"
+#include "base/virtual_time.hpp"
 
 namespace weft::host {
 
 namespace {
 
-constexpr Time kLatest{std::int64_t{1} << 61};
+constexpr Time kLatest = kPastTheEnd;  // whoever asks for more asks for the end of the run
+static_assert(kLastClock == kEndOfTime.value);
 constexpr std::int64_t kEpoch = 946'684'800;  // 1 January 2000: the same in every run
 
 std::size_t aligned(std::size_t bytes) { return (bytes + 4095) / 4096 * 4096; }

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <utility>
 
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
+#include "base/virtual_time.hpp"
 
 namespace weft::host {
 
@@ -76,12 +78,23 @@ bool waits_for_others(Call call) {
 
 namespace {
 
-void raise_file_limit() {
+/// As many open files as the system lets us have; throws UserError where they are too few for the ranks.
+void raise_file_limit(const RunOptions& options) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (limit.rlim_cur < limit.rlim_max) {
     limit.rlim_cur = limit.rlim_max;
     setrlimit(RLIMIT_NOFILE, &limit);
   }
+  // Two pipes and a segment for each rank; where they are asked for, files, a log of calls, and MPI's
+  // sockets.
+  const rlim_t each =
+      5 + (options.output.folder.empty() ? 0 : 2) + (options.log_calls ? 1 : 0) + (options.mpi ? 4 : 0);
+  const rlim_t needed = 64 + each * options.ranks;
+  if (limit.rlim_cur < needed)
+    throw UserError(fmt::format("{} take about {} open files, and {} are allowed; `ulimit -n` allows more",
+                                count_of(options.ranks, "rank"), with_commas(needed),
+                                with_commas(limit.rlim_cur)));
 }
 
 }  // namespace
@@ -99,13 +112,13 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   fabric_ =
       std::make_unique<nic::Fabric>(machine, network, static_cast<nic::Host&>(*this), nodes, options_.seed);
+  raise_file_limit(options_);
   if (options_.mpi) {  // before files are opened for every rank: the library cannot use high numbers
     std::string folder = options_.library.substr(0, options_.library.rfind('/'));
     mpi_ = std::make_unique<MpiLauncher>(std::vector<unsigned>(options_.place.begin(), options_.place.end()),
                                          folder, options_.mpi_windows_by_rdma);
   }
   owner_of_port_.resize(nodes.size());
-  raise_file_limit();
   bell_memory_ = SharedMemory("weft-bell", 4096);
   bell_ = new (bell_memory_.at()) Bell;
   output_ = std::make_unique<Output>(options_.ranks, options_.output);
@@ -186,6 +199,7 @@ void Simulation::finish() {
       }
     }
     output_->finish(rank);
+    output_->close(rank);
     add_sums(p.segment->header());
   }
 }
@@ -196,7 +210,7 @@ void Simulation::add_sums(const Header& header) {
   for (unsigned i = 0; i < kProtocols; ++i) {
     to.protocol[i].count += from.protocol[i].count;
     to.protocol[i].bytes += from.protocol[i].bytes;
-    to.protocol[i].cost += from.protocol[i].cost;
+    result_.mpi_cost[i] += std::clamp(Time{from.protocol[i].cost}, Time{0}, kEndOfTime);
     result_.has_mpi |= from.protocol[i].count != 0;
   }
   to.most_unexpected = std::max(to.most_unexpected, from.most_unexpected);
@@ -374,12 +388,28 @@ void Simulation::grant() {
 }
 
 bool Simulation::read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) {
-  return !processes_[owner].ended && read_memory(processes_[owner].owner, address, to, length);
+  if (processes_[owner].ended) return false;
+  errno = 0;
+  return read_memory(processes_[owner].owner, address, to, length) || access_failed(owner, errno);
+}
+
+/// A process that has unmapped its memory has made a mistake, which its operation tells it. One whose memory
+/// the system lets nobody read cannot take part at all. False.
+bool Simulation::access_failed(std::uint32_t rank, int error) {
+  if (error != EPERM && error != EACCES && error != ENOSYS) return false;
+  return fail(fmt::format(
+      "the system does not let the simulator reach the memory of rank {}: {} (process_vm_readv). The program "
+      "has "
+      "protected itself (PR_SET_DUMPABLE), runs as another user, or a container or kernel.yama.ptrace_scope "
+      "forbids it",
+      rank, std::strerror(error)));
 }
 
 bool Simulation::write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) {
   Process& p = processes_[owner];
-  if (p.ended || !write_memory(p.owner, address, from, length)) return false;
+  if (p.ended) return false;
+  errno = 0;
+  if (!write_memory(p.owner, address, from, length)) return access_failed(owner, errno);
   // Whoever looks at memory there sees it now.
   for (std::uint32_t i = 0; i < kLanes; ++i)
     if (p.lanes[i].state == State::Waiting && p.lanes[i].request.call == Call::Pause)

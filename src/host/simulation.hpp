@@ -7,12 +7,14 @@
 // none can be overtaken.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/virtual_time.hpp"
 #include "host/call_log.hpp"
 #include "host/mpi_launch.hpp"
 #include "host/output.hpp"
@@ -60,7 +62,8 @@ struct RunResult {
   Time end{0};
   std::vector<RankResult> ranks;
   std::uint64_t rounds = 0, grants = 0;
-  MpiSums mpi{};  // of all ranks
+  MpiSums mpi{};  // of all ranks, costs apart
+  std::array<TimeSum, kProtocols> mpi_cost{};
   bool has_mpi = false;
 };
 
@@ -159,6 +162,7 @@ class Simulation : private nic::Host {
   bool sleepers_still_sleep();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
+  void lived_until(std::uint32_t rank, Time last);
   bool ended_well(std::uint32_t rank);
   bool left_behind();
   // The simulator's turn.
@@ -182,6 +186,7 @@ class Simulation : private nic::Host {
   bool stuck();
   bool only_polling() const;
   bool fail(std::string what);
+  bool access_failed(std::uint32_t rank, int error);
   void describe_waits();
   std::string wait_text(std::uint32_t rank) const;
   std::string last_call(std::uint32_t rank) const;

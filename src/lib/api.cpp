@@ -326,7 +326,8 @@ void weft_compute(int64_t nanoseconds) {
   Lane* lane = lib::lane();
   if (!lane || nanoseconds <= 0) return;
   lib::enter(*lane);
-  lib::move_on(*lane, nanoseconds * 1000);
+  constexpr std::int64_t kMost = host::kLastClock / 1000;
+  lib::move_on(*lane, nanoseconds < kMost ? nanoseconds * 1000 : host::kLastClock);
   lib::leave();
 }
 

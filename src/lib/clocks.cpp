@@ -1,5 +1,6 @@
 #include "lib/clocks.hpp"
 
+#include "host/port_layout.hpp"
 #include "lib/lane.hpp"
 
 namespace weft::lib {
@@ -10,10 +11,10 @@ std::int64_t base_seconds(clockid_t clock) {
 }
 
 std::int64_t saturated(std::int64_t from, std::int64_t seconds, std::int64_t picoseconds) {
-  constexpr std::int64_t kMost = 4'000'000;
-  if (seconds > kMost) return from + kMost * kSecond;
+  constexpr std::int64_t kMost = host::kLastClock / kSecond;
   if (seconds < 0) return from;
-  return from + seconds * kSecond + picoseconds;
+  std::int64_t by = seconds < kMost ? seconds * kSecond + picoseconds : host::kLastClock;
+  return by <= host::kLastClock - from ? from + by : host::kLastClock + 1;
 }
 
 std::int64_t time_on_clock(clockid_t clock, const timespec& shown) {

@@ -45,9 +45,12 @@ bool ready(const host::Lane& lane) {
 std::int64_t disturbed(const host::Lane& lane, std::int64_t picoseconds) {
   const host::Header* header = segment();
   if (!header) return picoseconds;
-  if (double slow = header->disturbance.slow; slow != 1)
-    picoseconds = static_cast<std::int64_t>(llround(static_cast<double>(picoseconds) * slow));
-  if (!ready(lane)) return picoseconds;
+  if (double slow = header->disturbance.slow; slow != 1) {
+    double longer = static_cast<double>(picoseconds) * slow;
+    constexpr auto kMost = static_cast<double>(host::kLastClock);
+    picoseconds = longer < kMost ? static_cast<std::int64_t>(llround(longer)) : host::kLastClock;
+  }
+  if (picoseconds >= host::kLastClock - now(lane) || !ready(lane)) return picoseconds;
   while (next.begin < now(lane) + picoseconds) {
     picoseconds += next.length;
     draw(lane, next.begin + next.length);

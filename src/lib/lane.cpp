@@ -243,7 +243,11 @@ void enter(Lane& l) {
   if (costs.compute == 2) return move_on(l, costs.fixed);
   std::int64_t cpu = cpu_time();
   std::int64_t computed = computed_until ? cpu - computed_until - cost_of_asking() : 0;
-  if (computed > 0) move_on(l, static_cast<std::int64_t>(static_cast<double>(computed) * costs.scale));
+  if (computed > 0) {
+    double scaled = static_cast<double>(computed) * costs.scale;
+    constexpr auto kMost = static_cast<double>(host::kLastClock);
+    move_on(l, scaled < kMost ? static_cast<std::int64_t>(scaled) : host::kLastClock);
+  }
   computed_until = cpu;
 }
 
@@ -354,6 +358,8 @@ std::int64_t read_clock(Lane& l) {
   enter(l);
   clock_reads = reads < kFreeClockReads ? reads + 1 : reads;
   if (reads >= kFreeClockReads) move_on(l, 1'000'000);
+  if (now(l) > host::kLastClock) [[unlikely]]  // nobody comes back from there
+    ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);
   return now(l);
 }
 

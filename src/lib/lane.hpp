@@ -52,7 +52,10 @@ void leave();
 inline std::int64_t now(const host::Lane& lane) { return lane.clock.load(std::memory_order_relaxed); }
 /// The processor works for so long, and longer where it is slowed down or interrupted.
 inline void move_on(host::Lane& lane, std::int64_t picoseconds) {
-  lane.clock.store(now(lane) + disturbed(lane, picoseconds), std::memory_order_relaxed);
+  std::int64_t by = disturbed(lane, picoseconds), from = now(lane);
+  // Past the end of virtual time it stands; the simulator ends the run as soon as it hears of it.
+  lane.clock.store(by <= host::kLastClock - from ? from + by : host::kLastClock + 1,
+                   std::memory_order_relaxed);
 }
 void jump_to(host::Lane& lane, std::int64_t time);
 

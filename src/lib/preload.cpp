@@ -72,7 +72,7 @@ int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
     lib::Outside outside;
     return look(false);
   }
-  sleep_until(lane, lib::now(lane) + picoseconds);
+  sleep_until(lane, saturated(lib::now(lane), picoseconds / kSecond, picoseconds % kSecond));
   return look(true);
 }
 

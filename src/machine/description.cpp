@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
+#include "base/input_file.hpp"
 #include "machine/core_clock.hpp"
 #include "machine/profiles.hpp"
 
@@ -176,13 +175,8 @@ class Loader {
       throw UserError(
           {{{path}, "base", "this description builds on itself, through " + join(files, " and ")}});
     files.push_back(path);
-    std::ifstream in(path, std::ios::binary);
-    std::error_code ignored;
-    if (!in || std::filesystem::is_directory(path, ignored))
-      throw UserError(fmt::format("{}: cannot be read", path));
-    std::stringstream text;
-    text << in.rdbuf();
-    return with_base(config::parse_toml(text.str(), path, problems_), path);
+    std::string text = read_file(path, kMostDescriptionBytes);
+    return with_base(config::parse_toml(text, path, problems_), path);
   }
 
   Node with_base(Node tree, const std::string& path) {
@@ -264,6 +258,9 @@ void read_nic(const Table& root, Reader& reader, Description& out) {
     out.nic = kind->view(parameters.get());
 }
 
+/// Those that are worth telling: whoever has more has another kind of file.
+constexpr std::size_t kMostMistakes = 50;
+
 void read_cables(const Table& root, Reader& reader, std::vector<topology::CableType>& cables) {
   auto read_one = [&](const std::string& name, const Node* node) {
     topology::CableType type;
@@ -280,6 +277,13 @@ void read_cables(const Table& root, Reader& reader, std::vector<topology::CableT
     reader.problems.add(all->origin, "cable", "expected sections such as [cable.default] or [cable.optical]");
     return;
   }
+  constexpr std::size_t kMostTypes = 200;
+  if (all->table()->entries.size() > kMostTypes) {
+    reader.problems.add(all->origin, "cable",
+                        fmt::format("has {} cable types; a machine may have {}",
+                                    with_commas(all->table()->entries.size()), kMostTypes));
+    return;
+  }
   for (const auto& [name, node] : all->table()->entries) {
     if (name == "default") continue;
     if (!node.table()) {
@@ -290,7 +294,6 @@ void read_cables(const Table& root, Reader& reader, std::vector<topology::CableT
     }
     read_one(name, &node);
   }
-  if (cables.size() > 200) reader.problems.add(all->origin, "cable", "more than 200 cable types");
 }
 
 // How deep a value was written: -1 on the command line, 0 in the description itself, 1 in its base.
@@ -317,6 +320,7 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
   std::vector<std::string> known;
   for (const config::Setting& setting : reader.settings) known.push_back(setting.key);
   for (const auto& [key, node] : sources->table()->entries) {
+    if (reader.problems.size() > kMostMistakes) return;
     if (std::find(known.begin(), known.end(), key) == known.end()) {
       // Where a layer above changed the kind of a section, what is explained here may be gone.
       std::string section = key.substr(0, key.find('.'));
@@ -338,7 +342,7 @@ void check_top_level(const Table& root, Diagnostics& problems) {
   for (const FixedSection& fixed : fixed_sections())
     if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
   for (const auto& [name, node] : root.entries)
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
+    if (problems.size() < kMostMistakes && std::find(known.begin(), known.end(), name) == known.end()) {
       std::string hint = did_you_mean(name, known);
       problems.add(
           node.origin, name,

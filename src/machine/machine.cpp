@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 
+#include "base/memory_left.hpp"
 #include "base/text.hpp"
 
 namespace weft::machine {
@@ -36,6 +37,17 @@ void check_size(const Description& d) {
                        "ports can be built",
                        size.endpoints, size.routers, size.ports, topology::kMaxRouters, topology::kMaxPorts));
   if (size.endpoints < 1) refuse(d, "topology", "has no endpoints");
+  // The arrays of the graph, and what lists of routers take while it is looked at.
+  constexpr double kPerPort = 16, kPerCable = 13, kPerEndpoint = 4, kPerRouter = 24;
+  double bytes = size.ports * kPerPort + (size.ports - size.endpoints) / 2 * kPerCable +
+                 size.endpoints * kPerEndpoint + size.routers * kPerRouter;
+  if (bytes <= kSurelyThere) return;
+  if (double left = static_cast<double>(memory_left()); bytes > left)
+    refuse(
+        d, "topology",
+        fmt::format("asks for {:.4g} endpoints on {:.4g} routers with {:.4g} ports: about {} of memory, and "
+                    "{} are left",
+                    size.endpoints, size.routers, size.ports, memory_text(bytes), memory_text(left)));
 }
 
 void check_graph(const Description& d, const Graph& graph) {

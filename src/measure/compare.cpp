@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 
+#include "base/input_file.hpp"
 #include "config/registry.hpp"
 #include "machine/machine.hpp"
 #include "network/network.hpp"
@@ -158,13 +158,11 @@ void check_parts(const CompareSpec& spec, Diagnostics& problems) {
 }  // namespace
 
 CompareSpec read_compare(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  if (!in || !(text << in.rdbuf())) throw UserError(fmt::format("{}: cannot be read", path));
+  std::string text = read_file(path, kMostDescriptionBytes);
   Diagnostics problems;
   std::vector<config::Setting> settings;
   config::Reader reader{problems, settings};
-  Node tree = config::parse_toml(text.str(), path, problems);
+  Node tree = config::parse_toml(text, path, problems);
   problems.throw_if_any();
   CompareSpec spec;
   spec.path = path;
@@ -209,9 +207,9 @@ std::string point_key(const CompareSpec& spec, const ComparePoint& point) {
   for (const std::string& s : joined(w.set, variant(w, point.workload_variant))) all += s + "|";
   for (const std::string& file :
        {w.kind, w.placement.starts_with("file:") ? w.placement.substr(5) : std::string()}) {
-    std::ifstream in(file, std::ios::binary);
-    std::stringstream bytes;
-    if (!file.empty() && in && bytes << in.rdbuf()) all += bytes.str();
+    std::error_code ignored;
+    if (!file.empty() && std::filesystem::is_regular_file(file, ignored))
+      all += read_file(file, kMostTraceBytes);
   }
   std::uint64_t hash = 0xcbf29ce484222325u, other = 0x9e3779b97f4a7c15u;
   for (char c : all) {

@@ -93,7 +93,7 @@ void run_replay(const CompareSpec& spec, const CompareWorkload& w, const Setting
   double seconds = static_cast<double>(run.completion.value) * 1e-12;
   out["throughput_bps"] = seconds > 0 ? static_cast<double>(run.bytes) * 8 / seconds : 0;
   std::uint64_t crossed = run.messages - run.local_messages;
-  out["message_ps"] = crossed ? run.message_time.value / static_cast<std::int64_t>(crossed) : 0;
+  out["message_ps"] = run.message_time.mean(crossed).value;
   workload::Placement placement(*m.graph, *m.faults);
   workload::Program program = workload::read_job(text.jobs[0], placement.free(), spec.seed);
   out["mean_cables"] = mean_cables(program, placement.place(program.ranks(), w.placement, spec.seed), m);

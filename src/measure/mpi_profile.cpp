@@ -22,7 +22,7 @@ std::vector<CallSums> add_up(const std::vector<std::vector<CallRecord>>& calls_o
       s.call = r.call;
       ++s.count;
       s.bytes += r.bytes;
-      s.total = s.total + took;
+      s.total += took;
       s.longest = std::max(s.longest, took);
     }
   std::vector<CallSums> out;
@@ -76,8 +76,8 @@ MpiProfile profile_of(const std::vector<std::vector<CallRecord>>& calls_of_rank)
   for (const Collective& c : put_together(calls_of_rank)) {
     CollectiveSums& s = kinds[{c.call, c.bytes, c.members}];
     if (s.count++ == 0 || c.took() > s.slowest.took()) s.slowest = c;
-    s.total = s.total + c.took();
-    s.waiting = s.waiting + (c.last_came - c.first_came);
+    s.total += c.took();
+    s.waiting += c.last_came - c.first_came;
   }
   for (const auto& [key, sums] : kinds) out.collectives.push_back(sums);
   std::stable_sort(

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/quantity.hpp"
+#include "base/virtual_time.hpp"
 #include "host/mpi_calls.hpp"
 
 namespace weft::measure {
@@ -13,7 +13,8 @@ namespace weft::measure {
 struct CallSums {
   std::uint16_t call = 0;
   std::uint64_t count = 0, bytes = 0;
-  Time total{0}, longest{0};
+  TimeSum total;
+  Time longest{0};
 };
 
 /// One collective, as all its members together saw it.
@@ -31,8 +32,8 @@ struct Collective {
 struct CollectiveSums {
   Collective slowest;
   std::uint64_t count = 0;
-  Time total{0};    // of what they took
-  Time waiting{0};  // for the last to come, from the first
+  TimeSum total;    // of what they took
+  TimeSum waiting;  // for the last to come, from the first
 };
 
 struct MpiProfile {

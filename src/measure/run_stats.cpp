@@ -28,10 +28,10 @@ void RunStats::add(const nic::Record& r, std::uint32_t from, std::uint32_t to) {
   ++sums.count;
   sums.bytes += r.length;
   Time took = r.end - r.begin;
-  sums.total = sums.total + took;
+  sums.total += took;
   sums.longest = std::max(sums.longest, took);
   sums.shortest = std::min(sums.shortest, took);
-  for (int i = 0; i < nic::Breakdown::kParts; ++i) sums.parts.part[i] = sums.parts.part[i] + r.parts.part[i];
+  for (std::size_t i = 0; i < sums.parts.size(); ++i) sums.parts[i] += r.parts.part[i];
   ++sizes_[static_cast<std::size_t>(std::min(41, static_cast<int>(std::bit_width(r.length))))];
   if (r.operation == nic::Operation::Get) std::swap(from, to);  // the data comes from there
   if (!has_matrix() || from >= ranks_ || to >= ranks_) return;

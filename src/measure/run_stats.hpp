@@ -12,8 +12,9 @@ namespace weft::measure {
 /// Operations of one kind, added up.
 struct OperationSums {
   std::uint64_t count = 0, failed = 0, bytes = 0;
-  Time total{0}, longest{0}, shortest{INT64_MAX};
-  nic::Breakdown parts;  // their sum is `total`
+  Time longest{0}, shortest{INT64_MAX};
+  TimeSum total;
+  std::array<TimeSum, nic::Breakdown::kParts> parts;  // their sum is `total`
 };
 
 inline constexpr std::size_t kOperations = 8;  // by number; 0 is none

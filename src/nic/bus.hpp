@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/virtual_time.hpp"
 #include "machine/bus_facts.hpp"
 #include "machine/nic_parameters.hpp"
 
@@ -32,14 +33,14 @@ class HostBus {
   /// The processor writes to the interface; returns when the last byte is there.
   Time to_interface(Time at, std::int64_t bytes) {
     std::int64_t count = std::max<std::int64_t>(1, (bytes + combined_ - 1) / combined_);
-    down_free_ = std::max(at, down_free_) + on_line(bytes + count * overhead_, rate_);
+    down_free_ = later(std::max(at, down_free_), on_line(bytes + count * overhead_, rate_));
     take(up_free_, count * acknowledgement_);
     return down_free_ + write_latency_;
   }
 
   /// The interface writes to memory.
   Time to_memory(Time at, std::int64_t bytes) {
-    up_free_ = std::max(at, up_free_) + time_of(bytes, rate_);
+    up_free_ = later(std::max(at, up_free_), time_of(bytes, rate_));
     take(down_free_, transactions(bytes) * acknowledgement_);
     return up_free_ + write_latency_;
   }
@@ -48,7 +49,7 @@ class HostBus {
   /// taken when the data is asked for: what others write meanwhile does not wait for the memory's answer.
   Time from_memory(Time at, std::int64_t bytes) {
     std::int64_t requests = std::max<std::int64_t>(1, (bytes + read_request_ - 1) / read_request_);
-    down_free_ = std::max(at, down_free_) + time_of(bytes, read_rate_);
+    down_free_ = later(std::max(at, down_free_), time_of(bytes, read_rate_));
     take(up_free_, requests * overhead_ + transactions(bytes) * acknowledgement_);
     return down_free_ + read_latency_;
   }
@@ -65,11 +66,12 @@ class HostBus {
   }
 
   static Time on_line(std::int64_t bytes, std::int64_t rate) {
-    return {static_cast<std::int64_t>(static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 / rate)};
+    __int128 time = static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 / rate;
+    return time > kEndOfTime.value ? kPastTheEnd : Time{static_cast<std::int64_t>(time)};
   }
 
   /// A little traffic that nobody waits for. It fills the time a line was idle, or delays what comes next.
-  void take(Time& line, std::int64_t bytes) const { line = line + on_line(bytes, rate_); }
+  void take(Time& line, std::int64_t bytes) const { line = later(line, on_line(bytes, rate_)); }
 
   std::int64_t payload_, combined_, read_request_, overhead_, acknowledgement_, rate_, read_rate_ = 0;
   Time write_latency_, read_latency_;

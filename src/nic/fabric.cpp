@@ -169,7 +169,7 @@ void Fabric::consumed(PortRef ref, unsigned messages, unsigned events) {
 void Fabric::core_stalled(PortRef ref, Time time, bool ended) {
   Counters& counters = nics_[ref.nic]->counters;
   ++counters.core_stalls;
-  counters.core_stall_time = counters.core_stall_time + time;
+  counters.core_stall_time += time;
   counters.watchdog_ends += ended;
 }
 
@@ -188,7 +188,7 @@ bool Fabric::advance(Time until) {
     notices_.clear();
     network_.advance(std::min(until, next), notices_);
     if (!notices_.empty()) {
-      now_ = notices_.front().at;
+      check_time(now_ = notices_.front().at);
       for (const network::Notice& notice : notices_) {
         auto flight = static_cast<std::uint32_t>(notice.tag);
         switch (notice.kind) {
@@ -206,10 +206,10 @@ bool Fabric::advance(Time until) {
       continue;
     }
     if (next > until || next == network::kForever) {
-      if (until != network::kForever) now_ = std::max(now_, until);
+      if (until != network::kForever) check_time(now_ = std::max(now_, until));
       return told_;
     }
-    now_ = next;
+    check_time(now_ = next);
     while (!heap_.empty() && heap_.front().at == now_) {
       Happening happening = heap_.front();
       std::pop_heap(heap_.begin(), heap_.end());

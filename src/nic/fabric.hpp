@@ -77,8 +77,8 @@ struct Counters {
   std::uint64_t split_stores = 0, buffer_waits = 0;
   std::uint64_t core_stalls = 0, watchdog_ends = 0, held_back = 0, channel_waits = 0, untranslated = 0;
   std::uint64_t table_waits = 0;
-  Time busy{0};             // of the sending units together
-  Time core_stall_time{0};  // of processors before full queues
+  TimeSum busy;             // of the sending units together
+  TimeSum core_stall_time;  // of processors before full queues
   Time table_busy{0};       // of the microcontroller
 };
 

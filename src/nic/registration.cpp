@@ -36,15 +36,19 @@ Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t
 Time Fabric::page_time(std::uint64_t address, std::uint64_t length) const {
   auto page = static_cast<std::uint64_t>(p_.page.value);
   std::uint64_t pages = std::min<std::uint64_t>((address % page + length + page - 1) / page, 1u << 28);
-  return p_.registration_page * static_cast<std::int64_t>(pages);
+  auto each = static_cast<std::uint64_t>(p_.registration_page.value);
+  auto time = static_cast<unsigned __int128>(each) * pages;
+  return time > static_cast<std::uint64_t>(kEndOfTime.value) ? kPastTheEnd
+                                                             : Time{static_cast<std::int64_t>(time)};
 }
 
 Time Fabric::registration_cost(std::uint64_t address, std::uint64_t length) const {
-  return p_.registration + page_time(address, length);
+  return later(p_.registration, page_time(address, length));
 }
 
 Time Fabric::registration_time(NicId nic, Time from, std::uint64_t address, std::uint64_t length) {
-  return p_.registration + nics_[nic]->translation.update(from + p_.registration, page_time(address, length));
+  return later(p_.registration,
+               nics_[nic]->translation.update(from + p_.registration, page_time(address, length)));
 }
 
 Time Fabric::unregistration_time(NicId nic, Time from, std::uint64_t length) {

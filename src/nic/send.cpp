@@ -226,7 +226,7 @@ void Fabric::issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit) {
     ++n.ports[x.from_port].unfinished;
   }
   n.unit_free[unit] = now_ + p_.occupancy;
-  n.counters.busy = n.counters.busy + p_.occupancy;
+  n.counters.busy += p_.occupancy;
   bool put = x.d.operation == Operation::Put;
   Kind kind = response                          ? Kind::GetData
               : put                             ? Kind::PutData

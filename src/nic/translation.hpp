@@ -7,6 +7,7 @@
 #include <memory>
 #include <new>
 
+#include "base/virtual_time.hpp"
 #include "machine/nic_parameters.hpp"
 
 namespace weft::nic {
@@ -17,8 +18,8 @@ class Microcontroller {
   /// When work is done that comes at `from`.
   Time serve(Time from, Time work) {
     if (free_ > from) ++waits_;
-    free_ = std::max(free_, from) + work;
-    busy_ = busy_ + work;
+    free_ = later(std::max(free_, from), work);
+    busy_ = later(busy_, work);
     return free_;
   }
   std::uint64_t waits() const { return waits_; }

@@ -27,17 +27,17 @@ constexpr Named kNames[host::kProtocols] = {{"small", "one small message"},
 
 std::string bytes_text(std::uint64_t bytes) { return to_text(DataSize{static_cast<std::int64_t>(bytes)}); }
 
-double ns(std::int64_t picoseconds) { return static_cast<double>(picoseconds) / 1000; }
-
 }  // namespace
 
-nlohmann::ordered_json protocols_json(const host::MpiSums& sums) {
+nlohmann::ordered_json protocols_json(const host::RunResult& run) {
+  const host::MpiSums& sums = run.mpi;
   nlohmann::ordered_json out;
   for (unsigned i = 0; i < host::kProtocols; ++i) {
     const host::ProtocolSums& p = sums.protocol[i];
-    if (p.count || p.cost)
+    double cost = run.mpi_cost[i].picoseconds();
+    if (p.count || cost > 0)
       out["protocols"][kNames[i].key] = {
-          {"messages", p.count}, {"bytes", p.bytes}, {"processor_ns", ns(p.cost)}};
+          {"messages", p.count}, {"bytes", p.bytes}, {"processor_ns", cost / 1000}};
   }
   out["expected"] = sums.expected;
   out["unexpected"] = sums.unexpected;
@@ -51,14 +51,15 @@ nlohmann::ordered_json protocols_json(const host::MpiSums& sums) {
   return out;
 }
 
-std::string protocols_section(const host::MpiSums& sums) {
+std::string protocols_section(const host::RunResult& run) {
+  const host::MpiSums& sums = run.mpi;
   std::vector<std::vector<std::string>> rows;
   for (unsigned i = 0; i < host::kProtocols; ++i) {
     const host::ProtocolSums& p = sums.protocol[i];
-    if (!p.count && !p.cost) continue;
-    auto each = static_cast<std::int64_t>(p.count ? static_cast<std::uint64_t>(p.cost) / p.count : 0);
-    rows.push_back({kNames[i].words, with_commas(p.count), bytes_text(p.bytes), host::time_text(Time{p.cost}),
-                    host::time_text(Time{each})});
+    double cost = run.mpi_cost[i].picoseconds();
+    if (!p.count && cost == 0) continue;
+    rows.push_back({kNames[i].words, with_commas(p.count), bytes_text(p.bytes), host::time_text(cost),
+                    host::time_text(p.count ? cost / static_cast<double>(p.count) : 0)});
   }
   if (rows.empty()) return "";
   std::string notes = fmt::format(

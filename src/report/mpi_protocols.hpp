@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "host/mpi_layout.hpp"
+#include "host/simulation.hpp"
 
 namespace weft::report {
 
-nlohmann::ordered_json protocols_json(const host::MpiSums& sums);
+nlohmann::ordered_json protocols_json(const host::RunResult& run);
 /// A section of the report; empty where nothing was carried.
-std::string protocols_section(const host::MpiSums& sums);
+std::string protocols_section(const host::RunResult& run);
 
 }  // namespace weft::report

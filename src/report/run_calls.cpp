@@ -23,9 +23,8 @@ constexpr double kWorthNaming = 0.001;  // of what a link can carry
 
 std::string call_name(std::uint16_t call) { return host::call_facts(call).name; }
 
-std::string mean(Time total, std::uint64_t count) {
-  return rounded<Time>(static_cast<double>(total.value) /
-                       static_cast<double>(std::max<std::uint64_t>(1, count)));
+std::string mean(const TimeSum& total, std::uint64_t count) {
+  return rounded<Time>(total.picoseconds() / static_cast<double>(std::max<std::uint64_t>(1, count)));
 }
 
 /// The busiest links between routers while it ran.
@@ -54,13 +53,13 @@ std::string bytes_text(std::uint64_t bytes) {
 std::string calls_section(const measure::RunDetails& details, unsigned ranks) {
   if (details.mpi.calls.empty()) return "";
   double all = 0;
-  for (const CallSums& s : details.mpi.calls) all += static_cast<double>(s.total.value);
+  for (const CallSums& s : details.mpi.calls) all += s.total.picoseconds();
   std::vector<std::vector<std::string>> rows;
   for (const CallSums& s : details.mpi.calls) {
     if (rows.size() == kMostCalls) break;
     rows.push_back({call_name(s.call), with_commas(s.count), s.bytes ? bytes_text(s.bytes) : "",
                     mean(s.total, s.count), rounded(s.longest), mean(s.total, ranks),
-                    html_bar(all > 0 ? static_cast<double>(s.total.value) / all : 0, "#0072b2")});
+                    html_bar(all > 0 ? s.total.picoseconds() / all : 0, "#0072b2")});
   }
   std::string lead =
       "Calls of all ranks; the bar is a call's part of all time spent in MPI, waiting included.";

@@ -12,6 +12,7 @@ using nlohmann::ordered_json;
 namespace {
 
 double ns(Time t) { return static_cast<double>(t.value) / 1000; }
+double ns(const TimeSum& sum) { return sum.picoseconds() / 1000; }
 
 ordered_json operation_json(const OperationSums& sums) {
   ordered_json out{{"count", sums.count}, {"failed", sums.failed}, {"bytes", sums.bytes}};
@@ -21,7 +22,7 @@ ordered_json operation_json(const OperationSums& sums) {
   out["least_ns"] = ns(sums.shortest);
   out["most_ns"] = ns(sums.longest);
   for (int i = 0; i < Breakdown::kParts; ++i)
-    out["mean_parts_ns"][Breakdown::name(i)] = ns(sums.parts.part[i]) / count;
+    out["mean_parts_ns"][Breakdown::name(i)] = ns(sums.parts[static_cast<std::size_t>(i)]) / count;
   return out;
 }
 
@@ -111,7 +112,7 @@ ordered_json run_json(const measure::ProgramResult& result, const measure::RunSt
   for (std::size_t i = 1; i < measure::kOperations; ++i)
     if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)
       out["operations"][measure::operation_name(i)] = operation_json(sums);
-  if (result.run.has_mpi) out["mpi"] = protocols_json(result.run.mpi);
+  if (result.run.has_mpi) out["mpi"] = protocols_json(result.run);
   out["sizes"] = ordered_json::array();
   for (std::size_t i = 0; i < stats.sizes().size(); ++i)
     if (stats.sizes()[i])
@@ -151,7 +152,7 @@ std::string breakdown_csv(const measure::RunStats& stats) {
     const OperationSums& sums = stats.operations(o);
     if (!sums.count) continue;
     out += fmt::format("{},{},{},{}", measure::operation_name(o), sums.count, sums.bytes, ns(sums.total));
-    for (Time part : sums.parts.part) out += fmt::format(",{}", ns(part));
+    for (const TimeSum& part : sums.parts) out += fmt::format(",{}", ns(part));
     out += "\n";
   }
   return out;

@@ -23,6 +23,7 @@ constexpr std::string_view kPartColours[Breakdown::kParts] = {"#0072b2", "#cc79a
                                                               "#8c564b", "#56b4e9", "#22313f"};
 
 double ns(Time t) { return static_cast<double>(t.value) / 1000; }
+double ns(const TimeSum& sum) { return sum.picoseconds() / 1000; }
 
 std::string time_of(double nanoseconds) {
   return host::time_text(Time{static_cast<std::int64_t>(std::llround(nanoseconds * 1000))});
@@ -37,11 +38,11 @@ class Page {
   std::string html() const {
     measure::LinkLoads loads(machine_);
     return html_page(
-        title(),
-        head() + failure() + summary_section(result_, details_) + timeline_section(result_, details_) +
-            calls_section(details_, stats_.ranks()) + collectives_section(details_, loads) +
-            links_section(result_, details_, loads, machine_) + matrix() + sizes() +
-            protocols_section(result_.run.mpi) + breakdown() + ranks() + interfaces() + configuration());
+        title(), head() + failure() + summary_section(result_, details_) +
+                     timeline_section(result_, details_) + calls_section(details_, stats_.ranks()) +
+                     collectives_section(details_, loads) +
+                     links_section(result_, details_, loads, machine_) + matrix() + sizes() +
+                     protocols_section(result_.run) + breakdown() + ranks() + interfaces() + configuration());
   }
 
  private:
@@ -86,7 +87,7 @@ class Page {
       double count = std::max<double>(1, static_cast<double>(s.count)), x = 0;
       std::string bar = "<svg width=\"320\" height=\"16\" role=\"img\" aria-label=\"parts of the time\">";
       for (int part = 0; part < Breakdown::kParts; ++part) {
-        double mean = ns(s.parts.part[part]) / count, width = mean / longest * 320;
+        double mean = ns(s.parts[static_cast<std::size_t>(part)]) / count, width = mean / longest * 320;
         bar += fmt::format(
             "<rect x=\"{:.2f}\" y=\"1\" width=\"{:.2f}\" height=\"14\" fill=\"{}\"><title>{}: "
             "{}</title></rect>",

@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-
-#include "base/diagnostics.hpp"
 #include "measure/run_stats.hpp"
 
 namespace weft::report {
@@ -19,20 +15,19 @@ std::string us(Time t) { return fmt::format("{}.{:06}", t.value / 1'000'000, t.v
 
 }  // namespace
 
-Trace::Trace(const std::string& path) : file_(std::fopen(path.c_str(), "w")) {
-  if (!file_) throw UserError(fmt::format("{}: {}", path, std::strerror(errno)));
-  fmt::print(file_, "{{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
-  fmt::print(file_, "{{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"args\":{{\"by\":\"weft\"}}}}");
+Trace::Trace(const std::string& path) : file_(path) {
+  file_.write("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
+  file_.write("{\"ph\":\"M\",\"name\":\"trace\",\"pid\":0,\"args\":{\"by\":\"weft\"}}");
 }
 
-Trace::~Trace() {
-  fmt::print(file_, "\n]}}\n");
-  std::fclose(file_);
+void Trace::finish() {
+  file_.write("\n]}\n");
+  file_.close();
 }
 
 void Trace::put(const std::string& event) {
-  std::fputs(",\n", file_);
-  std::fwrite(event.data(), 1, event.size(), file_);
+  file_.write(",\n");
+  file_.write(event);
   ++events_;
 }
 

@@ -2,30 +2,29 @@
 // wait.
 #pragma once
 
-#include <cstdio>
 #include <string>
 
+#include "base/output_file.hpp"
 #include "nic/fabric.hpp"
 
 namespace weft::report {
 
 class Trace {
  public:
-  /// Throws UserError where the file cannot be written.
+  /// This, and everything below, throws UserError where the file cannot be written.
   explicit Trace(const std::string& path);
-  ~Trace();
-  Trace(const Trace&) = delete;
-  Trace& operator=(const Trace&) = delete;
 
   void rank(std::uint32_t rank, std::uint32_t node);
   void operation(const nic::Record& record, std::uint32_t from_rank, std::uint32_t to_rank);
   void wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, const char* what);
+  /// The end of the file: everything is written once it has returned.
+  void finish();
   /// Operations left out because the file would have grown too large to open.
   std::uint64_t left_out() const { return left_out_; }
 
  private:
   void put(const std::string& event);
-  std::FILE* file_;
+  OutputFile file_;
   std::uint64_t events_ = 0, left_out_ = 0, next_ = 1;
 };
 

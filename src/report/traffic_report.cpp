@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 
-#include "base/diagnostics.hpp"
+#include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_chart.hpp"
@@ -291,9 +290,7 @@ std::string traffic_report(const TrafficResult& result, const machine::Machine& 
 
 void write_traffic_report(const TrafficResult& result, const machine::Machine& machine,
                           const std::string& path) {
-  std::ofstream file(path, std::ios::binary);
-  file << traffic_report(result, machine);
-  if (!file.flush()) throw UserError(fmt::format("{}: the report cannot be written", path));
+  write_file(path, traffic_report(result, machine));
 }
 
 }  // namespace weft::report

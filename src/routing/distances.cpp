@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/diagnostics.hpp"
+#include "base/memory_left.hpp"
 
 namespace weft::routing {
 
@@ -47,6 +48,8 @@ void check_table_bytes(double bytes, const char* what) {
         fmt::format("routing.kind: {} of this machine would take {:.0f} GiB; a routing computed from "
                     "coordinates, or a smaller machine, is needed",
                     what, bytes / (1ull << 30)));
+  require_memory(bytes, std::string("routing.kind: ") + what + " of this machine",
+                 "a routing computed from coordinates needs none, and a smaller machine less");
 }
 
 }  // namespace weft::routing

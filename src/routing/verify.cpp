@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <mutex>
 #include <optional>
 
 #include "base/diagnostics.hpp"
+#include "base/memory_left.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
 #include "routing/dependencies.hpp"
@@ -161,14 +163,15 @@ class Prover {
     }
   }
 
-  /// Can a packet come to nothing on a route with an intermediate place? The routing's table says which places
-  /// a source draws from and whether it goes straight; without a table it is all of them.
+  /// Can a packet come to nothing on a route with an intermediate place? The routing's table says which
+  /// places a source draws from and whether it goes straight; without a table it is all of them.
   bool breaks(RouterId from, RouterId goal, bool direct_stuck, const FirstLegs& first, BrokenPair& pair) {
     const ViaTable* table = routing_.vias();
     bool serves = !table || table->direct(from, goal);
     if (serves && direct_stuck) return true;
     for (std::uint64_t w = 0; w < first.words(); ++w) {
-      std::uint64_t drawn = table ? table->first(from)[w] & table->second(goal)[w] : places_elsewhere(from, w);
+      std::uint64_t drawn =
+          table ? table->first(from)[w] & table->second(goal)[w] : places_elsewhere(from, w);
       // A sample does not know all places.
       std::uint64_t bad = drawn & first.added()[w] & ~(first.whole(from)[w] & second_[w]);
       if (bad) {
@@ -220,6 +223,41 @@ void refuse_if_too_large(const Routing& routing, const VerifyOptions& options, s
         fmt::format("a proof of the escape channels of this machine would take {:.0f} GiB; check a smaller "
                     "instance of it",
                     bytes / (1u << 30)));
+}
+
+/// Memory of the searches, by thread: states, the ways on from them, dependencies; and of the search for
+/// circles.
+struct ProofBytes {
+  double each = 0, once = 0;
+};
+
+ProofBytes bytes_of_proof(const Routing& routing, const Lanes& lanes, std::size_t targets) {
+  const Graph& graph = routing.graph();
+  double ports = graph.ports(), routers = graph.routers(), vertices = ports * lanes.count();
+  double states = routers + (routing.uses_input() ? ports * routing.classes() : 0);
+  double in_use = routers + (routing.uses_input() ? ports : 0);  // of them, for one target
+  double bits = 0;
+  for (RouterId r = 0; r < graph.routers(); ++r) {
+    double columns = 1.0 * graph.port_count(r) * lanes.count();
+    bits += (columns + 4) * std::ceil(columns / 64) * 8 + 20;
+  }
+  bool escape = routing.has_escape() && lanes.complete();
+  return {states * 24 + in_use * 48 + routers * 16 +
+              (escape ? EscapeDependencies::bytes_needed(routing) + ports * routing.classes() * 4 : bits),
+          vertices * 16 + static_cast<double>(targets) * 8};
+}
+
+/// As many threads as there is memory for; throws UserError where there is not enough for one.
+unsigned threads_that_fit(const Routing& routing, const Lanes& lanes, std::size_t targets, unsigned wanted) {
+  ProofBytes bytes = bytes_of_proof(routing, lanes, targets);
+  if (bytes.each * wanted + bytes.once <= kSurelyThere) return wanted;
+  require_memory(
+      bytes.each + bytes.once,
+      fmt::format("looking at this machine's routing ({} with {})",
+                  count_of(routing.graph().routers(), "router"), count_of(routing.graph().ports(), "port")),
+      "check a smaller instance of it");
+  auto more = static_cast<double>(memory_left()) - bytes.once;
+  return static_cast<unsigned>(std::clamp(more / bytes.each, 1.0, static_cast<double>(wanted)));
 }
 
 void merge(Prover& into, Prover& from) {
@@ -277,7 +315,9 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
   }
   refuse_if_too_large(routing, options, targets.size());
 
-  unsigned threads = options.threads ? options.threads : default_threads();
+  std::size_t wanted = options.threads ? options.threads : default_threads();
+  wanted = std::clamp<std::size_t>(targets.size(), 1, wanted);  // more would have nothing to do
+  unsigned threads = threads_that_fit(routing, lanes, all_targets, static_cast<unsigned>(wanted));
   std::vector<Prover> provers;
   for (unsigned t = 0; t < threads; ++t) provers.emplace_back(routing, lanes, options);
   std::uint64_t done = 0;

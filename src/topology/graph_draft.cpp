@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/plain_text.hpp"
 #include "base/text.hpp"
 
 namespace weft::topology {
@@ -30,7 +31,10 @@ RouterId GraphDraft::find(std::string_view name) const {
 
 RouterId GraphDraft::find_or_add(std::string_view name) {
   auto [at, fresh] = numbers_.emplace(name, static_cast<RouterId>(routers_.size()));
-  if (fresh) routers_.push_back({std::string(name), endpoints_per_router_});
+  if (!fresh) return at->second;
+  routers_.push_back({std::string(name), endpoints_per_router_});
+  if (auto c = control_character(name))  // which XML can write as &#27;
+    problem({}, fmt::format("the name of a router has the control character 0x{:02x}", *c));
   return at->second;
 }
 

@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <queue>
 #include <tuple>
+#include <utility>
 
 #include "base/check.hpp"
+#include "base/memory_left.hpp"
+#include "base/text.hpp"
 
 namespace weft::workload {
 
@@ -53,6 +56,7 @@ class Executor {
       }
       if (notices.empty() && next == kForever) return stalled(network_.explain());
       now_ = notices.empty() ? next : notices.front().at;
+      if (now_ > kEndOfTime) past_the_end(notices.empty() ? events_.top().operation : notices.front().tag);
       for (const Notice& notice : notices) hear(notice);
       while (!events_.empty() && events_.top().at <= now_) {
         Event event = events_.top();
@@ -67,6 +71,10 @@ class Executor {
   }
 
  private:
+  [[noreturn]] void past_the_end(Id i) const {
+    throw UserError({{{p_.source}, "", fmt::format("{}: {}", p_.describe(i), OutOfTime().what())}});
+  }
+
   struct State {
     std::uint32_t missing = 0;  // steps it still waits for
     std::uint32_t channel = 0;
@@ -146,7 +154,7 @@ class Executor {
       case Kind::Join:
         return end(i);
       case Kind::Compute:
-        result_.compute = result_.compute + Time{static_cast<std::int64_t>(o.amount)};
+        result_.compute += Time{static_cast<std::int64_t>(o.amount)};
         return work(i, Time{static_cast<std::int64_t>(o.amount)}, false);
       case Kind::Send:
         return options_.send_cost.value > 0 ? work(i, options_.send_cost, true) : hand_over(i);
@@ -158,7 +166,7 @@ class Executor {
   /// The rank's processor does one thing after the other.
   void work(Id i, Time time, bool hand_over) {
     Time& busy = busy_until_[rank_[i]];
-    busy = std::max(busy, now_) + time;
+    busy = later(std::max(busy, now_), time);
     events_.push({busy, sequence_++, i, hand_over});
   }
 
@@ -189,6 +197,7 @@ class Executor {
       return arrive(i);
     }
     std::uint64_t most = network_.largest_packet(), left = o.amount;
+    take_room(i, std::max<std::uint64_t>(1, left / most + (left % most != 0)));
     s.since = now_;
     do {
       std::uint64_t part = std::min(left, most);
@@ -200,6 +209,21 @@ class Executor {
     result_.packets += s.leaving;
   }
 
+  /// The packets of a message are handed over at once and kept until they have arrived: there must be memory
+  /// for them.
+  void take_room(Id i, std::uint64_t packets) {
+    constexpr double kBytesEach = 96;
+    constexpr std::uint64_t kFew = 1u << 20;  // for which there is room anywhere
+    if ((unasked_ += packets) <= kFew) [[likely]]
+      return;
+    std::string what = fmt::format("{}: keeping its {} of at most {} bytes until they arrive", p_.describe(i),
+                                   count_of(packets, "packet"), network_.largest_packet());
+    const char* instead = "the engines flow and ideal take messages whole";
+    require_memory(static_cast<double>(std::exchange(unasked_, 0)) * kBytesEach, what, instead);
+    if (packets > ~std::uint32_t{0})
+      throw UserError(fmt::format("{}: they are more than a message may have; {}", what, instead));
+  }
+
   void hear(const Notice& notice) {
     Id i = notice.tag;
     State& s = state_[i];
@@ -207,7 +231,7 @@ class Executor {
       if (--s.leaving == 0) end(i);
     } else if (notice.kind == Notice::Kind::Delivered) {
       if (--s.arriving > 0) return;
-      result_.message_time = result_.message_time + (now_ - s.since);
+      result_.message_time += now_ - s.since;
       arrive(i);
     } else {
       lost_.push_back(i);
@@ -313,6 +337,7 @@ class Executor {
   std::priority_queue<Event> events_;
   std::vector<Id> ready_, lost_;
   std::uint64_t sequence_ = 0, ended_ = 0;
+  std::uint64_t unasked_ = 0;  // packets sent since it was asked whether there is memory for them
   Time now_{0}, start_{0};
   ExecutionResult result_;
 };

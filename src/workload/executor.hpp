@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/virtual_time.hpp"
 #include "network/network.hpp"
 #include "workload/program.hpp"
 
@@ -20,12 +21,13 @@ struct ExecutionResult {
   std::vector<std::string> stall;  // who waits for what, where it did not finish
   std::uint64_t messages = 0, bytes = 0, packets = 0;
   std::uint64_t local_messages = 0;  // between ranks of one endpoint: they cost nothing
-  Time compute{0};                   // over all ranks
-  Time message_time{0};              // from start to arrival, over all messages that crossed the network
+  TimeSum compute;                   // over all ranks
+  TimeSum message_time;              // from start to arrival, over all messages that crossed the network
 };
 
 /// `endpoint` by rank. A message larger than the engine's largest packet goes in several. Throws UserError
-/// where a message is longer than the receive it matches.
+/// where a message is longer than the receive it matches, where virtual time passes its end, and where
+/// packets under way would take more memory than there is.
 ExecutionResult execute(const Program& program, const std::vector<network::EndpointId>& endpoint,
                         network::Network& network, const ExecutorOptions& options);
 

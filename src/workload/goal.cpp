@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <optional>
-#include <sstream>
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 
 namespace weft::workload {
@@ -253,11 +252,6 @@ class Parser {
 
 Program parse_goal(std::string_view text, const std::string& source) { return Parser(text, source).run(); }
 
-Program read_goal(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  if (!in || !(text << in.rdbuf())) throw UserError(fmt::format("{}: cannot be read", path));
-  return parse_goal(text.str(), path);
-}
+Program read_goal(const std::string& path) { return parse_goal(read_file(path, kMostTraceBytes), path); }
 
 }  // namespace weft::workload

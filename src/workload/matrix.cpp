@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <fstream>
+#include <sstream>
 
+#include "base/input_file.hpp"
 #include "workload/pattern.hpp"
 
 namespace weft::workload {
@@ -89,7 +90,7 @@ std::unique_ptr<Pattern> make_matrix(const MatrixParameters& p, const PatternCon
   std::uint32_t members = context.members.count();
   auto matrix = std::make_unique<Matrix>(context.seed);
   Diagnostics problems;
-  std::ifstream in(p.file.path, std::ios::binary);
+  std::istringstream in(read_file(p.file.path, kMostListBytes));
   std::string line;
   Origin origin{p.file.path, 0, 1};
   while (problems.size() < kEnough && std::getline(in, line)) {
@@ -106,7 +107,6 @@ std::unique_ptr<Pattern> make_matrix(const MatrixParameters& p, const PatternCon
     else
       problems.add(origin, "", fmt::format("one row too many: there are {} endpoints", members));
   }
-  if (!in.eof() && problems.empty()) problems.add({p.file.path}, "", "cannot be read");
   if (problems.empty() && matrix->rows() < members)
     problems.add({p.file.path}, "",
                  fmt::format("expected {} rows, one for each endpoint, got {}", members, matrix->rows()));

@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <numeric>
+#include <sstream>
 
+#include "base/input_file.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "topology/grid_shape.hpp"
@@ -135,13 +136,13 @@ std::vector<EndpointId> Placement::block(Rank ranks) const {
 }
 
 std::vector<EndpointId> Placement::from_file(Rank ranks, const std::string& path) const {
-  std::ifstream in(path);
-  if (!in) throw UserError(fmt::format("{}: cannot be read", path));
+  std::istringstream in(read_file(path, kMostListBytes));
   Diagnostics problems;
   std::vector<EndpointId> out;
   std::vector<bool> used(graph_.endpoints());
   std::uint32_t number = 0;
-  for (std::string text; std::getline(in, text);) {
+  constexpr std::size_t kEnough = 50;  // mistakes to report
+  for (std::string text; problems.size() < kEnough && std::getline(in, text);) {
     ++number;
     std::string_view word = trim(std::string_view(text).substr(0, text.find('#')));
     if (word.empty()) continue;

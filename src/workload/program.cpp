@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.hpp"
+#include "base/memory_left.hpp"
 #include "base/text.hpp"
 
 namespace weft::workload {
@@ -66,8 +67,18 @@ Program side_by_side(const std::vector<Program>& programs) {
   return all;
 }
 
+void ProgramBuilder::count_step() {
+  constexpr std::uint64_t kAskEvery = 1u << 20;
+  constexpr double kBytesEach = 120;  // to put together, check and run
+  if (++steps_ % kAskEvery) return;
+  require_memory(static_cast<double>(steps_) * kBytesEach,
+                 fmt::format("a workload of more than {}", count_of(steps_, "step")),
+                 "ask for fewer ranks, iterations or partners");
+}
+
 Step ProgramBuilder::add(Rank r, Operation operation) {
   WEFT_CHECK(r < ranks() && operation.peer < ranks(), "a skeleton names a rank that does not exist");
+  count_step();
   Script& s = scripts_[r];
   auto step = static_cast<Step>(s.operations.size());
   s.operations.push_back(operation);

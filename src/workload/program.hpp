@@ -86,8 +86,11 @@ class ProgramBuilder {
     std::vector<Step> pending;  // sends and receives not yet waited for
   };
   Step add(Rank r, Operation operation);
+  /// Throws UserError where a program grows beyond what memory holds.
+  void count_step();
 
   std::vector<Script> scripts_;
+  std::uint64_t steps_ = 0;
   std::uint32_t next_tag_ = 0;
 };
 

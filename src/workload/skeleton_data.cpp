@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/virtual_time.hpp"
 #include "workload/skeleton.hpp"
 
 namespace weft::workload {
@@ -146,7 +147,7 @@ void write_shuffle(const ShuffleParameters& p, const SkeletonContext& context, P
   for (unsigned round = 0; round < p.rounds; ++round) {
     for (Rank r = 0; r < n; ++r) {
       double late = p.skew * static_cast<double>(random_bits(context.seed, r, round) >> 11) * 0x1p-53;
-      b.compute(r, Time{static_cast<std::int64_t>(static_cast<double>(p.map.value) * (1 + late))});
+      b.compute(r, scaled(p.map, 1 + late));
       for (Rank k = 0; k < reducers; ++k) {
         Rank to = (r + k) % reducers;
         if (to != r) b.send(r, to, count(p.per_pair), tag);
@@ -194,7 +195,7 @@ void write_bfs(const BfsParameters& p, const SkeletonContext& context, ProgramBu
     double share = std::exp(-away * away);  // most edges lie in the middle levels
     std::uint32_t tag = b.new_tag();
     for (Rank r = 0; r < n; ++r) {
-      b.compute(r, Time{static_cast<std::int64_t>(static_cast<double>(p.compute.value) * share)});
+      b.compute(r, scaled(p.compute, share));
       for (Rank ahead = 1; ahead < n; ++ahead) {
         Rank to = (r + ahead) % n;
         double unit =

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <sstream>
+#include "base/input_file.hpp"
+#include "base/output_file.hpp"
+#include "base/virtual_time.hpp"
 
 namespace weft::workload {
 
@@ -83,7 +84,11 @@ class Reader {
   void step(Program& p, std::uint64_t ranks) {
     Operation o;
     o.kind = static_cast<Kind>(get("kind", static_cast<std::uint64_t>(Kind::Join)));
-    if (o.kind != Kind::Join) o.amount = get("amount", std::uint64_t{1} << 62);
+    if (o.kind != Kind::Join) {
+      constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
+      bool time = o.kind == Kind::Compute;
+      o.amount = get("amount", time ? static_cast<std::uint64_t>(kEndOfTime.value) : kMostBytes);
+    }
     if (o.kind == Kind::Send || o.kind == Kind::Receive) {
       o.peer = static_cast<Rank>(get("peer", ranks - 1));
       o.tag = static_cast<std::uint32_t>(get("tag", 0xffff'ffff));
@@ -143,17 +148,8 @@ std::string write_trace(const Program& p) {
 
 Program parse_trace(std::string_view bytes, const std::string& source) { return Reader(bytes, source).run(); }
 
-void save_trace(const Program& program, const std::string& path) {
-  std::ofstream out(path, std::ios::binary);
-  out << write_trace(program) << std::flush;
-  if (!out) throw UserError(fmt::format("{}: cannot be written", path));
-}
+void save_trace(const Program& program, const std::string& path) { write_file(path, write_trace(program)); }
 
-Program load_trace(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream bytes;
-  if (!in || !(bytes << in.rdbuf())) throw UserError(fmt::format("{}: cannot be read", path));
-  return parse_trace(bytes.str(), path);
-}
+Program load_trace(const std::string& path) { return parse_trace(read_file(path, kMostTraceBytes), path); }
 
 }  // namespace weft::workload

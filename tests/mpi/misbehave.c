@@ -1,5 +1,6 @@
 /* What goes wrong with programs. One rank, the second by default, does what the first argument says. */
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -11,6 +12,12 @@ int main(int argc, char** argv) {
   MPI_Barrier(MPI_COMM_WORLD);
   if (!strcmp(how, "wait-for-nobody")) { /* every rank waits for its neighbour, and nobody sends */
     MPI_Recv(&value, 1, MPI_INT, (rank + 1) % size, 42, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  } else if (!strcmp(how, "hide")) { /* the system lets nobody look into a process that says so */
+    enum { kBytes = 1 << 20 };
+    char* large = calloc(1, kBytes);
+    if (rank == who) prctl(PR_SET_DUMPABLE, 0);
+    if (rank == who) MPI_Send(large, kBytes, MPI_CHAR, 0, 1, MPI_COMM_WORLD);
+    if (rank == 0) MPI_Recv(large, kBytes, MPI_CHAR, who, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   } else if (rank == who) {
     if (!strcmp(how, "abort")) MPI_Abort(MPI_COMM_WORLD, 7);
     if (!strcmp(how, "exit")) exit(3);

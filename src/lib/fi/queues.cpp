@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "lib/clocks.hpp"
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 #include "lib/turns.hpp"
@@ -17,7 +18,8 @@ Engine* engine_of(Domain* domain) { return domain->endpoint ? domain->endpoint->
 
 /// Milliseconds from now, in virtual time; less than 0: never.
 std::int64_t deadline_after(const host::Lane& l, int milliseconds) {
-  return milliseconds < 0 ? host::kNoDeadline : lib::now(l) + std::int64_t{milliseconds} * 1'000'000'000;
+  if (milliseconds < 0) return host::kNoDeadline;
+  return lib::saturated(lib::now(l), milliseconds / 1000, milliseconds % 1000 * (lib::kSecond / 1000));
 }
 
 /// Hands entries over in the form the queue was opened for; stops at one that failed.

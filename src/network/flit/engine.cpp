@@ -5,6 +5,9 @@
 #include <thread>
 
 #include "base/barrier.hpp"
+#include "base/diagnostics.hpp"
+#include "base/memory_left.hpp"
+#include "base/text.hpp"
 #include "network/flit/buffers.hpp"
 #include "network/flit/kernel.hpp"
 
@@ -104,7 +107,13 @@ void Engine::size_arrays() {
   state_.output_bits = settings_.kind == RouterKind::OutputQueues ? bits_for(most_ports) : 0;
   std::uint64_t channels = std::uint64_t{ports} << state_.channel_bits;
   std::uint64_t queues = channels << state_.output_bits;
-  WEFT_CHECK(queues < kUndecided, "queues have 32-bit numbers");
+  if (queues >= kUndecided)
+    throw UserError(fmt::format("the routers of this machine have {} queues; the flit engine runs at most {}",
+                                with_commas(queues), with_commas(kUndecided)));
+  require_memory(static_cast<double>(queues * sizeof(Queue) + channels * sizeof(OutChannel)) + ports * 96.0,
+                 fmt::format("the flit engine's state of {} in {}", count_of(queues, "queue"),
+                             count_of(graph_.routers(), "router")),
+                 "a smaller machine, or the engines flow and ideal, take less");
   state_.queues.assign(queues, {});
   state_.lasts.assign(queues, kNoPacket);
   state_.ports.assign(ports, {});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/virtual_time.hpp"
 #include "config/registry.hpp"
 
 namespace weft::network::flow {
@@ -97,7 +98,7 @@ void FlowNetwork::advance(Time until, std::vector<Notice>& notices) {
       auto slot = static_cast<std::uint32_t>(name);
       const Slot& s = slots_[slot];
       notices.push_back({s.packet.tag, now_, Notice::Kind::Departed});
-      landings_.push_back({now_.value + s.delay_ps, sequence_++, slot});
+      landings_.push_back({later(now_, Time{s.delay_ps}).value, sequence_++, slot});
       std::push_heap(landings_.begin(), landings_.end());
       Queue& queue = queues_[s.packet.source];
       queue.first = s.next;

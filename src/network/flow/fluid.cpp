@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/virtual_time.hpp"
+
 namespace weft::network::flow {
 
 using topology::kNone;
@@ -156,8 +158,11 @@ void Fluid::settle(Time now) {
     flow.left = std::max(0.0, flow.left - old * static_cast<double>(now.value - flow.since_ps));
     flow.since_ps = now.value;
     // A thousandth of a picosecond is noise: flows that end together must not end one after the other.
-    flow.end_ps = now.value + std::max<std::int64_t>(
-                                  0, static_cast<std::int64_t>(std::ceil(flow.left / flow.rate - 1e-3)));
+    double time = std::ceil(flow.left / flow.rate - 1e-3);
+    flow.end_ps = later(now, time < static_cast<double>(kEndOfTime.value)
+                                 ? Time{std::max<std::int64_t>(0, static_cast<std::int64_t>(time))}
+                                 : kEndOfTime)
+                      .value;
     sift_up(flow.heap_at);
     sift_down(flow.heap_at);
   }

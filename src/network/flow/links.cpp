@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/diagnostics.hpp"
+#include "base/memory_left.hpp"
+#include "base/text.hpp"
+
 namespace weft::network::flow {
 
 using topology::CableId;
@@ -43,6 +47,9 @@ Links::Links(const machine::Machine& m)
   auto whole = [](double ps) { return static_cast<std::int64_t>(ps + 0.5); };
   std::int64_t router_ps = m.description.router.latency.value;
   kinds_ = {{0, 0}, {port_rate, whole(cycle)}, {port_rate, router_ps + whole(cycle)}};
+  // Beside these arrays, each link has its place in those of the flows.
+  require_memory(64.0 * count(), fmt::format("the flow engine's state of {}", count_of(count(), "link")),
+                 "a smaller machine, or the ideal engine, takes less");
   kind_.assign(count(), kNowhere);
   std::fill(kind_.begin() + ports_, kind_.end(), kInject);
 
@@ -53,7 +60,10 @@ Links::Links(const machine::Machine& m)
     if (fresh) {
       const topology::CableType& type = graph_.cable_type(c);
       // Beyond this many lengths links would need wider numbers; lengths come from formulas and are few.
-      WEFT_CHECK(kinds_.size() < 0xffff, "too many kinds of cables");
+      if (kinds_.size() >= 0xffff)
+        throw UserError(
+            "the flow engine knows at most 65,532 different cables (types and lengths); this machine has "
+            "more");
       kinds_.push_back({std::min(port_rate, static_cast<double>(type.rate().value) * payload / 8e12),
                         router_ps + type.flight_time(graph_.cable_length(c)).value});
     }

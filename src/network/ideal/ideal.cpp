@@ -7,6 +7,7 @@
 #include <queue>
 #include <unordered_map>
 
+#include "base/virtual_time.hpp"
 #include "config/registry.hpp"
 #include "network/network.hpp"
 
@@ -42,13 +43,14 @@ class Ideal : public Network {
     const Way& way = way_between(machine_.graph->endpoint_router(packet.source),
                                  machine_.graph->endpoint_router(packet.destination));
     Time start = std::max(at, free_at_[packet.source]);
-    Time left = start + transfer(packet.bytes, fastest_);
+    Time left = later(start, transfer_time(packet.bytes, fastest_));
     free_at_[packet.source] = left;
     push(left, packet.tag, Notice::Kind::Departed);
     if (way.slowest == 0) {
       push(left, packet.tag, Notice::Kind::Lost);
     } else {
-      push(start + way.latency + transfer(packet.bytes, way.slowest), packet.tag, Notice::Kind::Delivered);
+      push(later(start, way.latency + transfer_time(packet.bytes, way.slowest)), packet.tag,
+           Notice::Kind::Delivered);
     }
   }
 
@@ -76,12 +78,6 @@ class Ideal : public Network {
       return a.at != b.at ? a.at > b.at : a.order > b.order;  // the earliest on top
     }
   };
-
-  static Time transfer(std::uint64_t bytes, std::int64_t rate) {
-    return {static_cast<std::int64_t>((static_cast<unsigned __int128>(bytes) * 8 * 1'000'000'000'000u +
-                                       static_cast<unsigned __int128>(rate) - 1) /
-                                      static_cast<unsigned __int128>(rate))};
-  }
 
   void push(Time at, Tag tag, Notice::Kind kind) { queue_.push({at, order_++, tag, kind}); }
 

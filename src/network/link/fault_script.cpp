@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "network/link/lanes.hpp"
 
@@ -328,7 +327,11 @@ class Parser {
 std::vector<FaultEvent> parse_fault_script(std::string_view text, const std::string& source,
                                            const Graph& graph, Diagnostics& problems) {
   Parser parser(source, graph, problems);
-  for (const Statement& statement : split_statements(text)) parser.read(statement);
+  constexpr std::size_t kEnough = 50;  // mistakes to report
+  for (const Statement& statement : split_statements(text)) {
+    if (problems.size() >= kEnough) break;
+    parser.read(statement);
+  }
   return std::move(parser.events);
 }
 
@@ -339,15 +342,12 @@ std::vector<FaultEvent> read_faults(const std::string& given, const Graph& graph
   // A script has spaces in it; a single word can only be a file.
   if (trim(given).find_first_of(" \n;") == std::string_view::npos ||
       std::filesystem::is_regular_file(given, ignored)) {
-    std::ifstream in(given, std::ios::binary);
-    if (!in || std::filesystem::is_directory(given, ignored))
+    if (!std::filesystem::exists(given, ignored))
       throw UserError(
           fmt::format("--fault: expected a script such as \"at 3us cut r12.p3\" or a file with one; "
                       "there is no file '{}'",
                       given));
-    std::stringstream all;
-    all << in.rdbuf();
-    text = all.str();
+    text = read_file(given, kMostDescriptionBytes);
     source = given;
   }
   std::vector<FaultEvent> events = parse_fault_script(text, source, graph, problems);
