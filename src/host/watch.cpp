@@ -118,7 +118,7 @@ bool Simulation::sleepers_still_sleep() {
 /// finds itself in such a loop waits in virtual time instead (lib/spin.cpp). Threads without a lane may be what it
 /// waits for: virtual time waits for them, too.
 void Simulation::ask_computers(Stand& stand) {
-  constexpr std::uint64_t kFirst = 1'000'000, kHard = 1'000'000'000;  // nanoseconds
+  constexpr std::uint64_t kFirst = 1'000'000, kHard = 250'000'000;  // nanoseconds
   auto look = [&](LaneRef r) {
     Process& p = processes_[r.rank];
     if (p.ended || p.segment->state(r.lane) != LaneState::Running) return;

@@ -69,7 +69,13 @@ class Reader {
 
   unsigned size() const { return wide_ ? 8 : narrow_ ? 2 : 4; }
 
-  void reads() { out_.known = true; }
+  void computes() { out_.known = true; }
+
+  void reads() {
+    out_.known = true;
+    std::uint64_t address = 0;
+    if (operand(0, address)) out_.reads_at = segment_ ? 0 : address;
+  }
 
   /// A store to where the operand is, unless that is a register; `constant` bytes follow it.
   void stores(unsigned bytes, unsigned constant = 0) {
@@ -77,7 +83,7 @@ class Reader {
     bool memory = operand(constant, address);
     out_.known = !memory || !segment_;
     if (!memory) return;
-    out_.stores_at = address;
+    out_.reads_at = out_.stores_at = address;
     out_.stores = bytes;
   }
 
@@ -123,11 +129,12 @@ class Reader {
   void one_byte(std::uint8_t code) {
     if (code < 0x40 && (code & 7) < 6) {  // add, or, adc, sbb, and, sub, xor, cmp
       bool to_operand = (code & 7) < 2, compares = code >> 3 == 7;
+      if ((code & 7) >= 4) return computes();
       return to_operand && !compares ? stores(code & 1 ? size() : 1) : reads();
     }
     if ((code & 0xf8) == 0x50) return pushes();
-    if ((code & 0xf8) == 0x58 || (code & 0xf0) == 0x70 || (code & 0xf0) == 0xb0) return reads();
-    if (code > 0x90 && code < 0x98) return reads();
+    if ((code & 0xf8) == 0x58 || (code & 0xf0) == 0x70 || (code & 0xf0) == 0xb0) return computes();
+    if (code > 0x90 && code < 0x98) return computes();
     switch (code) {
       case 0x68:
       case 0x6a:
@@ -171,15 +178,16 @@ class Reader {
         return extension() == 4 ? reads() : void();
       case 0x90:
         out_.pause = repeat_;
-        return reads();
-      case 0x63:  // moves, tests and jumps
+        return computes();
+      case 0x63:  // moves and tests
       case 0x69:
       case 0x6b:
       case 0x84:
       case 0x85:
       case 0x8a:
       case 0x8b:
-      case 0x8d:
+        return reads();
+      case 0x8d:  // computes an address, or jumps
       case 0x98:
       case 0x99:
       case 0xa8:
@@ -189,15 +197,16 @@ class Reader {
       case 0xc9:
       case 0xe9:
       case 0xeb:
-        return reads();
+        return computes();
       default:
         return;
     }
   }
 
   void two_bytes(std::uint8_t code) {
-    if ((code & 0xf0) == 0x40 || (code & 0xf0) == 0x80) return reads();  // cmov, jumps
-    if ((code & 0xf0) == 0x90) return stores(1);                         // set
+    if ((code & 0xf0) == 0x40) return reads();     // cmov
+    if ((code & 0xf0) == 0x80) return computes();  // jumps
+    if ((code & 0xf0) == 0x90) return stores(1);   // set
     switch (code) {
       case 0xb0:
       case 0xc0:
@@ -208,11 +217,12 @@ class Reader {
       case 0xc7:
         return extension() == 1 && !of_register() ? stores(wide_ ? 16 : 8) : void();
       case 0xae:  // fences
-        return of_register() && extension() >= 5 && !repeat_ ? reads() : void();
+        return of_register() && extension() >= 5 && !repeat_ ? computes() : void();
       case 0xba:
         return extension() == 4 ? reads() : stores(size(), 1);
       case 0x1e:  // nothing, in several forms
       case 0x1f:
+        return computes();
       case 0xa3:
       case 0xaf:
       case 0xb6:

@@ -12,6 +12,7 @@ namespace weft::lib {
 struct Instruction {
   bool known = false;  // one of those that only read memory, compute on registers, jump or store
   bool pause = false;
+  std::uint64_t reads_at = 0;  // 0: no memory but the stack's top
   std::uint64_t stores_at = 0;
   unsigned stores = 0;  // bytes; 0: it does not
 };

@@ -392,7 +392,8 @@ void wait_for_memory(Lane& l, unsigned times) {
   l.argument[0] = times == 0;
   l.argument[1] = 1;
   std::int64_t most = kFirstQuantum << (times < kMostDoublings ? times : kMostDoublings);
-  ask(l, Call::Pause, host::kAnyPort, now(l) + most, host::kNoRank);
+  // What lies in the rings is for those who call; memory itself changes by puts, and by others who run.
+  ask(l, Call::Pause, host::kNoPort, now(l) + most, host::kNoRank);
   if (header->costs.compute == 1) computed_until = cpu_time();  // looking is not computing
 }
 

@@ -7,7 +7,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "lib/instruction.hpp"
 #include "lib/lane.hpp"
@@ -65,7 +67,8 @@ class Stepper {
     if (now) memcpy(anchor_, *now, sizeof anchor_);
     window_ = window;
     since_anchor_ = stored_ = passes_ = 0;
-    paused_ = too_much_ = false;
+    paused_ = too_much_ = looks_elsewhere_ = false;
+    places_ = 0;
   }
   static bool same_registers(const gregset_t& a, const gregset_t& b) {
     for (int i = REG_R8; i <= REG_RIP; ++i)
@@ -85,24 +88,29 @@ class Stepper {
   bool watch(const gregset_t& now);
 
   bool hard_ = false, anchored_ = false, paused_ = false, too_much_ = false;
+  bool looks_elsewhere_ = false;  // not only at its own stack
+  std::uint64_t places_ = 0;      // where this round has looked, in one number
   unsigned steps_ = 0, since_anchor_ = 0, window_ = 1, stored_ = 0, passes_ = 0;
   gregset_t anchor_;
   Stored store_[kMostStores];
   // Of the last pass: registers and stored words, and by how much they had changed.
-  std::uint64_t last_[32], change_[32];
+  static constexpr unsigned kWords = 1 + 16 + kMostStores;
+  std::uint64_t last_[kWords], change_[kWords];
 };
 
-/// At the same place for the third time, and each round has added the same to each register and word.
+/// At the same place again and again, where each round looks at the same places in memory and adds the same to each
+/// register and word.
 bool Stepper::only_counts(const gregset_t& now) {
-  std::uint64_t words[32] = {};
-  unsigned count = 0;
+  if (!looks_elsewhere_ || too_much_) return false;
+  std::uint64_t words[kWords] = {std::exchange(places_, 0)};
+  unsigned count = 1;
   for (int i = REG_R8; i < REG_RIP; ++i) words[count++] = static_cast<std::uint64_t>(now[i]);
-  for (unsigned i = 0; i < stored_ && count < 32; ++i)
+  for (unsigned i = 0; i < stored_ && count < kWords; ++i)
     if (!read_own(store_[i].at, &words[count++], store_[i].bytes < 8 ? store_[i].bytes : 8)) return false;
   bool alike = true;
   for (unsigned i = 0; i < count; ++i) {
     std::uint64_t change = words[i] - last_[i];
-    alike &= change == change_[i];
+    alike &= change == (i == 0 ? 0 : change_[i]);
     change_[i] = change;
     last_[i] = words[i];
   }
@@ -113,6 +121,11 @@ bool Stepper::watch(const gregset_t& now) {
   Instruction i = look_at_instruction(now);
   if (!i.known) return false;
   paused_ |= i.pause;
+  if (i.reads_at) {
+    places_ = (places_ ^ i.reads_at) * 0x9e3779b97f4a7c15;
+    auto stack = static_cast<std::uint64_t>(now[REG_RSP]);
+    looks_elsewhere_ |= !i.stores && (i.reads_at < stack - 128 || i.reads_at > stack + 0x10000);
+  }
   if (i.stores == 0) return true;
   for (unsigned s = 0; s < stored_; ++s)
     if (store_[s].at == i.stores_at && store_[s].bytes == i.stores) return true;  // as it was at first
@@ -163,30 +176,39 @@ bool is_own_code(const gregset_t& registers) {
 
 void on_trap(int, siginfo_t* info, void* context);
 
-bool take_trap(bool mine) {
+std::atomic<unsigned> steppers;  // of the process's threads; one that waits is one of them
+
+/// False where the signal is the program's.
+bool take_trap() {
   struct sigaction now {}, wanted {};
   if (sigaction(SIGTRAP, nullptr, &now) != 0) return false;
   bool is_mine = now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_trap;
-  if (!is_mine && (now.sa_handler != SIG_DFL || !mine)) return false;  // the program's, or a debugger's
-  if (mine) {
-    wanted.sa_sigaction = on_trap;
-    wanted.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  } else {
-    wanted.sa_handler = SIG_DFL;
-  }
-  return sigaction(SIGTRAP, &wanted, nullptr) == 0;
+  if (!is_mine && now.sa_handler != SIG_DFL) return false;
+  wanted.sa_sigaction = on_trap;
+  wanted.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+  if (!is_mine && sigaction(SIGTRAP, &wanted, nullptr) != 0) return false;
+  ++steppers;
+  return true;
+}
+
+void give_trap_back() {
+  struct sigaction wanted {};
+  wanted.sa_handler = SIG_DFL;
+  if (--steppers == 0) sigaction(SIGTRAP, &wanted, nullptr);
 }
 
 void stop(gregset_t& registers) {
   registers[REG_EFL] &= ~kTrapFlag;
   stepper.active = false;
-  take_trap(false);
+  give_trap_back();
 }
 
 void on_trap(int number, siginfo_t*, void* context) {
   gregset_t& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  if (!stepper.active) {  // the program's own
-    take_trap(false);
+  if (!stepper.active) {  // the program's own, which has no handler for it
+    struct sigaction wanted {};
+    wanted.sa_handler = SIG_DFL;
+    sigaction(number, &wanted, nullptr);
     raise(number);
     return;
   }
@@ -207,7 +229,7 @@ void on_poke(int, siginfo_t* info, void* context) {
   gregset_t& registers = interrupted->uc_mcontext.gregs;
   int error = errno;
   if (info->si_code == SI_QUEUE && !stepper.active && lane_of_runner() && !is_own_code(registers) &&
-      take_trap(true)) {
+      take_trap()) {
     stepper.active = true;
     stepper.begin(info->si_value.sival_int != 0);
     sigdelset(&interrupted->uc_sigmask, SIGTRAP);

@@ -9,7 +9,8 @@
 // never taken for one.
 //
 // Two kinds of loops change something and wait all the same. One that executes PAUSE says so itself. And one that
-// counts its rounds and does nothing else counts as waiting when it has done so for a second of processor time.
+// counts its rounds, and looks at the same places each time, counts as waiting when it has done so for a quarter of
+// a second of processor time.
 #pragma once
 
 namespace weft::lib {
