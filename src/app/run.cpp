@@ -171,8 +171,8 @@ std::string real_time_text(double seconds) {
   return fmt::format("{:.0f} days", seconds / 86400);
 }
 
-/// Says how far a long run has come: after ten seconds where ranks look at their clocks, since they may wait for
-/// them to show some time; else after half a minute; then each minute.
+/// Says how far a long run has come: after ten seconds where ranks look at their clocks, since they may wait
+/// for them to show some time; else after half a minute; then each minute.
 class ProgressTeller {
  public:
   explicit ProgressTeller(bool computing_is_free) : computing_is_free_(computing_is_free) {}
@@ -185,10 +185,12 @@ class ProgressTeller {
     double passed = static_cast<double>(progress.now.value) * 1e-12;
     std::string rate =
         passed > 0 ? fmt::format("; a second of it takes about {}", real_time_text(real / passed)) : "";
-    fmt::print(stderr, "weft: {:.0f} s: {} of virtual time so far{}\n", real, host::time_text(progress.now), rate);
+    fmt::print(stderr, "weft: {:.0f} s: {} of virtual time so far{}\n", real, host::time_text(progress.now),
+               rate);
     if (!told_ && by_the_clock && computing_is_free_)
       fmt::print(stderr,
-                 "weft: ranks have read their clocks {} times. A program that runs for some seconds by its own clock "
+                 "weft: ranks have read their clocks {} times. A program that runs for some seconds by its "
+                 "own clock "
                  "needs as much virtual time, and computing takes none of it: --compute measured counts the "
                  "processor's time, --compute fixed a time for each call\n",
                  progress.clock_reads);
@@ -233,8 +235,7 @@ int run(Options& o) {
     host::Simulation simulation(machine, *network, o.run);
     simulation.interrupted = [] { return interrupts != 0; };
     if (!o.quiet)
-      simulation.on_progress =
-          ProgressTeller(machine.description.host.compute == machine::Compute::None);
+      simulation.on_progress = ProgressTeller(machine.description.host.compute == machine::Compute::None);
     watch.attach(simulation);
     auto start = std::chrono::steady_clock::now();
     result.run = simulation.run();

@@ -232,7 +232,9 @@ void Simulation::check_leaving() {
 
 /// Has nothing happened for long, and will nothing happen but more polling?
 bool Simulation::only_polling() const {
-  if (!fabric_->idle() || !outside_.empty() || !files_.empty() || fabric_->now() - last_activity_ < kQuietForever) return false;
+  if (!fabric_->idle() || !outside_.empty() || !files_.empty() ||
+      fabric_->now() - last_activity_ < kQuietForever)
+    return false;
   for (const Process& p : processes_)
     for (const LaneBook& lane : p.lanes) {
       if (lane.state == State::Running) return false;

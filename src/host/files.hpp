@@ -1,7 +1,7 @@
 // Files of ranks that they wait for: sockets, pipes, whatever can be polled.
 //
-// While a thread waits for a file, virtual time goes on without it. What other ranks do in their turn may make
-// the file ready, and then it must go on at their time, not whenever the system gets round to it. So the
+// While a thread waits for a file, virtual time goes on without it. What other ranks do in their turn may
+// make the file ready, and then it must go on at their time, not whenever the system gets round to it. So the
 // simulator borrows the file (pidfd_getfd) and looks at it itself after each turn.
 #pragma once
 

@@ -46,7 +46,7 @@ class Output {
   std::vector<Stream> streams_;  // two for each rank
   std::vector<unsigned> filled_;
   static constexpr unsigned kNobody = ~0u;
-  bool one_file_ = false;                         // standard output and standard error
+  bool one_file_ = false;                        // standard output and standard error
   unsigned unfinished_[2] = {kNobody, kNobody};  // the stream that left its line there without an end
   int watch_ = -1;
 };

@@ -42,19 +42,19 @@ enum class LaneState : std::uint32_t {
 };
 
 enum class Call : std::uint32_t {
-  Wait = 0,          // for something in the rings of `port`, room in its queue, or the deadline
-  Sleep,             // for the deadline alone
-  Open,              // a port; arguments: OpenAs, 1 where it costs nothing, slots of its ring or 0
-                     // -> index, node, number, slots
-  Close,             // a port
-  Register,          // arguments: address, length, rights -> key
-  Unregister,        // arguments: key
-  LookUp,            // arguments: rank, number of its port -> node, number
-  Spin,              // a wait of a program that polls: it may give up; arguments: 1 if it had found something,
-                     // and files as for Files, where it looks at such too
-  Leave,             // until its posted work is done; the process ends
-  Join,              // arguments: protection domain
-  RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
+  Wait = 0,        // for something in the rings of `port`, room in its queue, or the deadline
+  Sleep,           // for the deadline alone
+  Open,            // a port; arguments: OpenAs, 1 where it costs nothing, slots of its ring or 0
+                   // -> index, node, number, slots
+  Close,           // a port
+  Register,        // arguments: address, length, rights -> key
+  Unregister,      // arguments: key
+  LookUp,          // arguments: rank, number of its port -> node, number
+  Spin,            // a wait of a program that polls: it may give up; arguments: 1 if it had found something,
+                   // and files as for Files, where it looks at such too
+  Leave,           // until its posted work is done; the process ends
+  Join,            // arguments: protection domain
+  RegisterGlobal,  // arguments: address, length, rights -> lower part of the global address
   UnregisterGlobal,  // arguments: lower part of the global address
   Room,              // for room in the queue of `port` alone
   Meet,              // for all ranks to call it, the latest of them; or for something in the rings of `port`
@@ -62,16 +62,16 @@ enum class Call : std::uint32_t {
   Stall,             // the processor stands before the full queue of `port`: for room, or the deadline
   MoveGlobal,        // arguments: lower part of the global address, address
   Physical,          // arguments: key, offset -> physical address
-  Pause,             // a wait of a program that looks at its memory: for anything that comes, or the deadline;
-                     // arguments: as Spin, then 1 where ranks of its node may change it
-  YieldUntil,        // as Yield, with a deadline that is the program's own
-  Files,             // for files of its own, something in the rings of `port`, or the deadline; arguments: 1,
-                     // where they are named (pollfd) and how many, the system call it is about
+  Pause,       // a wait of a program that looks at its memory: for anything that comes, or the deadline;
+               // arguments: as Spin, then 1 where ranks of its node may change it
+  YieldUntil,  // as Yield, with a deadline that is the program's own
+  Files,       // for files of its own, something in the rings of `port`, or the deadline; arguments: 1,
+               // where they are named (pollfd) and how many, the system call it is about
   Last = Files,
 };
 
-/// By this signal the simulator asks a thread that has computed for long whether it waits for memory to change;
-/// by default it is ignored. Its value says whether a likely answer will do.
+/// By this signal the simulator asks a thread that has computed for long whether it waits for memory to
+/// change; by default it is ignored. Its value says whether a likely answer will do.
 inline constexpr int kPoke = SIGURG;
 
 enum class OpenAs : std::uint64_t { Stores = 0, MemoryQueue = 1, Kernel = 2 };

@@ -347,10 +347,9 @@ std::string activity_text(const Activity& activity) {
       return "is stuck in the system" + where;
     case Activity::Sleeps:
       if (activity.call < 0) return "sleeps in the system";
-      return fmt::format("waits in {}{}", system_call_name(activity.call),
-                         activity.call == SYS_wait4 || activity.call == SYS_waitid
-                             ? " for a process it has started"
-                             : "");
+      return fmt::format(
+          "waits in {}{}", system_call_name(activity.call),
+          activity.call == SYS_wait4 || activity.call == SYS_waitid ? " for a process it has started" : "");
     case Activity::Computes:
       return "computes";
     case Activity::Gone:

@@ -39,8 +39,8 @@ pid_t start(const std::string& program, const Launch& launch);
 std::optional<Ending> ending_of(pid_t process);
 /// Ends a rank and its group.
 void kill_rank(pid_t process);
-/// From now on, what the ranks' processes leave behind becomes a child of this one. Returns the children it has
-/// already.
+/// From now on, what the ranks' processes leave behind becomes a child of this one. Returns the children it
+/// has already.
 std::vector<pid_t> adopt_orphans();
 /// Ends all children but these, and what they started.
 void kill_orphans(const std::vector<pid_t>& but);

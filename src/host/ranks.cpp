@@ -189,7 +189,8 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
     ++lane.turn;
   }
   for (auto* list : {&outside_, &asleep_}) std::erase_if(*list, [&](LaneRef r) { return r.rank == rank; });
-  for (std::uint32_t i = 0; !files_.empty() && i < kLanes; ++i) files_.give_back(std::uint64_t{rank} << 8 | i);
+  for (std::uint32_t i = 0; !files_.empty() && i < kLanes; ++i)
+    files_.give_back(std::uint64_t{rank} << 8 | i);
   close_ports(p);
   p.left = true;
   answer_lookups(rank);

@@ -77,8 +77,8 @@ bool looks(Call call) {
 }
 
 bool asks_for_nothing(Call call) {
-  return call == Call::Wait || looks(call) || call == Call::Sleep || call == Call::Room || call == Call::Stall ||
-         call == Call::Files;
+  return call == Call::Wait || looks(call) || call == Call::Sleep || call == Call::Room ||
+         call == Call::Stall || call == Call::Files;
 }
 
 bool waits_for_others(Call call) {
@@ -297,8 +297,8 @@ void Simulation::nudge_node(std::uint32_t rank, std::uint32_t index) {
   }
 }
 
-/// Ranks of a node that have memory in common run one after the other, as threads of one process do: what they
-/// see of each other must not depend on the system.
+/// Ranks of a node that have memory in common run one after the other, as threads of one process do: what
+/// they see of each other must not depend on the system.
 void Simulation::take_turns_by_node(std::uint32_t rank) {
   std::uint32_t first = kNoRank;
   for (std::uint32_t other = 0; other < processes_.size(); ++other)

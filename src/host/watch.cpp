@@ -1,5 +1,5 @@
-// While virtual time waits for ranks: what their threads do meanwhile, as far as the system shows it, and what is
-// said when nothing goes on.
+// While virtual time waits for ranks: what their threads do meanwhile, as far as the system shows it, and
+// what is said when nothing goes on.
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -20,12 +20,13 @@ constexpr nanoseconds kAWhile{20'000'000};
 
 /// System calls that end when somebody else does something, which another rank may have to.
 bool waits_for_somebody(long call) {
-  for (long one : {SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg,
-                   SYS_accept, SYS_accept4, SYS_connect, SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_flock,
+  for (long one :
+       {SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg,
+        SYS_accept, SYS_accept4, SYS_connect, SYS_ppoll, SYS_pselect6, SYS_epoll_pwait, SYS_flock,
 #ifdef SYS_poll
-                   SYS_poll, SYS_select, SYS_epoll_wait,
+        SYS_poll, SYS_select, SYS_epoll_wait,
 #endif
-                   SYS_rt_sigtimedwait})
+        SYS_rt_sigtimedwait})
     if (call == one) return true;
   return false;
 }
@@ -114,9 +115,9 @@ bool Simulation::sleepers_still_sleep() {
   return still;
 }
 
-/// Threads that compute for long may be in a loop that waits for memory to change: those are asked, and one that
-/// finds itself in such a loop waits in virtual time instead (lib/spin.cpp). Threads without a lane may be what it
-/// waits for: virtual time waits for them, too.
+/// Threads that compute for long may be in a loop that waits for memory to change: those are asked, and one
+/// that finds itself in such a loop waits in virtual time instead (lib/spin.cpp). Threads without a lane may
+/// be what it waits for: virtual time waits for them, too.
 void Simulation::ask_computers(Stand& stand) {
   constexpr std::uint64_t kFirst = 1'000'000, kHard = 250'000'000;  // nanoseconds
   auto look = [&](LaneRef r) {
@@ -142,9 +143,9 @@ void Simulation::ask_computers(Stand& stand) {
   for (LaneRef r : outside_) look(r);
 }
 
-/// The first thread of a program may wait for something real by a call that nobody sees: of the C library itself,
-/// or around it. Virtual time goes on without it after a second. A process it has started works for it, though,
-/// and is waited for.
+/// The first thread of a program may wait for something real by a call that nobody sees: of the C library
+/// itself, or around it. Virtual time goes on without it after a second. A process it has started works for
+/// it, though, and is waited for.
 void Simulation::leave_real_waits(Stand& stand) {
   if (stand.lasted() < seconds(1)) return;
   for (LaneRef r : running_) {
@@ -152,7 +153,8 @@ void Simulation::leave_real_waits(Stand& stand) {
     if (r.lane != 0 || p.ended || p.segment->state(0) != LaneState::Running) continue;
     Lane& lane = p.segment->lane(0);
     Activity activity = activity_of(p.owner, p.owner);
-    if (lane.awaited.load() || activity.kind != Activity::Sleeps || !waits_for_somebody(activity.call)) continue;
+    if (lane.awaited.load() || activity.kind != Activity::Sleeps || !waits_for_somebody(activity.call))
+      continue;
     auto running = static_cast<std::uint32_t>(LaneState::Running);
     if (lane.state.compare_exchange_strong(running, static_cast<std::uint32_t>(LaneState::External)))
       bell_->running.fetch_sub(1);
@@ -173,12 +175,14 @@ void Simulation::tell_why_time_stands(Stand& stand) {
     const bool halted = activity.kind == Activity::Stopped || activity.kind == Activity::Stuck;
     if (!halted && lasted < seconds(10)) continue;
     stand.told = true;
-    std::string what = activity.kind == Activity::Computes ? "has computed for 10 s without asking for anything"
-                                                           : activity_text(activity);
+    std::string what = activity.kind == Activity::Computes
+                           ? "has computed for 10 s without asking for anything"
+                           : activity_text(activity);
     std::string advice = activity.kind == Activity::Stopped
                              ? fmt::format("; `kill -CONT {}` lets it go on", p.owner)
                              : std::string();
-    fmt::print(stderr, "weft: rank {} (process {}) {}{}; the others wait for it\n", r.rank, p.owner, what, advice);
+    fmt::print(stderr, "weft: rank {} (process {}) {}{}; the others wait for it\n", r.rank, p.owner, what,
+               advice);
     return;
   }
 }
@@ -190,7 +194,8 @@ void Simulation::tell_progress() {
   if (now < next_progress_) return;
   next_progress_ = now + kProgressInterval;
   std::uint64_t reads = 0;
-  for (const Process& p : processes_) reads += p.segment->header().clock_reads.load(std::memory_order_relaxed);
+  for (const Process& p : processes_)
+    reads += p.segment->header().clock_reads.load(std::memory_order_relaxed);
   Time latest = fabric_->now();
   for (const Process& p : processes_)
     if (!p.ended) latest = std::max(latest, Time{p.segment->lane(0).clock.load(std::memory_order_relaxed)});

@@ -319,14 +319,14 @@ void weft_pause(void) {
 
 int64_t weft_now_ps(void) {
   Lane* lane = lib::lane();
-  return lane ? lib::read_clock(*lane) : -ENODEV;
+  return lane ? lib::read_clock(*lane, __builtin_return_address(0)) : -ENODEV;
 }
 
 void weft_compute(int64_t nanoseconds) {
   Lane* lane = lib::lane();
   if (!lane || nanoseconds <= 0) return;
   lib::enter(*lane);
-  lib::move_on(*lane, nanoseconds * 1000);
+  lib::compute_for(*lane, nanoseconds * 1000);
   lib::leave();
 }
 

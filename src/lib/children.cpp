@@ -1,7 +1,8 @@
 // Processes that a rank starts and waits for: their sleeps take the rank's virtual time.
 //
-// A child has no lane. While the rank does nothing but wait for it, the rank's own would stand still, so the child
-// borrows it for as long as it sleeps. What it computes takes no virtual time, as what the rank computes.
+// A child has no lane. While the rank does nothing but wait for it, the rank's own would stand still, so the
+// child borrows it for as long as it sleeps. What it computes takes no virtual time, as what the rank
+// computes.
 #include "lib/children.hpp"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 // Calls that wait for files, in virtual time: for a socket, a pipe, whatever can be polled.
 //
-// A thread that would wait lets virtual time go on, and goes on itself at the time of whatever made its file ready.
-// Files of other processes a rank has started are no such thing: those work for the rank, as it does itself, and
-// virtual time waits for them.
+// A thread that would wait lets virtual time go on, and goes on itself at the time of whatever made its file
+// ready. Files of other processes a rank has started are no such thing: those work for the rank, as it does
+// itself, and virtual time waits for them.
 #include "lib/files.hpp"
 
 #include <errno.h>
@@ -78,7 +78,8 @@ std::int64_t deadline_of(const host::Lane& lane, int file, int option) {
   return lib::saturated(lib::now(lane), most.tv_sec, most.tv_usec * 1'000'000);
 }
 
-/// Before a call that may wait for one file. True: it is to be made now. False: its time is over, and errno says so.
+/// Before a call that may wait for one file. True: it is to be made now. False: its time is over, and errno
+/// says so.
 bool ready_for(host::Lane& lane, int file, short events, bool at_once, long call) {
   pollfd one{file, events, 0};
   if (real_poll(&one, 1, 0) != 0) {
@@ -145,7 +146,8 @@ int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, h
   int found = real_poll(files, count, 0);
   if (found != 0) lib::found_something();
   if (found != 0 || (picoseconds == 0 && lane.doing.inside())) return found;
-  if (picoseconds == 0) return lib::look_again_at_files(lane, files, count, call) ? real_poll(files, count, 0) : 0;
+  if (picoseconds == 0)
+    return lib::look_again_at_files(lane, files, count, call) ? real_poll(files, count, 0) : 0;
   std::int64_t deadline = picoseconds < 0 ? host::kNoDeadline : lib::now(lane) + picoseconds;
   return lib::wait_for_files(lane, files, count, deadline, call);
 }
@@ -257,7 +259,9 @@ int ppoll(struct pollfd* files, nfds_t count, const struct timespec* timeout, co
   return poll_for(files, count, picoseconds_of(timeout), SYS_ppoll, *lane);
 }
 
-int __poll_chk(struct pollfd* files, nfds_t count, int timeout, size_t) { return poll(files, count, timeout); }
+int __poll_chk(struct pollfd* files, nfds_t count, int timeout, size_t) {
+  return poll(files, count, timeout);
+}
 
 int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
            struct timeval* __restrict timeout) {
@@ -319,7 +323,8 @@ ssize_t readv(int file, const struct iovec* parts, int count) {
 ssize_t write(int file, const void* from, size_t length) {
   WEFT_REAL(write);
   host::Lane* lane = lane_for(file, __builtin_return_address(0));
-  if (lane && is_socket(file)) return transmit(file, from, length, 0, nullptr, 0, __builtin_return_address(0));
+  if (lane && is_socket(file))
+    return transmit(file, from, length, 0, nullptr, 0, __builtin_return_address(0));
   return next_write(file, from, length);
 }
 

@@ -114,7 +114,8 @@ class Reader {
       }
     } else if (low == 5 && mode == 0) {  // from the next instruction on
       std::int32_t distance = four_bytes();
-      address = reinterpret_cast<std::uint64_t>(at_) + constant + static_cast<std::uint64_t>(std::int64_t{distance});
+      address = reinterpret_cast<std::uint64_t>(at_) + constant +
+                static_cast<std::uint64_t>(std::int64_t{distance});
       return true;
     } else {
       base += value(low | (rex_ & 1 ? 8 : 0));

@@ -17,8 +17,8 @@ struct Instruction {
   unsigned stores = 0;  // bytes; 0: it does not
 };
 
-/// The one at the context's instruction pointer, before it is executed. Floating point, system calls and whatever a
-/// loop that waits has no use for are not known.
+/// The one at the context's instruction pointer, before it is executed. Floating point, system calls and
+/// whatever a loop that waits has no use for are not known.
 Instruction look_at_instruction(const gregset_t& registers);
 
 }  // namespace weft::lib

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "lib/spin.hpp"
 #include "lib/threads.hpp"
 #include "lib/timers.hpp"
@@ -37,6 +39,11 @@ pthread_key_t thread_end;
 thread_local Lane* my_lane = nullptr;
 thread_local unsigned empty_looks = 0;
 thread_local unsigned clock_reads = 0;
+thread_local const void* clock_site = nullptr;  // of the last look at the clock
+thread_local const void* site_for = nullptr;    // of the next one
+thread_local unsigned free_rounds = 0;          // looks that cost no time since the loop began
+thread_local bool clock_moved = false;          // at the last look
+void (*background)(Lane&, std::int64_t) = nullptr;
 thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
 thread_local std::int64_t aside = 0;  // its last moment out of the way of others
@@ -202,8 +209,9 @@ Lane* lane_if_any() {
 Lane* virtual_lane() { return segment() && !outside_depth && !blocked ? lane_if_any() : nullptr; }
 
 Lane* lane_of_runner() {
-  bool runs = my_lane && !outside_depth && !blocked && segment() &&
-              my_lane->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::Running);
+  bool runs =
+      my_lane && !outside_depth && !blocked && segment() &&
+      my_lane->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::Running);
   return runs ? my_lane : nullptr;
 }
 
@@ -260,15 +268,24 @@ void enter(Lane& l) {
   clock_reads = 0;
   const host::Costs& costs = header->costs;
   if (costs.compute == 0 || l.doing.inside()) return;  // what MPI itself does, the description says
-  if (costs.compute == 2) return move_on(l, costs.fixed);
+  if (costs.compute == 2) return compute_for(l, costs.fixed);
   std::int64_t cpu = cpu_time();
   std::int64_t computed = computed_until ? cpu - computed_until - cost_of_asking() : 0;
-  if (computed > 0) move_on(l, static_cast<std::int64_t>(static_cast<double>(computed) * costs.scale));
+  if (computed > 0) compute_for(l, static_cast<std::int64_t>(static_cast<double>(computed) * costs.scale));
   computed_until = cpu;
 }
 
 void leave() {
   if (header->costs.compute == 1) computed_until = cpu_time();
+}
+
+void set_background(void (*work_until)(Lane&, std::int64_t)) { background = work_until; }
+
+void compute_for(Lane& l, std::int64_t picoseconds) {
+  if (!background || outside_depth || has_threads()) return move_on(l, picoseconds);
+  std::int64_t until = now(l) + disturbed(l, picoseconds);
+  background(l, until);
+  jump_to(l, until);
 }
 
 void jump_to(Lane& l, std::int64_t time) {
@@ -474,17 +491,37 @@ void let_others_go_first(Lane& l) {
   ask(l, Call::Sleep, host::kNoPort, now(l) + aside, host::kNoRank);
 }
 
-std::int64_t read_clock(Lane& l) {
+void look_for(const void* site) { site_for = site; }
+
+namespace {
+
+/// A program that looks at its clock again and again computes until it shows some time. Where it looks before
+/// and after each piece of work, the way back to the first look is no work: only ways forward through the
+/// program take time. Should it measure just the way back, it sees time move there after a while.
+bool passes_time(const void* site) {
+  constexpr unsigned kMostFree = 20'000;
+  bool back = site < clock_site;
+  clock_site = site;
+  if (back && clock_moved && ++free_rounds < kMostFree) return clock_moved = false;
+  return clock_moved = true;
+}
+
+}  // namespace
+
+std::int64_t read_clock(Lane& l, const void* site) {
+  if (site_for) site = std::exchange(site_for, nullptr);
   if (blocked) return now(l);
   unsigned reads = clock_reads;
-  header->clock_reads.store(header->clock_reads.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  header->clock_reads.store(header->clock_reads.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
   if (outside_depth) {
     if (reads < kFreeClockReads) ++clock_reads;
     return reads < kFreeClockReads ? now(l) : now(l) + (real_time() - outside_since);
   }
   enter(l);
   clock_reads = reads < kFreeClockReads ? reads + 1 : reads;
-  if (reads >= kFreeClockReads) move_on(l, 1'000'000);
+  if (reads == 0) free_rounds = 0;
+  if (reads >= kFreeClockReads && passes_time(site)) compute_for(l, 1'000'000);
   check_timers(l);
   return now(l);
 }

@@ -61,8 +61,13 @@ inline void move_on(host::Lane& lane, std::int64_t picoseconds) {
 }
 void jump_to(host::Lane& lane, std::int64_t time);
 
-/// Asks the simulator and waits for its answer; arguments are in the lane. Returns the lane's result. Timers that
-/// run out meanwhile do so on the way: a sleep that a handler interrupts gives -EINTR.
+/// The program computes for so long. What the interface does by itself meanwhile is done on the way.
+void compute_for(host::Lane& lane, std::int64_t picoseconds);
+/// Who does that: up to a time, on the lane's clock. Threads beside the first do without.
+void set_background(void (*work_until)(host::Lane& lane, std::int64_t time));
+
+/// Asks the simulator and waits for its answer; arguments are in the lane. Returns the lane's result. Timers
+/// that run out meanwhile do so on the way: a sleep that a handler interrupts gives -EINTR.
 int ask(host::Lane& lane, host::Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank);
 
 /// Waits until all ranks have called this; all go on at the latest of their clocks.
@@ -93,8 +98,8 @@ bool outside();
 
 /// The first lane of the run this process belongs to, whosever it is; null outside of one.
 const host::Lane* first_lane();
-/// The first thread's lane of the process that started this one, which waits for this one: null where it does not,
-/// or another has borrowed it. To be given back.
+/// The first thread's lane of the process that started this one, which waits for this one: null where it does
+/// not, or another has borrowed it. To be given back.
 host::Lane* borrow_lane();
 void give_lane_back();
 /// For the owner: it waits for processes it has started, which may take virtual time for it.
@@ -109,8 +114,8 @@ class ChildWait {
   host::Lane* lane_;
 };
 
-/// Files the thread has looked at in vain, without waiting, by this system call: after a thousand such looks in a
-/// row it waits for one of them, for a time that grows. True where it has.
+/// Files the thread has looked at in vain, without waiting, by this system call: after a thousand such looks
+/// in a row it waits for one of them, for a time that grows. True where it has.
 bool look_again_at_files(host::Lane& lane, const pollfd* files, std::size_t count, long call);
 /// Waits for one of these files, or the deadline. -ENOSYS where the simulator cannot watch them.
 int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call);
@@ -129,8 +134,10 @@ void pause(host::Lane& lane);
 /// The same for a thread that was found to do nothing but look; `times` it has waited so before.
 void wait_for_memory(host::Lane& lane, unsigned times);
 
-/// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
-/// somebody waits for it.
-std::int64_t read_clock(host::Lane& lane);
+/// A look at the clock, from this place of the program; one that only looks at it must see it move. Outside,
+/// it stands still unless somebody waits for it.
+std::int64_t read_clock(host::Lane& lane, const void* site);
+/// The next look is on behalf of this place, not of the function that makes it.
+void look_for(const void* site);
 
 }  // namespace weft::lib

@@ -164,4 +164,15 @@ void* function_of(const char* name) {
 
 extern "C" {
 WEFT_MPI_CALLS(WEFT_WRAP_BOTH)
+
+// A look at the clock on behalf of the place it is called from.
+#define WEFT_WRAP_TIME(prefix)                                                             \
+  double prefix##_Wtime() {                                                                \
+    static double (*next)() = nullptr;                                                     \
+    if (!next) next = reinterpret_cast<double (*)()>(lib::mpi_function(#prefix "_Wtime")); \
+    if (lib::segment()) lib::look_for(__builtin_return_address(0));                        \
+    return next();                                                                         \
+  }
+WEFT_WRAP_TIME(MPI)
+WEFT_WRAP_TIME(PMPI)
 }

@@ -59,7 +59,7 @@ int clock_gettime(clockid_t clock, struct timespec* t) {
     if (next_clock_gettime) return next_clock_gettime(clock, t);
     return static_cast<int>(syscall(SYS_clock_gettime, clock, t));
   }
-  std::int64_t now = lib::read_clock(*lane);
+  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
   t->tv_sec = (busy ? 0 : base_seconds(clock)) + now / kSecond;
   t->tv_nsec = now % kSecond / 1000;
   return 0;
@@ -77,7 +77,7 @@ int getrusage(__rusage_who_t who, struct rusage* usage) {
   host::Lane* lane = clock_lane();
   if (result != 0 || !lane || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID))
     return result;
-  std::int64_t now = lib::read_clock(*lane);
+  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
   usage->ru_utime = {now / kSecond, now % kSecond / 1'000'000};
   usage->ru_stime = {};
   return 0;
@@ -89,7 +89,7 @@ int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
     WEFT_REAL(gettimeofday);
     return next_gettimeofday(t, zone);
   }
-  std::int64_t now = lib::read_clock(*lane);
+  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
   t->tv_sec = base_seconds(CLOCK_REALTIME) + now / kSecond;
   t->tv_usec = now % kSecond / 1'000'000;
   return 0;
@@ -99,7 +99,7 @@ time_t time(time_t* out) {
   host::Lane* lane = clock_lane();
   timespec t{};
   if (lane) {
-    t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane) / kSecond;
+    t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane, __builtin_return_address(0)) / kSecond;
   } else {
     syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
   }
@@ -112,14 +112,15 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct
   bool absolute = flags & TIMER_ABSTIME;
   bool valid = t->tv_nsec >= 0 && t->tv_nsec <= 999'999'999 && t->tv_sec >= 0;
   if (!lane) {
-    if (valid && !absolute && is_virtual(clock) && lib::sleep_as_child(saturated(0, t->tv_sec, t->tv_nsec * 1000)))
+    if (valid && !absolute && is_virtual(clock) &&
+        lib::sleep_as_child(saturated(0, t->tv_sec, t->tv_nsec * 1000)))
       return 0;
     WEFT_REAL(clock_nanosleep);
     return next_clock_nanosleep(clock, flags, t, left);
   }
   if (!valid) return EINVAL;
-  std::int64_t until = absolute ? lib::time_on_clock(clock, *t)
-                                : saturated(lib::now(*lane), t->tv_sec, t->tv_nsec * 1000);
+  std::int64_t until =
+      absolute ? lib::time_on_clock(clock, *t) : saturated(lib::now(*lane), t->tv_sec, t->tv_nsec * 1000);
   bool whole = sleep_until(*lane, until);
   if (left && !absolute) {
     std::int64_t rest = until > lib::now(*lane) ? until - lib::now(*lane) : 0;

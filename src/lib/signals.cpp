@@ -78,9 +78,8 @@ int sigtimedwait(const sigset_t* __restrict set, siginfo_t* __restrict info,
   WEFT_REAL(sigtimedwait);
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sigtimedwait(set, info, timeout);
-  std::int64_t deadline = timeout
-                              ? lib::saturated(lib::now(*lane), timeout->tv_sec, timeout->tv_nsec * 1000)
-                              : host::kNoDeadline;
+  std::int64_t deadline =
+      timeout ? lib::saturated(lib::now(*lane), timeout->tv_sec, timeout->tv_nsec * 1000) : host::kNoDeadline;
   const timespec none{};
   for (;;) {
     int found = next_sigtimedwait(set, info, &none);

@@ -78,7 +78,8 @@ class Stepper {
   bool memory_is_as_before() const {
     for (unsigned i = 0; i < stored_; ++i) {
       std::uint8_t now[16];
-      if (!read_own(store_[i].at, now, store_[i].bytes) || memcmp(now, store_[i].before, store_[i].bytes) != 0)
+      if (!read_own(store_[i].at, now, store_[i].bytes) ||
+          memcmp(now, store_[i].before, store_[i].bytes) != 0)
         return false;
     }
     return true;
@@ -98,8 +99,8 @@ class Stepper {
   std::uint64_t last_[kWords], change_[kWords];
 };
 
-/// At the same place again and again, where each round looks at the same places in memory and adds the same to each
-/// register and word.
+/// At the same place again and again, where each round looks at the same places in memory and adds the same
+/// to each register and word.
 bool Stepper::only_counts(const gregset_t& now) {
   if (!looks_elsewhere_ || too_much_) return false;
   std::uint64_t words[kWords] = {std::exchange(places_, 0)};
@@ -143,7 +144,8 @@ Stepper::Finding Stepper::step(const gregset_t& now) {
   if (anchored_) {
     ++since_anchor_;
     if (now[REG_RIP] == anchor_[REG_RIP] && now[REG_RSP] == anchor_[REG_RSP]) {
-      if (paused_ || (!too_much_ && same_registers(now, anchor_) && memory_is_as_before())) return Finding::Waits;
+      if (paused_ || (!too_much_ && same_registers(now, anchor_) && memory_is_as_before()))
+        return Finding::Waits;
       if (hard_ && only_counts(now)) return Finding::Waits;
     }
   }
@@ -180,7 +182,8 @@ std::atomic<unsigned> steppers;  // of the process's threads; one that waits is 
 
 /// False where the signal is the program's.
 bool take_trap() {
-  struct sigaction now {}, wanted {};
+  struct sigaction now {
+  }, wanted{};
   if (sigaction(SIGTRAP, nullptr, &now) != 0) return false;
   bool is_mine = now.sa_flags & SA_SIGINFO && now.sa_sigaction == on_trap;
   if (!is_mine && now.sa_handler != SIG_DFL) return false;
@@ -241,7 +244,8 @@ void on_poke(int, siginfo_t* info, void* context) {
 }  // namespace
 
 bool understand_pokes() {
-  struct sigaction now {}, wanted {};
+  struct sigaction now {
+  }, wanted{};
   if (sigaction(host::kPoke, nullptr, &now) != 0 || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN))
     return false;
   dl_iterate_phdr(find_own_code, nullptr);

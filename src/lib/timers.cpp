@@ -259,7 +259,8 @@ unsigned alarm(unsigned seconds) {
 }
 
 useconds_t ualarm(useconds_t value, useconds_t interval) {
-  itimerval before{}, to{{interval / 1'000'000, interval % 1'000'000}, {value / 1'000'000, value % 1'000'000}};
+  itimerval before{},
+      to{{interval / 1'000'000, interval % 1'000'000}, {value / 1'000'000, value % 1'000'000}};
   if (setitimer(ITIMER_REAL, &to, &before) != 0) return static_cast<useconds_t>(-1);
   return static_cast<useconds_t>(before.it_value.tv_sec * 1'000'000 + before.it_value.tv_usec);
 }
@@ -328,7 +329,8 @@ int timer_delete(timer_t handle) {
   return 0;
 }
 
-// A file whose count is what a timer's would be: reading it gives how often it has run out, and it can be polled.
+// A file whose count is what a timer's would be: reading it gives how often it has run out, and it can be
+// polled.
 int timerfd_create(__clockid_t clock, int flags) {
   WEFT_REAL(timerfd_create);
   if (!lib::virtual_lane() || !lib::is_virtual(clock)) return next_timerfd_create(clock, flags);

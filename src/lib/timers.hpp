@@ -1,9 +1,9 @@
 // Timers of a program in virtual time: alarm, setitimer, timer_create, timerfd.
 //
-// A timer runs out when the clock of a thread gets there: while it waits in virtual time, or when its clock has
-// moved on over it. Its signal is sent by the thread it is for (the first one, unless the program says otherwise),
-// at that point of the program and at that time, so a handler sees the same in every run. A timer behind a file
-// makes the file ready.
+// A timer runs out when the clock of a thread gets there: while it waits in virtual time, or when its clock
+// has moved on over it. Its signal is sent by the thread it is for (the first one, unless the program says
+// otherwise), at that point of the program and at that time, so a handler sees the same in every run. A timer
+// behind a file makes the file ready.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@ std::int64_t next_timer(const host::Lane& lane);
 bool run_timers(host::Lane& lane);
 
 inline void check_timers(host::Lane& lane) {
-  if (timers_are_set() && !outside() && next_timer(lane) <= now(lane)) [[unlikely]] run_timers(lane);
+  if (timers_are_set() && !outside() && next_timer(lane) <= now(lane)) [[unlikely]]
+    run_timers(lane);
 }
 
 }  // namespace weft::lib

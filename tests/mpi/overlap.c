@@ -1,5 +1,6 @@
-/* How much of a non-blocking collective is hidden behind computing, as the OSU benchmarks measure it: the time of the
- * collective alone; then the collective with as much computing, by the clock, before it is waited for. */
+/* How much of a non-blocking collective is hidden behind computing, as the OSU benchmarks measure it: the
+ * time of the collective alone; then the collective with as much computing, by the clock, before it is waited
+ * for. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,8 +69,9 @@ int main(int argc, char** argv) {
     if (strcmp(what, "bcast") != 0 && out[(size_t)i * (size_t)count] != i + 1) ++wrong;
   if (rank == 0) {
     double hidden = 100 - (all[1] - all[2]) / all[0] * 100;
-    printf("%s of %d bytes: alone %.2f us, computed %.2f us, both %.2f us, overlap %.1f%%, %d wrong\n", what, count,
-           all[0] / size * 1e6, all[2] / size * 1e6, all[1] / size * 1e6, hidden < 0 ? 0 : hidden, wrong);
+    printf("%s of %d bytes: alone %.2f us, computed %.2f us, both %.2f us, overlap %.1f%%, %d wrong\n", what,
+           count, all[0] / size * 1e6, all[2] / size * 1e6, all[1] / size * 1e6, hidden < 0 ? 0 : hidden,
+           wrong);
   }
   MPI_Finalize();
   return wrong != 0;

@@ -1,4 +1,5 @@
-/* Threads and ranks that wait in loops without any call, as barriers of test suites do. The argument says how. */
+/* Threads and ranks that wait in loops without any call, as barriers of test suites do. The argument says
+ * how. */
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>

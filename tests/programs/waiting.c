@@ -1,4 +1,5 @@
-/* Ways to wait that are not calls of the library: sockets, timers, memory, children. The first argument says how. */
+/* Ways to wait that are not calls of the library: sockets, timers, memory, children. The first argument says
+ * how. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
