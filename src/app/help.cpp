@@ -63,6 +63,7 @@ std::string overview() {
   std::string out = "Weft: an HPC interconnect you can run.\n\nUsage: weft VERB [...]\n\n";
   for (const Verb* verb : verbs_in_order())
     out += fmt::format("  {:<10} {}\n", verb->name, wrap(verb->about, 100, 13));
+  out += "  build      build what changed, and no more (through ./weft)\n";
   out += "  test       build and run every test (through ./weft)\n";
   out +=
       "\nA machine is described in sections; `weft help SECTION` and `weft help SECTION KIND` say what goes "

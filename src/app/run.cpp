@@ -162,6 +162,45 @@ std::vector<network::link::FaultEvent> faults_of(const Options& o, const network
   return network::link::read_faults(o.fault, *machine.graph);
 }
 
+std::string real_time_text(double seconds) {
+  if (seconds < 120) return fmt::format("{:.3g} s", seconds);
+  if (seconds < 120 * 60) return fmt::format("{:.0f} min", seconds / 60);
+  if (seconds < 72.0 * 3600) return fmt::format("{:.1f} h", seconds / 3600);
+  return fmt::format("{:.0f} days", seconds / 86400);
+}
+
+/// Says how far a long run has come: after ten seconds where ranks look at their clocks, since they may wait
+/// for them to show some time; else after half a minute; then each minute.
+class ProgressTeller {
+ public:
+  explicit ProgressTeller(bool computing_is_free) : computing_is_free_(computing_is_free) {}
+  void operator()(const host::Progress& progress) {
+    constexpr std::uint64_t kManyReads = 1000;
+    double real = std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count();
+    bool by_the_clock = progress.clock_reads >= kManyReads;
+    if (real < (told_ ? next_ : by_the_clock ? 0 : 29)) return;
+    next_ = real + 59;
+    double passed = static_cast<double>(progress.now.value) * 1e-12;
+    std::string rate =
+        passed > 0 ? fmt::format("; a second of it takes about {}", real_time_text(real / passed)) : "";
+    fmt::print(stderr, "weft: {:.0f} s: {} of virtual time so far{}\n", real, host::time_text(progress.now),
+               rate);
+    if (!told_ && by_the_clock && computing_is_free_)
+      fmt::print(stderr,
+                 "weft: ranks have read their clocks {} times. A program that runs for some seconds by its "
+                 "own clock "
+                 "needs as much virtual time, and computing takes none of it: --compute measured counts the "
+                 "processor's time, --compute fixed a time for each call\n",
+                 progress.clock_reads);
+    told_ = true;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  bool computing_is_free_, told_ = false;
+  double next_ = 0;
+};
+
 bool used_no_network(const measure::ProgramResult& result) {
   return std::ranges::all_of(result.nics, [](const nic::Counters& c) { return c.packets_sent == 0; });
 }
@@ -196,6 +235,8 @@ int run(Options& o) {
   {
     host::Simulation simulation(machine, *network, o.run);
     simulation.interrupted = [] { return interrupts != 0; };
+    if (!o.quiet)
+      simulation.on_progress = ProgressTeller(machine.description.host.compute == machine::Compute::None);
     watch.attach(simulation);
     auto start = std::chrono::steady_clock::now();
     result.run = simulation.run();

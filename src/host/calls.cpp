@@ -234,7 +234,9 @@ void Simulation::check_leaving() {
 
 /// Has nothing happened for long, and will nothing happen but more polling?
 bool Simulation::only_polling() const {
-  if (!fabric_->idle() || !outside_.empty() || fabric_->now() - last_activity_ < kQuietForever) return false;
+  if (!fabric_->idle() || !outside_.empty() || !files_.empty() ||
+      fabric_->now() - last_activity_ < kQuietForever)
+    return false;
   for (const Process& p : processes_)
     for (const LaneBook& lane : p.lanes) {
       if (lane.state == State::Running) return false;
@@ -251,7 +253,7 @@ bool Simulation::stuck() {
   if (failed_) return true;
   auto since = std::chrono::steady_clock::now();
   for (bool told = false;;) {
-    bool others = !outside_.empty();
+    bool others = !outside_.empty() || !files_.empty();
     for (Process& p : processes_) {
       if (p.ended) continue;
       if (p.left) others = true;  // about to end
@@ -263,9 +265,14 @@ bool Simulation::stuck() {
       fail("deadlock: every rank waits and nothing is under way");
       return true;
     }
-    timespec most{0, 5'000'000};
-    syscall(SYS_futex, &bell_->running, FUTEX_WAIT, 0, &most, nullptr, 0);
+    if (!files_.empty()) {
+      if (see_files(Time{0}, 1)) return false;
+    } else {
+      timespec most{0, 5'000'000};
+      syscall(SYS_futex, &bell_->running, FUTEX_WAIT, 0, &most, nullptr, 0);
+    }
     output_->pass_on();
+    tell_progress();
     unsigned alive = alive_;
     if (!watch_processes() || left_behind()) return true;
     if (interrupted()) {
@@ -284,6 +291,8 @@ bool Simulation::stuck() {
       told = true;
       fmt::print(stderr,
                  "weft: for 10 s all ranks have waited for something outside of the simulated network\n");
+      for (std::uint32_t rank = 0; rank < processes_.size() && rank < 8; ++rank)
+        fmt::print(stderr, "  rank {}: {}\n", rank, wait_text(rank));
     }
   }
 }
@@ -300,14 +309,18 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
       case State::Absent:
         continue;
       case State::Running:
-        what = "computes";
+        what = activity_text(activity_of(p.owner, thread_of(p, i)));
         break;
       case State::Asleep:
         what = "waits for another of its threads";
         break;
-      case State::Outside:
-        what = "waits for something outside";
+      case State::Outside: {
+        Activity activity = activity_of(p.owner, thread_of(p, i));
+        what = activity.kind == Activity::Sleeps && activity.call >= 0
+                   ? activity_text(activity) + " for something outside"
+                   : "waits for something outside";
         break;
+      }
       case State::Gone:
         what = "is about to end";
         break;
@@ -338,6 +351,9 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             break;
           case Call::Pause:
             what = "looks at its memory";
+            break;
+          case Call::Files:
+            what = fmt::format("waits in {}", system_call_name(static_cast<long>(r.argument[3])));
             break;
           case Call::Stall:
             what = "stands before its full queue";

@@ -85,6 +85,7 @@ enum class CallKind : std::uint8_t { Message, Finish, Collective, Window, Other 
   X(Comm_free, 1, Other, -1, -1, -1, -1, -1)              \
   X(Win_create, 6, Window, -1, -1, -1, -1, 4)             \
   X(Win_allocate, 6, Window, -1, -1, -1, -1, 3)           \
+  X(Win_allocate_shared, 6, Window, -1, -1, -1, -1, 3)    \
   X(Win_free, 1, Window, -1, -1, -1, -1, -1)              \
   X(Win_fence, 2, Window, -1, -1, -1, -1, -1)             \
   X(Win_post, 3, Window, -1, -1, -1, -1, -1)              \

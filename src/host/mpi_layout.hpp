@@ -19,6 +19,7 @@ struct MpiModel {
   std::uint32_t credits, credits_most;
   std::uint32_t block, blocks, ring_blocks;
   std::uint32_t in_order;  // the interface keeps the order of packets
+  std::uint32_t progress;  // machine::Progress
 };
 
 /// Where a process stands between MPI_Init and MPI_Finalize.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,8 +17,20 @@
 
 namespace weft::host {
 
+namespace {
+
+bool same_file(int a, int b) {
+  struct stat one {
+  }, other{};
+  return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+}  // namespace
+
 Output::Output(unsigned ranks, OutputOptions options) : options_(std::move(options)), streams_(2 * ranks) {
   watch_ = epoll_create1(EPOLL_CLOEXEC);
+  one_file_ = same_file(STDOUT_FILENO, STDERR_FILENO);
   if (!options_.folder.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(options_.folder, failed);
@@ -45,6 +58,9 @@ Output::Output(unsigned ranks, OutputOptions options) : options_(std::move(optio
 }
 
 Output::~Output() {
+  // What the command itself has to say comes on standard error.
+  unsigned error_file = one_file_ ? 0 : 1;
+  if (unfinished_[error_file] != kNobody) write_all(STDERR_FILENO, "\n");
   for (Stream& stream : streams_) {
     for (int file : {stream.reading, stream.writing})
       if (file >= 0) ::close(file);
@@ -133,7 +149,7 @@ void Output::write_lines(unsigned index, bool all) {
   if (end == 0) return;
   std::string_view lines(stream.text.data(), end);
   if (!options_.label || !options_.folder.empty()) {
-    if (int error = write_all(stream.target, lines)) fail(index, error);
+    write(index, lines);
   } else {
     std::string labelled;
     while (!lines.empty()) {
@@ -142,9 +158,21 @@ void Output::write_lines(unsigned index, bool all) {
       if (labelled.back() != '\n') labelled += '\n';
       lines.remove_prefix(line);
     }
-    if (int error = write_all(stream.target, labelled)) fail(index, error);
+    write(index, labelled);
   }
   stream.text.erase(0, end);
+}
+
+void Output::write(unsigned index, std::string_view text) {
+  int target = streams_[index].target;
+  auto put = [&](std::string_view piece) {
+    if (int error = write_all(target, piece)) fail(index, error);
+  };
+  if (!options_.folder.empty()) return put(text);
+  unsigned& unfinished = unfinished_[target == STDERR_FILENO && !one_file_];
+  if (unfinished != kNobody && unfinished != index) put("\n");
+  put(text);
+  unfinished = text.back() == '\n' ? kNobody : index;
 }
 
 }  // namespace weft::host

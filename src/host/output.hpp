@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weft::host {
@@ -30,7 +31,8 @@ class Output {
   /// Takes what there is, without waiting, so that no rank stands before a full pipe. A rank that prints very
   /// much at once is not gathered without end: its lines are passed on early.
   void gather();
-  /// Passes on whole lines; at a rank's end, what is left of them.
+  /// Passes on whole lines; at a rank's end, what is left of them. What comes after a line that was not ended
+  /// begins a new one.
   void pass_on();
   void finish(unsigned rank);
   /// Nothing more will come of this rank: its files are whole once this has returned.
@@ -45,10 +47,14 @@ class Output {
   void write_lines(unsigned index, bool all);
   [[noreturn]] void fail(unsigned index, int error) const;
   std::string path(unsigned index) const;
+  void write(unsigned index, std::string_view text);
 
   OutputOptions options_;
   std::vector<Stream> streams_;  // two for each rank
   std::vector<unsigned> filled_;
+  static constexpr unsigned kNobody = ~0u;
+  bool one_file_ = false;                        // standard output and standard error
+  unsigned unfinished_[2] = {kNobody, kNobody};  // the stream that left its line there without an end
   int watch_ = -1;
 };
 

@@ -8,6 +8,8 @@
 // only while no lane runs, so within a round each word has one writer.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +21,7 @@
 namespace weft::host {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 5;
+inline constexpr std::uint32_t kLayoutVersion = 6;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
@@ -41,18 +43,19 @@ enum class LaneState : std::uint32_t {
 };
 
 enum class Call : std::uint32_t {
-  Wait = 0,          // for something in the rings of `port`, room in its queue, or the deadline
-  Sleep,             // for the deadline alone
-  Open,              // a port; arguments: OpenAs, 1 where it costs nothing, slots of its ring or 0
-                     // -> index, node, number, slots
-  Close,             // a port
-  Register,          // arguments: address, length, rights -> key
-  Unregister,        // arguments: key
-  LookUp,            // arguments: rank, number of its port -> node, number
-  Spin,              // a wait of a program that polls: it may give up; arguments: 1 if it had found something
-  Leave,             // until its posted work is done; the process ends
-  Join,              // arguments: protection domain
-  RegisterGlobal,    // arguments: address, length, rights -> lower part of the global address
+  Wait = 0,        // for something in the rings of `port`, room in its queue, or the deadline
+  Sleep,           // for the deadline alone
+  Open,            // a port; arguments: OpenAs, 1 where it costs nothing, slots of its ring or 0
+                   // -> index, node, number, slots
+  Close,           // a port
+  Register,        // arguments: address, length, rights -> key
+  Unregister,      // arguments: key
+  LookUp,          // arguments: rank, number of its port -> node, number
+  Spin,            // a wait of a program that polls: it may give up; arguments: 1 if it had found something,
+                   // and files as for Files, where it looks at such too
+  Leave,           // until its posted work is done; the process ends
+  Join,            // arguments: protection domain
+  RegisterGlobal,  // arguments: address, length, rights -> lower part of the global address
   UnregisterGlobal,  // arguments: lower part of the global address
   Room,              // for room in the queue of `port` alone
   Meet,              // for all ranks to call it, the latest of them; or for something in the rings of `port`
@@ -60,10 +63,17 @@ enum class Call : std::uint32_t {
   Stall,             // the processor stands before the full queue of `port`: for room, or the deadline
   MoveGlobal,        // arguments: lower part of the global address, address
   Physical,          // arguments: key, offset -> physical address
-  Pause,             // a wait of a program that looks at its memory: for anything that comes, or the deadline
-  YieldUntil,        // as Yield, with a deadline that is the program's own
-  Last = YieldUntil,
+  Pause,       // a wait of a program that looks at its memory: for anything that comes, or the deadline;
+               // arguments: as Spin, then 1 where ranks of its node may change it
+  YieldUntil,  // as Yield, with a deadline that is the program's own
+  Files,       // for files of its own, something in the rings of `port`, or the deadline; arguments: 1,
+               // where they are named (pollfd) and how many, the system call it is about
+  Last = Files,
 };
+
+/// By this signal the simulator asks a thread that has computed for long whether it waits for memory to
+/// change; by default it is ignored. Its value says whether a likely answer will do.
+inline constexpr int kPoke = SIGURG;
 
 enum class OpenAs : std::uint64_t { Stores = 0, MemoryQueue = 1, Kernel = 2 };
 
@@ -129,6 +139,12 @@ struct Header : Layout {
   std::atomic<std::int32_t> owner;    // process that has the lanes
   std::atomic<std::uint32_t> opened;  // ports, ever
   std::atomic<std::uint32_t> joins;   // lanes that threads have taken, ever
+  std::atomic<std::int32_t> poked;    // process that understands being asked whether it waits (kPoke)
+  std::atomic<std::uint32_t> shares;  // it has memory in common with other ranks of its node
+  std::atomic<std::uint64_t> clock_reads;
+  // A process that the owner waits for may take virtual time for it: whether it waits, and who does.
+  std::atomic<std::uint32_t> waits_for_child;
+  std::atomic<std::int32_t> borrower;
   MpiModel mpi;
   std::atomic<MpiPhase> phase;
   MpiSums sums;

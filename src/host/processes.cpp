@@ -21,6 +21,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <span>
 #include <sstream>
 #include <string_view>
@@ -155,6 +156,38 @@ void kill_rank(pid_t process) {
   kill(process, SIGKILL);
 }
 
+namespace {
+
+std::vector<pid_t> children() {
+  std::vector<pid_t> out;
+  std::error_code gone;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task", gone)) {
+    std::ifstream file(thread.path() / "children");
+    for (pid_t child; file >> child;) out.push_back(child);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+}  // namespace
+
+std::vector<pid_t> adopt_orphans() {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  return children();
+}
+
+void kill_orphans(const std::vector<pid_t>& but) {
+  // Those of one that is ended come here in its place. One that is stuck in the system is not waited for.
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<pid_t> left, now = children();
+    std::set_difference(now.begin(), now.end(), but.begin(), but.end(), std::back_inserter(left));
+    if (left.empty()) return;
+    for (pid_t child : left) kill(child, SIGKILL);
+    usleep(1000);
+    for (pid_t child : left) waitpid(child, nullptr, WNOHANG);
+  }
+}
+
 bool belongs_to(pid_t process, pid_t rank) {
   for (int depth = 0; depth < 64 && process > 1; ++depth) {
     if (process == rank) return true;
@@ -224,6 +257,144 @@ std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) {
 bool waits_for_memory(pid_t process, pid_t thread) {
   char buffer[256];
   return thread_file(process, thread, "syscall", buffer).starts_with(fmt::format("{} ", SYS_futex));
+}
+
+Activity activity_of(pid_t process, pid_t thread) {
+  char buffer[1024];
+  std::string_view text = thread_file(process, thread, "stat", buffer);
+  std::size_t name_end = text.rfind(')');  // the name may hold anything
+  if (name_end == std::string_view::npos || name_end + 2 >= text.size()) return {};
+  Activity out;
+  switch (text[name_end + 2]) {
+    case 'T':
+    case 't':
+      out.kind = Activity::Stopped;
+      break;
+    case 'D':
+      out.kind = Activity::Stuck;
+      break;
+    case 'S':
+    case 'I':
+      out.kind = Activity::Sleeps;
+      break;
+    case 'R':
+      out.kind = Activity::Computes;
+      break;
+    default:
+      return out;
+  }
+  std::string_view call = thread_file(process, thread, "syscall", buffer);
+  if (std::from_chars(call.data(), call.data() + call.size(), out.call).ec != std::errc{}) out.call = -1;
+  return out;
+}
+
+std::string system_call_name(long number) {
+  switch (number) {
+    case SYS_read:
+      return "read";
+    case SYS_write:
+      return "write";
+    case SYS_readv:
+      return "readv";
+    case SYS_writev:
+      return "writev";
+    case SYS_recvfrom:
+      return "recv";
+    case SYS_recvmsg:
+      return "recvmsg";
+    case SYS_sendto:
+      return "send";
+    case SYS_sendmsg:
+      return "sendmsg";
+    case SYS_accept:
+    case SYS_accept4:
+      return "accept";
+    case SYS_connect:
+      return "connect";
+    case SYS_ppoll:
+#ifdef SYS_poll
+    case SYS_poll:
+#endif
+      return "poll";
+    case SYS_pselect6:
+#ifdef SYS_select
+    case SYS_select:
+#endif
+      return "select";
+    case SYS_epoll_pwait:
+#ifdef SYS_epoll_wait
+    case SYS_epoll_wait:
+#endif
+      return "epoll_wait";
+    case SYS_wait4:
+      return "wait";
+    case SYS_waitid:
+      return "waitid";
+    case SYS_flock:
+      return "flock";
+    case SYS_fcntl:
+      return "fcntl";
+    case SYS_futex:
+      return "a lock or a condition";
+    case SYS_nanosleep:
+    case SYS_clock_nanosleep:
+      return "nanosleep";
+    case SYS_rt_sigsuspend:
+#ifdef SYS_pause
+    case SYS_pause:
+#endif
+      return "pause";
+    case SYS_rt_sigtimedwait:
+      return "sigwait";
+    default:
+      return fmt::format("system call {}", number);
+  }
+}
+
+std::string activity_text(const Activity& activity) {
+  std::string where = activity.call >= 0 ? ", in " + system_call_name(activity.call) : "";
+  switch (activity.kind) {
+    case Activity::Stopped:
+      return "is stopped by a signal" + where;
+    case Activity::Stuck:
+      return "is stuck in the system" + where;
+    case Activity::Sleeps:
+      if (activity.call < 0) return "sleeps in the system";
+      return fmt::format(
+          "waits in {}{}", system_call_name(activity.call),
+          activity.call == SYS_wait4 || activity.call == SYS_waitid ? " for a process it has started" : "");
+    case Activity::Computes:
+      return "computes";
+    case Activity::Gone:
+      break;
+  }
+  return "is about to end";
+}
+
+std::uint64_t processor_time(pid_t process, pid_t thread) {
+  char buffer[128];
+  std::string_view text = thread_file(process, thread, "schedstat", buffer);
+  std::uint64_t out = 0;
+  std::from_chars(text.data(), text.data() + text.size(), out);
+  return out;
+}
+
+void poke(pid_t process, pid_t thread, bool hard) {
+  siginfo_t info{};
+  info.si_signo = kPoke;
+  info.si_code = SI_QUEUE;
+  info.si_pid = getpid();
+  info.si_uid = getuid();
+  info.si_value.sival_int = hard;
+  syscall(SYS_rt_tgsigqueueinfo, process, thread, kPoke, &info);
+}
+
+int borrow_file(pid_t process, int file) {
+  int handle = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
+  if (handle < 0) return -1;
+  int out = static_cast<int>(syscall(SYS_pidfd_getfd, handle, file, 0));
+  close(handle);
+  return out;
 }
 
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length) {

@@ -40,8 +40,13 @@ bool has_other_rights(const std::string& program);
 pid_t start(const std::string& program, const Launch& launch);
 /// Its ending, or nothing while it lives.
 std::optional<Ending> ending_of(pid_t process);
-/// Ends a rank and everything it started.
+/// Ends a rank and its group.
 void kill_rank(pid_t process);
+/// From now on, what the ranks' processes leave behind becomes a child of this one. Returns the children it
+/// has already.
+std::vector<pid_t> adopt_orphans();
+/// Ends all children but these, and what they started.
+void kill_orphans(const std::vector<pid_t>& but);
 
 /// Is `process` the rank's own or one that it started, however far down?
 bool belongs_to(pid_t process, pid_t rank);
@@ -58,6 +63,24 @@ ThreadState thread_state(pid_t process, pid_t thread);
 std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process);
 /// Does it wait for a word of memory to change, as in a lock, a condition or a barrier?
 bool waits_for_memory(pid_t process, pid_t thread);
+
+/// What a thread does, as the system sees it.
+struct Activity {
+  enum Kind { Computes, Sleeps, Stopped, Stuck, Gone } kind = Gone;
+  long call = -1;  // the system call it is in, where known
+};
+Activity activity_of(pid_t process, pid_t thread);
+/// "computes", "is stopped by a signal", "waits in accept"...
+std::string activity_text(const Activity& activity);
+std::string system_call_name(long number);
+/// Processor time of a thread, nanoseconds; 0 where the system does not say.
+std::uint64_t processor_time(pid_t process, pid_t thread);
+
+/// Asks a thread whether it waits for memory to change (kPoke).
+void poke(pid_t process, pid_t thread, bool hard);
+
+/// The same file as a process has open by that number; -1 where it has none, or the system does not allow it.
+int borrow_file(pid_t process, int file);
 
 bool read_memory(pid_t process, std::uint64_t address, void* to, std::uint64_t length);
 bool write_memory(pid_t process, std::uint64_t address, const void* from, std::uint64_t length);

@@ -86,92 +86,9 @@ bool Simulation::all_stopped() {
   return true;
 }
 
-/// Threads may wait for each other in ways nobody sees: at a barrier of OpenMP, or for their next task. Where
-/// all threads of a process sleep, virtual time goes on without those of them that are not in a call, until
-/// one that has its turn wakes them. A thread without a lane might wake them too; one that has not slept for
-/// a second never does.
-void Simulation::leave_sleepers(std::chrono::nanoseconds waited) {
-  for (Process& p : processes_)
-    if (!p.ended && p.segment->header().joins.load() != 0) leave_sleepers(p, waited);
-}
-
-void Simulation::leave_sleepers(Process& p, std::chrono::nanoseconds waited) {
-  std::vector<std::uint32_t> sleepers;
-  std::vector<pid_t> with_lanes;
-  bool others_wait = false;
-  for (std::uint32_t i = 0; i < kLanes; ++i) {
-    LaneState state = p.segment->state(i);
-    if (state != LaneState::Free) with_lanes.push_back(thread_of(p, i));
-    others_wait |= state == LaneState::Blocked;
-    if (state != LaneState::Running) continue;
-    if (p.segment->lane(i).awaited.load()) return;
-    sleepers.push_back(i);
-  }
-  if (sleepers.empty()) return;
-  auto look = [&] {
-    auto threads = thread_states(p.owner);
-    if (waited > std::chrono::seconds(1))
-      std::erase_if(threads, [&](const auto& t) {
-        return std::find(with_lanes.begin(), with_lanes.end(), t.first) == with_lanes.end();
-      });
-    return threads;
-  };
-  // A thread seen asleep may be woken by one that is looked at next, and sleeps by then. Not so where none
-  // has run between two looks.
-  auto threads = look();
-  if (std::any_of(threads.begin(), threads.end(), [](const auto& t) { return !t.second.asleep; })) return;
-  if (look() != threads) return;
-  for (std::uint32_t i : sleepers) {
-    Lane& lane = p.segment->lane(i);
-    pid_t thread = thread_of(p, i);
-    auto found =
-        std::find_if(threads.begin(), threads.end(), [&](const auto& t) { return t.first == thread; });
-    if (found == threads.end() || lane.awaited.load()) continue;
-    // Who sleeps for something real is outside, after a while; the first thread of a program is waited for.
-    const bool for_memory = waits_for_memory(p.owner, thread);
-    if (i == 0 ? !for_memory || !others_wait : !for_memory && waited.count() < kWatchNanoseconds) continue;
-    auto running = static_cast<std::uint32_t>(LaneState::Running);
-    p.lanes[i].asleep = found->second;
-    if (lane.state.compare_exchange_strong(
-            running, static_cast<std::uint32_t>(for_memory ? LaneState::Asleep : LaneState::External)))
-      bell_->running.fetch_sub(1);
-  }
-}
-
-pid_t Simulation::thread_of(const Process& p, std::uint32_t lane) {
-  return lane == 0 ? p.owner : p.segment->lane(lane).thread.load();
-}
-
-/// Have the threads of a process that had its turn woken none of those that slept? Virtual time waits for one
-/// that is awake, until it asks for something or sleeps again.
-bool Simulation::sleepers_still_sleep() {
-  auto look = [&] {
-    std::vector<Sleeper> out;
-    for (LaneRef r : asleep_) {
-      Process& p = processes_[r.rank];
-      auto of_rank = [&](LaneRef other) { return other.rank == r.rank; };
-      if (p.ended || std::none_of(running_.begin(), running_.end(), of_rank)) continue;
-      LaneState state = p.segment->state(r.lane);
-      out.push_back({r, state, thread_state(p.owner, thread_of(p, r.lane))});
-    }
-    return out;
-  };
-  // Here too, one may be woken by one that is looked at next.
-  std::vector<Sleeper> sleepers = look();
-  bool still = sleepers.empty() || look() == sleepers;
-  for (const Sleeper& s : sleepers) {
-    ThreadState& was = processes_[s.lane.rank].lanes[s.lane.lane].asleep;
-    if (s.state != LaneState::Asleep || s.thread == was) continue;  // it has asked, or has not run
-    still = false;
-    if (s.thread.asleep) was = s.thread;
-  }
-  return still;
-}
-
 void Simulation::wait_for_ranks() {
-  auto since = std::chrono::steady_clock::now();
-  bool told = false;
-  long patience = have_threads_ ? kLookNanoseconds : kWatchNanoseconds;
+  Stand stand;
+  long patience = have_threads_ || have_spinners_ ? kLookNanoseconds : kWatchNanoseconds;
   for (;;) {
     std::uint32_t running = bell_->running.load(std::memory_order_acquire);
     if (running == 0 && all_stopped() && sleepers_still_sleep()) return;
@@ -181,7 +98,8 @@ void Simulation::wait_for_ranks() {
     if (slept < 0 && errno == EAGAIN) continue;
     // Something has ended, or time has passed.
     output_->gather();  // a thread may sleep before a full pipe
-    leave_sleepers(std::chrono::steady_clock::now() - since);
+    leave_sleepers(stand.lasted());
+    ask_computers(stand);
     if (patience < kWatchNanoseconds && !child_ended) {
       patience *= 2;
       continue;
@@ -192,24 +110,9 @@ void Simulation::wait_for_ranks() {
     }
     if (!watch_processes()) return;
     if (all_stopped()) bell_->running.store(0);  // one that ended could not count itself out
-    if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
-      told = true;
-      auto computes = [&](LaneRef r) {
-        const Process& p = processes_[r.rank];
-        LaneState state = p.segment->state(r.lane);
-        bool awake = state == LaneState::Asleep && !thread_state(p.owner, thread_of(p, r.lane)).asleep;
-        return !p.ended && (state == LaneState::Running || awake);
-      };
-      std::vector<LaneRef> all = running_;
-      all.insert(all.end(), asleep_.begin(), asleep_.end());
-      if (auto one = std::find_if(all.begin(), all.end(), computes); one != all.end())
-        fmt::print(stderr,
-                   "weft: rank {} has computed for 10 s without asking for anything; the others wait for it. "
-                   "Virtual time stands in a loop that only looks at memory: {}\n",
-                   one->rank,
-                   have_threads_ ? "threads that wait for each other must sleep (OMP_WAIT_POLICY=passive)"
-                                 : "call weft_pause, weft_poll or weft_wait in it");
-    }
+    tell_progress();
+    leave_real_waits(stand);
+    tell_why_time_stands(stand);
   }
 }
 
@@ -299,6 +202,8 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
     ++lane.turn;
   }
   for (auto* list : {&outside_, &asleep_}) std::erase_if(*list, [&](LaneRef r) { return r.rank == rank; });
+  for (std::uint32_t i = 0; !files_.empty() && i < kLanes; ++i)
+    files_.give_back(std::uint64_t{rank} << 8 | i);
   close_ports(p);
   p.left = true;
   answer_lookups(rank);
@@ -329,6 +234,8 @@ void Simulation::collect() {
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
     Process& p = processes_[rank];
     std::uint32_t joins = p.segment->header().joins.load(std::memory_order_acquire);
+    if (p.segment->header().shares.load(std::memory_order_relaxed) && !std::exchange(p.shares, true))
+      take_turns_by_node(rank);
     if (joins == p.joins || p.ended) continue;
     p.joins = joins;
     have_threads_ = true;
@@ -362,8 +269,14 @@ void Simulation::collect() {
       plan_wait(r.rank, r.lane);
     }
   }
-  for (LaneRef r : ran)
-    if (!processes_[r.rank].ended) nudge_others(r.rank, r.lane);
+  Time latest{0};
+  for (LaneRef r : ran) {
+    latest = std::max(latest, processes_[r.rank].lanes[r.lane].request.clock);
+    if (processes_[r.rank].ended) continue;
+    nudge_others(r.rank, r.lane);
+    if (have_spinners_ && processes_[r.rank].shares) nudge_node(r.rank, r.lane);
+  }
+  see_files(latest, 0);
 }
 
 void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
@@ -376,9 +289,8 @@ void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {
     case LaneState::Blocked:
       lane.state = State::Waiting;
       lane.result = 0;
-      lane.acting = lane.request.call != Call::Wait && !looks(lane.request.call) &&
-                    lane.request.call != Call::Sleep && lane.request.call != Call::Room &&
-                    lane.request.call != Call::Stall;
+      lane.acting = !asks_for_nothing(lane.request.call);
+      have_spinners_ |= lane.request.call == Call::Pause;
       result_.end = std::max(result_.end, lane.request.clock);
       break;
     case LaneState::External:

@@ -110,7 +110,8 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                  bytes32(m.block),
                  m.blocks,
                  m.ring_blocks,
-                 n.in_order};
+                 n.in_order,
+                 static_cast<std::uint32_t>(m.progress)};
   shared->epoch = kEpoch;
   lane(0).state.store(static_cast<std::uint32_t>(LaneState::Running));  // the process about to start
 }

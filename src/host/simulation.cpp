@@ -19,6 +19,12 @@ namespace {
 
 constexpr Time kNever{kNoDeadline};
 
+bool names_files(const Request& r) {
+  return r.call == Call::Files || (r.call == Call::Spin && r.argument[2] != 0);
+}
+
+std::uint64_t file_owner(std::uint32_t rank, std::uint32_t lane) { return std::uint64_t{rank} << 8 | lane; }
+
 }  // namespace
 
 const char* call_name(Call call) {
@@ -62,6 +68,8 @@ const char* call_name(Call call) {
       return "ask for a physical address";
     case Call::Pause:
       return "look at memory";
+    case Call::Files:
+      return "wait for a file";
   }
   return "wait";
 }
@@ -70,10 +78,15 @@ bool looks(Call call) {
   return call == Call::Spin || call == Call::Yield || call == Call::YieldUntil || call == Call::Pause;
 }
 
+bool asks_for_nothing(Call call) {
+  return call == Call::Wait || looks(call) || call == Call::Sleep || call == Call::Room ||
+         call == Call::Stall || call == Call::Files;
+}
+
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
          call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
-         call == Call::Meet;
+         call == Call::Meet || call == Call::Files;
 }
 
 namespace {
@@ -130,10 +143,12 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
     p.segment = std::make_unique<Segment>(machine, rank, options_.ranks, fabric_->node(p.nic));
     p.ports.resize(kPortsPerProcess);
     p.lanes.resize(kLanes);
+    p.turn = rank;
     p.segment->header().disturbance = {rank < options_.slow.size() ? options_.slow[rank] : 1,
                                        options_.noise_length.value, options_.noise_interval.value,
                                        options_.seed};
   }
+  other_children_ = adopt_orphans();
   if (options_.log_calls) call_logs_ = std::make_unique<CallLogs>(options_.ranks);
 }
 
@@ -168,8 +183,10 @@ RunResult Simulation::run() {
 }
 
 void Simulation::take_turns() {
+  constexpr unsigned kTurnsBetweenLooks = 1024;  // at the time of day
   while (!failed_) {
     wait_for_ranks();
+    if (result_.rounds % kTurnsBetweenLooks == 0) tell_progress();
     if (interrupted()) fail("interrupted");
     if (failed_) break;
     collect();
@@ -202,6 +219,14 @@ void Simulation::finish() {
     output_->close(rank);
     add_sums(p.segment->header());
   }
+  kill_orphans(other_children_);
+}
+
+bool Simulation::Process::has_lane(pid_t thread) const {
+  if (thread == owner) return true;
+  for (std::uint32_t i = 1; i < kLanes; ++i)
+    if (segment->lane(i).thread.load() == thread) return true;
+  return false;
 }
 
 void Simulation::add_sums(const Header& header) {
@@ -233,6 +258,10 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
   LaneBook& lane = p.lanes[index];
   const Request& r = lane.request;
   if (r.deadline != kNever) plan(rank, index, r.deadline);
+  if (names_files(r) && !watch_files(rank, index)) {
+    lane.result = -ENOSYS;
+    if (r.call == Call::Files) plan(rank, index, r.clock);
+  }
   if (r.call == Call::Sleep || r.call == Call::Yield || r.call == Call::YieldUntil) return;
   if (r.call == Call::Room || r.call == Call::Stall) {
     bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
@@ -251,21 +280,71 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
 /// for what another may hold, look again when one has run: always where it had found something, otherwise a
 /// few times, or two that find nothing would wake each other for ever.
 void Simulation::nudge_others(std::uint32_t rank, std::uint32_t index) {
-  constexpr unsigned kMostNudges = 2;
   Process& p = processes_[rank];
   if (p.joins == 0) return;
-  const LaneBook& ran = p.lanes[index];
+  for (std::uint32_t i = 0; i < kLanes; ++i)
+    if (i != index && looks(p.lanes[i].request.call)) nudge(rank, i, p.lanes[index]);
+}
+
+void Simulation::nudge(std::uint32_t rank, std::uint32_t index, const LaneBook& ran) {
+  constexpr unsigned kMostNudges = 2;
+  LaneBook& other = processes_[rank].lanes[index];
+  if (other.state != State::Waiting || other.acting) return;
   const bool only_looked = ran.state == State::Waiting && looks(ran.request.call) && !ran.request.argument[0];
-  for (std::uint32_t i = 0; i < kLanes; ++i) {
-    LaneBook& other = p.lanes[i];
-    if (i == index || other.state != State::Waiting || other.acting || !looks(other.request.call)) continue;
-    if (!only_looked) {
-      other.nudges = 0;
-    } else if (other.nudges++ >= kMostNudges) {
-      continue;
-    }
-    plan(rank, i, std::max(other.request.clock, ran.request.clock));
+  if (!only_looked) {
+    other.nudges = 0;
+  } else if (other.nudges++ >= kMostNudges) {
+    return;
   }
+  plan(rank, index, std::max(other.request.clock, ran.request.clock));
+}
+
+/// The same among ranks of a node that have memory in common.
+void Simulation::nudge_node(std::uint32_t rank, std::uint32_t index) {
+  const Process& p = processes_[rank];
+  for (std::uint32_t other = p.turn; other < processes_.size(); ++other) {
+    Process& mate = processes_[other];
+    if (other == rank || mate.turn != p.turn || mate.ended) continue;
+    for (std::uint32_t i = 0; i < kLanes; ++i)
+      if (mate.lanes[i].request.call == Call::Pause && mate.lanes[i].request.argument[1])
+        nudge(other, i, p.lanes[index]);
+  }
+}
+
+/// Ranks of a node that have memory in common run one after the other, as threads of one process do: what
+/// they see of each other must not depend on the system.
+void Simulation::take_turns_by_node(std::uint32_t rank) {
+  std::uint32_t first = kNoRank;
+  for (std::uint32_t other = 0; other < processes_.size(); ++other)
+    if (processes_[other].nic == processes_[rank].nic) {
+      processes_[other].turn = first = std::min(first, other);
+      processes_[other].shares = true;
+    }
+}
+
+bool Simulation::watch_files(std::uint32_t rank, std::uint32_t index) {
+  constexpr std::uint64_t kMost = 4096;
+  Process& p = processes_[rank];
+  const Request& r = p.lanes[index].request;
+  if (r.argument[2] == 0 || r.argument[2] > kMost) return false;
+  std::vector<pollfd> named(r.argument[2]);
+  if (!read_memory(p.owner, r.argument[1], named.data(), named.size() * sizeof(pollfd))) return false;
+  return files_.borrow(p.owner, file_owner(rank, index), named);
+}
+
+/// Those whose files are ready go on, no earlier than this. False where there are none.
+bool Simulation::see_files(Time at, int milliseconds) {
+  if (files_.empty()) return false;
+  bool any = false;
+  for (std::uint64_t owner : files_.ready(milliseconds)) {
+    auto rank = static_cast<std::uint32_t>(owner >> 8), lane = static_cast<std::uint32_t>(owner & 255);
+    LaneBook& book = processes_[rank].lanes[lane];
+    if (book.state != State::Waiting) continue;
+    last_activity_ = fabric_->now();
+    plan(rank, lane, std::max(book.request.clock, at));
+    any = true;
+  }
+  return any;
 }
 
 void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool slot) {
@@ -279,7 +358,7 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
     }
     if (lane.state != State::Waiting || lane.acting) continue;
     bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin ||
-               lane.request.call == Call::Pause || lane.meeting;
+               lane.request.call == Call::Pause || lane.request.call == Call::Files || lane.meeting;
     bool room = lane.request.call == Call::Room || lane.request.call == Call::Stall;
     if (!any && !(slot && room)) continue;
     if (lane.request.port != kAnyPort && lane.request.port != port) continue;
@@ -325,7 +404,8 @@ void Simulation::find_runnable() {
     plans_.pop_back();
     LaneBook& lane = processes_[plan.rank].lanes[plan.lane];
     // Threads of a process run one after the other.
-    if (!lane.acting && plan.rank < in_turn_.size() && in_turn_[plan.rank]) {
+    const std::uint32_t turn = processes_[plan.rank].turn;
+    if (!lane.acting && in_turn_[turn]) {
       deferred_.push_back(plan);
       horizon_ = std::min(horizon_, plan.at + look_ahead_);
       continue;
@@ -355,7 +435,7 @@ void Simulation::find_runnable() {
     ++lane.turn;
     lane.wake = plan.at;
     runnable_.push_back({plan.rank, plan.lane});
-    in_turn_[plan.rank] = true;
+    in_turn_[turn] = true;
     horizon_ = std::min(horizon_, plan.at + look_ahead_);
   }
 }
@@ -378,6 +458,7 @@ void Simulation::grant() {
         p.ports[lane.request.port].open)
       fabric_->core_stalled({p.nic, p.ports[lane.request.port].number}, lane.granted - lane.request.clock,
                             p.segment->queue_full(lane.request.port));
+    if (names_files(lane.request)) files_.give_back(file_owner(r.rank, r.lane));
     if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, lane.request.call);
     p.segment->grant(r.lane, lane.granted, fabric_->now(), lane.result, lane.answer);
     running_.push_back(r);

@@ -16,6 +16,7 @@
 
 #include "base/virtual_time.hpp"
 #include "host/call_log.hpp"
+#include "host/files.hpp"
 #include "host/mpi_launch.hpp"
 #include "host/output.hpp"
 #include "host/processes.hpp"
@@ -27,6 +28,8 @@ namespace weft::host {
 const char* call_name(Call call);
 /// Else its time is the rank's own: a sleep, or what the system takes for a port or for memory.
 bool waits_for_others(Call call);
+/// Is there nothing to be done for it but to wait?
+bool asks_for_nothing(Call call);
 /// Does it look for something again and again, which another thread of its process may bring about?
 bool looks(Call call);
 
@@ -67,6 +70,12 @@ struct RunResult {
   bool has_mpi = false;
 };
 
+/// How far a run has come.
+struct Progress {
+  Time now{0};
+  std::uint64_t clock_reads = 0;  // by all ranks
+};
+
 class Simulation : private nic::Host {
  public:
   Simulation(const machine::Machine& machine, network::Network& network, RunOptions options);
@@ -86,6 +95,9 @@ class Simulation : private nic::Host {
 
   /// Told of every wait, once it is over.
   std::function<void(std::uint32_t rank, std::uint32_t lane, Time from, Time until, Call call)> on_wait;
+
+  /// Told every ten seconds of real time.
+  std::function<void(const Progress&)> on_progress;
 
   /// Asked now and then: true ends the run.
   std::function<bool()> interrupted = [] { return false; };
@@ -118,7 +130,11 @@ class Simulation : private nic::Host {
     std::vector<PortBook> ports;
     std::vector<LaneBook> lanes;
     std::uint32_t joins = 0;
+    std::uint32_t turn = 0;  // ranks of the same number run one after the other
+    bool shares = false;     // it has memory in common with ranks of its node
     bool ended = false, left = false;
+    /// Is this one of its threads in virtual time?
+    bool has_lane(pid_t thread) const;
   };
   struct Plan {
     Time at;
@@ -140,6 +156,19 @@ class Simulation : private nic::Host {
     bool operator==(const Sleeper&) const = default;
   };
 
+  /// One wait for the ranks, in real time.
+  struct Stand {
+    struct Computer {
+      LaneRef lane;
+      std::uint64_t begun, next;  // processor time: when it was first looked at, and when it is asked next
+    };
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
+    std::vector<Computer> computers;
+    bool told = false;
+    std::chrono::nanoseconds lasted() const { return std::chrono::steady_clock::now() - since; }
+  };
+  static constexpr std::chrono::seconds kProgressInterval{10};
+
   // nic::Host
   bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override;
   bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override;
@@ -160,6 +189,10 @@ class Simulation : private nic::Host {
   void leave_sleepers(Process& process, std::chrono::nanoseconds waited);
   static pid_t thread_of(const Process& process, std::uint32_t lane);
   bool sleepers_still_sleep();
+  void ask_computers(Stand& stand);
+  void leave_real_waits(Stand& stand);
+  void tell_why_time_stands(Stand& stand);
+  void tell_progress();
   bool watch_processes();
   void end_rank(std::uint32_t rank, Ending ending);
   void lived_until(std::uint32_t rank, Time last);
@@ -181,6 +214,11 @@ class Simulation : private nic::Host {
   void check_leaving();
   void plan_wait(std::uint32_t rank, std::uint32_t lane);
   void nudge_others(std::uint32_t rank, std::uint32_t lane);
+  void nudge_node(std::uint32_t rank, std::uint32_t lane);
+  void nudge(std::uint32_t rank, std::uint32_t lane, const LaneBook& ran);
+  void take_turns_by_node(std::uint32_t rank);
+  bool watch_files(std::uint32_t rank, std::uint32_t lane);
+  bool see_files(Time at, int milliseconds);
   void wake_waiters(std::uint32_t rank, unsigned port, Time at, bool slot);
   void grant();
   bool stuck();
@@ -203,9 +241,11 @@ class Simulation : private nic::Host {
   std::unique_ptr<CallLogs> call_logs_;
   std::unique_ptr<Output> output_;
   std::unique_ptr<MpiLauncher> mpi_;
+  BorrowedFiles files_;
+  std::vector<pid_t> other_children_;  // of this process, which are no ranks
   std::vector<Plan> plans_;
   std::vector<Plan> deferred_;  // of threads whose process has another one running
-  std::vector<bool> in_turn_;   // processes with a thread that runs next
+  std::vector<bool> in_turn_;   // by Process::turn: with a thread that runs next
   std::vector<LaneRef> running_, runnable_, outside_, asleep_;
   std::vector<nic::Descriptor> posted_;
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
@@ -215,7 +255,9 @@ class Simulation : private nic::Host {
   Time meeting_time_{0};
   unsigned alive_ = 0;
   bool failed_ = false;
-  bool have_threads_ = false;  // ranks with threads in virtual time beside their first
+  bool have_threads_ = false;   // ranks with threads in virtual time beside their first
+  bool have_spinners_ = false;  // ranks that were found to wait for memory to change
+  std::chrono::steady_clock::time_point next_progress_ = std::chrono::steady_clock::now() + kProgressInterval;
   RunResult result_;
 };
 

@@ -319,7 +319,7 @@ void weft_pause(void) {
 
 int64_t weft_now_ps(void) {
   Lane* lane = lib::lane();
-  return lane ? lib::read_clock(*lane) : -ENODEV;
+  return lane ? lib::read_clock(*lane, __builtin_return_address(0)) : -ENODEV;
 }
 
 void weft_compute(int64_t nanoseconds) {
@@ -327,7 +327,7 @@ void weft_compute(int64_t nanoseconds) {
   if (!lane || nanoseconds <= 0) return;
   lib::enter(*lane);
   constexpr std::int64_t kMost = host::kLastClock / 1000;
-  lib::move_on(*lane, nanoseconds < kMost ? nanoseconds * 1000 : host::kLastClock);
+  lib::compute_for(*lane, nanoseconds < kMost ? nanoseconds * 1000 : host::kLastClock);
   lib::leave();
 }
 

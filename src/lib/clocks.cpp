@@ -5,6 +5,25 @@
 
 namespace weft::lib {
 
+bool is_processor_time(clockid_t clock) {
+  bool asked = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
+  return asked && segment() && segment()->phase.load() != host::MpiPhase::None;
+}
+
+bool is_virtual(clockid_t clock) {
+  switch (clock) {
+    case CLOCK_REALTIME:
+    case CLOCK_REALTIME_COARSE:
+    case CLOCK_MONOTONIC:
+    case CLOCK_MONOTONIC_COARSE:
+    case CLOCK_MONOTONIC_RAW:
+    case CLOCK_BOOTTIME:
+      return true;
+    default:
+      return false;
+  }
+}
+
 std::int64_t base_seconds(clockid_t clock) {
   bool calendar = clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE;
   return calendar ? segment()->epoch : 1;

@@ -9,6 +9,12 @@ namespace weft::lib {
 
 inline constexpr std::int64_t kSecond = 1'000'000'000'000;  // in picoseconds, as all virtual times
 
+/// A clock of the wall or of uptime.
+bool is_virtual(clockid_t clock);
+/// Processor time of MPI programs is the time they have lived: a rank that waits in MPI looks all the while.
+/// For others it stays real.
+bool is_processor_time(clockid_t clock);
+
 /// Seconds a clock shows at virtual time 0: the calendar's, or one.
 std::int64_t base_seconds(clockid_t clock);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,7 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <utility>
+
+#include "lib/spin.hpp"
 #include "lib/threads.hpp"
+#include "lib/timers.hpp"
 
 namespace weft::lib {
 
@@ -34,11 +39,20 @@ pthread_key_t thread_end;
 thread_local Lane* my_lane = nullptr;
 thread_local unsigned empty_looks = 0;
 thread_local unsigned clock_reads = 0;
+thread_local const void* clock_site = nullptr;  // of the last look at the clock
+thread_local const void* site_for = nullptr;    // of the next one
+thread_local unsigned free_rounds = 0;          // looks that cost no time since the loop began
+thread_local bool clock_moved = false;          // at the last look
+void (*background)(Lane&, std::int64_t) = nullptr;
 thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
 thread_local std::int64_t aside = 0;  // its last moment out of the way of others
 thread_local unsigned outside_depth = 0;
 thread_local std::int64_t outside_since = 0;
+thread_local bool blocked = false;  // a handler that runs meanwhile has no turn
+constexpr std::size_t kWatched = 8;
+thread_local pollfd watched[kWatched];  // looked at in vain since something was found
+thread_local std::size_t watched_count = 0;
 
 constexpr unsigned kFreeLooks = 3;          // that find nothing and cost no visit to the simulator
 constexpr unsigned kFreeClockReads = 1000;  // in a row, before they cost time
@@ -90,12 +104,15 @@ void block(Lane& lane) {
   if (was != static_cast<std::uint32_t>(LaneState::Running))
     bell->running.fetch_add(1);  // it was not counted
   stop_running();
+  blocked = true;
   while (lane.grant.load(std::memory_order_acquire) == before) futex(&lane.grant, FUTEX_WAIT, before);
+  blocked = false;
 }
 
 /// Virtual time has gone on without a thread that slept: it waits for its turn.
 void come_back(Lane& l) {
-  if (l.state.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(LaneState::Running)) [[unlikely]]
+  if (l.state.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(LaneState::Running) && !blocked)
+      [[unlikely]]
     ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);
 }
 
@@ -159,6 +176,7 @@ __attribute__((constructor)) void attach() {
   pthread_atfork(nullptr, nullptr, in_child);
   header = static_cast<Header*>(all);
   if (header->owner.load() == own_pid) my_lane = host::lane_at(header, 0);
+  if (understand_pokes() && my_lane) header->poked.store(own_pid);
   setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
 }
 
@@ -188,7 +206,14 @@ Lane* lane_if_any() {
   return my_lane;
 }
 
-Lane* virtual_lane() { return segment() && !outside_depth ? lane_if_any() : nullptr; }
+Lane* virtual_lane() { return segment() && !outside_depth && !blocked ? lane_if_any() : nullptr; }
+
+Lane* lane_of_runner() {
+  bool runs =
+      my_lane && !outside_depth && !blocked && segment() &&
+      my_lane->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::Running);
+  return runs ? my_lane : nullptr;
+}
 
 std::size_t index_of(const Lane& l) { return static_cast<std::size_t>(&l - host::lane_at(header, 0)); }
 
@@ -198,6 +223,9 @@ bool take_over() {
   if (owner == own_pid) return true;
   if (header->opened.load() || !header->owner.compare_exchange_strong(owner, own_pid)) return false;
   my_lane = host::lane_at(header, 0);  // still running, for the process that started this one
+  header->poked.store(own_pid);
+  header->waits_for_child.store(0);
+  my_lane->awaited.store(0);
   return true;
 }
 
@@ -240,13 +268,13 @@ void enter(Lane& l) {
   clock_reads = 0;
   const host::Costs& costs = header->costs;
   if (costs.compute == 0 || l.doing.inside()) return;  // what MPI itself does, the description says
-  if (costs.compute == 2) return move_on(l, costs.fixed);
+  if (costs.compute == 2) return compute_for(l, costs.fixed);
   std::int64_t cpu = cpu_time();
   std::int64_t computed = computed_until ? cpu - computed_until - cost_of_asking() : 0;
   if (computed > 0) {
     double scaled = static_cast<double>(computed) * costs.scale;
     constexpr auto kMost = static_cast<double>(host::kLastClock);
-    move_on(l, scaled < kMost ? static_cast<std::int64_t>(scaled) : host::kLastClock);
+    compute_for(l, scaled < kMost ? static_cast<std::int64_t>(scaled) : host::kLastClock);
   }
   computed_until = cpu;
 }
@@ -255,11 +283,26 @@ void leave() {
   if (header->costs.compute == 1) computed_until = cpu_time();
 }
 
+void set_background(void (*work_until)(Lane&, std::int64_t)) { background = work_until; }
+
+void compute_for(Lane& l, std::int64_t picoseconds) {
+  if (!background || outside_depth || has_threads()) return move_on(l, picoseconds);
+  std::int64_t until = now(l) + disturbed(l, picoseconds);
+  background(l, until);
+  jump_to(l, until);
+}
+
 void jump_to(Lane& l, std::int64_t time) {
   if (time > now(l)) l.clock.store(time, std::memory_order_relaxed);
 }
 
-int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+namespace {
+
+int ask_once(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+  if (call == Call::Spin) {
+    l.argument[1] = reinterpret_cast<std::uint64_t>(watched);
+    l.argument[2] = watched_count;
+  }
   l.call = call;
   l.port = port;
   l.deadline = deadline;
@@ -273,6 +316,33 @@ int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint
     stop_running();
   }
   return l.result;
+}
+
+/// Timers that run out before the deadline do so at their time; then the wait goes on.
+int ask_beside_timers(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+  for (;;) {
+    std::int64_t timer = next_timer(l);
+    if (timer > deadline || timer == host::kNoDeadline) return ask_once(l, call, port, deadline, for_rank);
+    int result = ask_once(l, call, port, timer > now(l) ? timer : now(l), for_rank);
+    if (now(l) < timer) return result;
+    bool handled = run_timers(l);
+    if ((call == Call::Sleep || call == Call::Files) && handled) return -EINTR;
+    if (now(l) >= deadline || (call == Call::Wait && result != -ETIMEDOUT)) return result;
+    if (call != Call::Sleep && call != Call::Wait) return 0;  // those look again
+  }
+}
+
+bool may_be_interrupted(Call call) {
+  return call == Call::Wait || call == Call::Sleep || call == Call::Spin || call == Call::Yield ||
+         call == Call::YieldUntil || call == Call::Pause || call == Call::Files;
+}
+
+}  // namespace
+
+int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+  if (timers_are_set() && may_be_interrupted(call) && !outside_depth) [[unlikely]]
+    return ask_beside_timers(l, call, port, deadline, for_rank);
+  return ask_once(l, call, port, deadline, for_rank);
 }
 
 int meet(Lane& l) {
@@ -331,14 +401,90 @@ bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
 void pause(Lane& l) {
   move_on(l, header->costs.poll);
   l.argument[0] = quantum == 0;  // it may have done something since it looked last
+  l.argument[1] = 0;
   quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
   std::int64_t until = now(l) + quantum;
   ask(l, Call::Pause, host::kAnyPort, until, host::kNoRank);
   if (now(l) < until) quantum = 0;  // something came
 }
 
+void wait_for_memory(Lane& l, unsigned times) {
+  constexpr unsigned kMostDoublings = 17;
+  l.argument[0] = times == 0;
+  l.argument[1] = 1;
+  std::int64_t most = kFirstQuantum << (times < kMostDoublings ? times : kMostDoublings);
+  // What lies in the rings is for those who call; memory itself changes by puts, and by others who run.
+  ask(l, Call::Pause, host::kNoPort, now(l) + most, host::kNoRank);
+  if (header->costs.compute == 1) computed_until = cpu_time();  // looking is not computing
+}
+
+int ask_for_files(Lane& l, const pollfd* files, std::size_t count, std::int64_t deadline, long call) {
+  l.argument[0] = 1;
+  l.argument[1] = reinterpret_cast<std::uint64_t>(files);
+  l.argument[2] = count;
+  l.argument[3] = static_cast<std::uint64_t>(call);
+  return ask(l, Call::Files, host::kAnyPort, deadline, host::kNoRank);
+}
+
+bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long call) {
+  constexpr unsigned kLooksOfAStage = 1024;
+  for (std::size_t i = 0; i < count; ++i) {
+    bool known = files[i].fd < 0;
+    for (std::size_t j = 0; j < watched_count && !known; ++j)
+      known = watched[j].fd == files[i].fd && watched[j].events == files[i].events;
+    if (!known && watched_count < kWatched) watched[watched_count++] = files[i];
+  }
+  unsigned stage = ++empty_looks / kLooksOfAStage;
+  if (stage == 0) return false;
+  std::int64_t step = kFirstQuantum;
+  for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
+  if (ask_for_files(l, files, count, now(l) + step, call) == -ENOSYS)
+    ask(l, Call::Sleep, host::kNoPort, now(l) + step, host::kNoRank);
+  return true;
+}
+
+const Lane* first_lane() { return header ? host::lane_at(header, 0) : nullptr; }
+
+Lane* borrow_lane() {
+  if (!header || segment() || header->waits_for_child.load() == 0) return nullptr;
+  std::int32_t nobody = 0;
+  if (!header->borrower.compare_exchange_strong(nobody, own_pid)) return nullptr;
+  Lane* lane = host::lane_at(header, 0);
+  if (header->waits_for_child.load() && lane->state.load() == static_cast<std::uint32_t>(LaneState::Running))
+    return lane;
+  header->borrower.store(0);
+  return nullptr;
+}
+
+void give_lane_back() { header->borrower.store(0); }
+
+ChildWait::ChildWait() : lane_(virtual_lane()) {
+  if (!lane_ || lane_ != host::lane_at(header, 0)) lane_ = nullptr;
+  if (!lane_) return;
+  enter(*lane_);
+  lane_->awaited.store(1);
+  header->waits_for_child.store(1);
+}
+
+ChildWait::~ChildWait() {
+  if (!lane_) return;
+  header->waits_for_child.store(0);
+  // One that has the lane gives it back when its sleep is over; one that has died meanwhile does not.
+  auto running = static_cast<std::uint32_t>(LaneState::Running);
+  while (std::int32_t child = header->borrower.load()) {
+    if (kill(child, 0) == 0 || errno != ESRCH) {
+      syscall(SYS_sched_yield);
+    } else if (lane_->state.load() == running) {
+      header->borrower.store(0);
+    }
+  }
+  lane_->awaited.store(0);
+  leave();
+}
+
 void found_something() {
   empty_looks = 0;
+  watched_count = 0;
   quantum = 0;
   aside = 0;
 }
@@ -349,15 +495,38 @@ void let_others_go_first(Lane& l) {
   ask(l, Call::Sleep, host::kNoPort, now(l) + aside, host::kNoRank);
 }
 
-std::int64_t read_clock(Lane& l) {
+void look_for(const void* site) { site_for = site; }
+
+namespace {
+
+/// A program that looks at its clock again and again computes until it shows some time. Where it looks before
+/// and after each piece of work, the way back to the first look is no work: only ways forward through the
+/// program take time. Should it measure just the way back, it sees time move there after a while.
+bool passes_time(const void* site) {
+  constexpr unsigned kMostFree = 20'000;
+  bool back = site < clock_site;
+  clock_site = site;
+  if (back && clock_moved && ++free_rounds < kMostFree) return clock_moved = false;
+  return clock_moved = true;
+}
+
+}  // namespace
+
+std::int64_t read_clock(Lane& l, const void* site) {
+  if (site_for) site = std::exchange(site_for, nullptr);
+  if (blocked) return now(l);
   unsigned reads = clock_reads;
+  header->clock_reads.store(header->clock_reads.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
   if (outside_depth) {
     if (reads < kFreeClockReads) ++clock_reads;
     return reads < kFreeClockReads ? now(l) : now(l) + (real_time() - outside_since);
   }
   enter(l);
   clock_reads = reads < kFreeClockReads ? reads + 1 : reads;
-  if (reads >= kFreeClockReads) move_on(l, 1'000'000);
+  if (reads == 0) free_rounds = 0;
+  if (reads >= kFreeClockReads && passes_time(site)) compute_for(l, 1'000'000);
+  check_timers(l);
   if (now(l) > host::kLastClock) [[unlikely]]  // nobody comes back from there
     ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);
   return now(l);

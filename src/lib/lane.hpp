@@ -1,6 +1,8 @@
 // A program's threads in virtual time: how they read their clocks, move them on and wait.
 #pragma once
 
+#include <poll.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -39,6 +41,9 @@ bool has_lane(int thread);
 /// The calling thread's lane where waiting is in virtual time; null where it is real.
 host::Lane* virtual_lane();
 
+/// The calling thread's lane while it runs and has its turn, for handlers of signals; else null.
+host::Lane* lane_of_runner();
+
 /// A lane's place among those of its process.
 std::size_t index_of(const host::Lane& lane);
 
@@ -59,7 +64,13 @@ inline void move_on(host::Lane& lane, std::int64_t picoseconds) {
 }
 void jump_to(host::Lane& lane, std::int64_t time);
 
-/// Asks the simulator and waits for its answer; arguments are in the lane. Returns the lane's result.
+/// The program computes for so long. What the interface does by itself meanwhile is done on the way.
+void compute_for(host::Lane& lane, std::int64_t picoseconds);
+/// Who does that: up to a time, on the lane's clock. Threads beside the first do without.
+void set_background(void (*work_until)(host::Lane& lane, std::int64_t time));
+
+/// Asks the simulator and waits for its answer; arguments are in the lane. Returns the lane's result. Timers
+/// that run out meanwhile do so on the way: a sleep that a handler interrupts gives -EINTR.
 int ask(host::Lane& lane, host::Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank);
 
 /// Waits until all ranks have called this; all go on at the latest of their clocks.
@@ -88,6 +99,30 @@ class Awaited {
 /// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
 bool outside();
 
+/// The first lane of the run this process belongs to, whosever it is; null outside of one.
+const host::Lane* first_lane();
+/// The first thread's lane of the process that started this one, which waits for this one: null where it does
+/// not, or another has borrowed it. To be given back.
+host::Lane* borrow_lane();
+void give_lane_back();
+/// For the owner: it waits for processes it has started, which may take virtual time for it.
+class ChildWait {
+ public:
+  ChildWait();
+  ~ChildWait();
+  ChildWait(const ChildWait&) = delete;
+  ChildWait& operator=(const ChildWait&) = delete;
+
+ private:
+  host::Lane* lane_;
+};
+
+/// Files the thread has looked at in vain, without waiting, by this system call: after a thousand such looks
+/// in a row it waits for one of them, for a time that grows. True where it has.
+bool look_again_at_files(host::Lane& lane, const pollfd* files, std::size_t count, long call);
+/// Waits for one of these files, or the deadline. -ENOSYS where the simulator cannot watch them.
+int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call);
+
 /// A look that found nothing, for free. True where time has moved on since, so that looking again makes
 /// sense.
 bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);
@@ -99,9 +134,13 @@ void found_something();
 void let_others_go_first(host::Lane& lane);
 /// A look at memory that found nothing new: until something is written to the process or arrives, or a while.
 void pause(host::Lane& lane);
+/// The same for a thread that was found to do nothing but look; `times` it has waited so before.
+void wait_for_memory(host::Lane& lane, unsigned times);
 
-/// A look at the clock; a program that only looks at it must see it move. Outside, it stands still unless
-/// somebody waits for it.
-std::int64_t read_clock(host::Lane& lane);
+/// A look at the clock, from this place of the program; one that only looks at it must see it move. Outside,
+/// it stands still unless somebody waits for it.
+std::int64_t read_clock(host::Lane& lane, const void* site);
+/// The next look is on behalf of this place, not of the function that makes it.
+void look_for(const void* site);
 
 }  // namespace weft::lib

@@ -17,6 +17,7 @@
 #include "lib/lane.hpp"
 #include "lib/mpi_communicators.hpp"
 #include "lib/mpi_library.hpp"
+#include "lib/timers.hpp"
 #include "lib/turns.hpp"
 
 namespace {
@@ -84,6 +85,7 @@ class Watch {
     describe(host::call_facts(record_.call), words, record_);
     record_.begin = lib::now(*lane_);
     lane_->doing = host::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
+    if (call == MpiCall::Win_allocate_shared) lib::segment()->shares.store(1);
     if (call == MpiCall::Comm_free) lib::forget_communicator(words[0]);
   }
   ~Watch() {
@@ -97,6 +99,7 @@ class Watch {
       write(record_);
     }
     lib::leave();
+    lib::check_timers(*lane_);
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
@@ -161,4 +164,15 @@ void* function_of(const char* name) {
 
 extern "C" {
 WEFT_MPI_CALLS(WEFT_WRAP_BOTH)
+
+// A look at the clock on behalf of the place it is called from.
+#define WEFT_WRAP_TIME(prefix)                                                             \
+  double prefix##_Wtime() {                                                                \
+    static double (*next)() = nullptr;                                                     \
+    if (!next) next = reinterpret_cast<double (*)()>(lib::mpi_function(#prefix "_Wtime")); \
+    if (lib::segment()) lib::look_for(__builtin_return_address(0));                        \
+    return next();                                                                         \
+  }
+WEFT_WRAP_TIME(MPI)
+WEFT_WRAP_TIME(PMPI)
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/children.hpp"
 #include "lib/clocks.hpp"
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
@@ -17,39 +18,22 @@ namespace lib = weft::lib;
 namespace host = weft::host;
 
 using lib::base_seconds;
+using lib::is_processor_time;
+using lib::is_virtual;
 using lib::kSecond;
 using lib::saturated;
 
 namespace {
 
-/// Processor time of MPI programs is the time they have lived: a rank that waits in MPI looks all the while.
-/// For others it stays real.
-bool is_processor_time(clockid_t clock) {
-  bool asked = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
-  return asked && lib::segment() && lib::segment()->phase.load() != host::MpiPhase::None;
-}
-
-/// A clock of the wall or of uptime.
-bool is_virtual(clockid_t clock) {
-  switch (clock) {
-    case CLOCK_REALTIME:
-    case CLOCK_REALTIME_COARSE:
-    case CLOCK_MONOTONIC:
-    case CLOCK_MONOTONIC_COARSE:
-    case CLOCK_MONOTONIC_RAW:
-    case CLOCK_BOOTTIME:
-      return true;
-    default:
-      return false;
-  }
-}
-
 host::Lane* clock_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
 
-void sleep_until(host::Lane& lane, std::int64_t time) {
+/// False where a signal's handler has run before.
+bool sleep_until(host::Lane& lane, std::int64_t time) {
   lib::enter(lane);
-  if (time > lib::now(lane)) lib::ask(lane, host::Call::Sleep, host::kNoPort, time, host::kNoRank);
+  int result = 0;
+  if (time > lib::now(lane)) result = lib::ask(lane, host::Call::Sleep, host::kNoPort, time, host::kNoRank);
   lib::leave();
+  return result != -EINTR;
 }
 
 /// While MPI starts or ends, ranks look for each other in short sleeps. Many of them would keep the
@@ -61,19 +45,6 @@ useconds_t unhurried(useconds_t microseconds) {
   if (phase != host::MpiPhase::Starting && phase != host::MpiPhase::Ending) return microseconds;
   useconds_t patient = 20 * header->ranks;
   return microseconds < patient ? patient : microseconds;
-}
-
-/// Looks at once, then after the time-out has passed in virtual time; without a time-out, waits outside.
-template <class Look>
-int wait_on_files(host::Lane& lane, std::int64_t picoseconds, Look look) {
-  int found = look(true);
-  if (found != 0 || picoseconds == 0) return found;
-  if (picoseconds < 0) {
-    lib::Outside outside;
-    return look(false);
-  }
-  sleep_until(lane, saturated(lib::now(lane), picoseconds / kSecond, picoseconds % kSecond));
-  return look(true);
 }
 
 }  // namespace
@@ -88,7 +59,7 @@ int clock_gettime(clockid_t clock, struct timespec* t) {
     if (next_clock_gettime) return next_clock_gettime(clock, t);
     return static_cast<int>(syscall(SYS_clock_gettime, clock, t));
   }
-  std::int64_t now = lib::read_clock(*lane);
+  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
   t->tv_sec = (busy ? 0 : base_seconds(clock)) + now / kSecond;
   t->tv_nsec = now % kSecond / 1000;
   return 0;
@@ -106,7 +77,7 @@ int getrusage(__rusage_who_t who, struct rusage* usage) {
   host::Lane* lane = clock_lane();
   if (result != 0 || !lane || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID))
     return result;
-  std::int64_t now = lib::read_clock(*lane);
+  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
   usage->ru_utime = {now / kSecond, now % kSecond / 1'000'000};
   usage->ru_stime = {};
   return 0;
@@ -118,7 +89,7 @@ int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
     WEFT_REAL(gettimeofday);
     return next_gettimeofday(t, zone);
   }
-  std::int64_t now = lib::read_clock(*lane);
+  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
   t->tv_sec = base_seconds(CLOCK_REALTIME) + now / kSecond;
   t->tv_usec = now % kSecond / 1'000'000;
   return 0;
@@ -128,7 +99,7 @@ time_t time(time_t* out) {
   host::Lane* lane = clock_lane();
   timespec t{};
   if (lane) {
-    t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane) / kSecond;
+    t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane, __builtin_return_address(0)) / kSecond;
   } else {
     syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
   }
@@ -138,20 +109,28 @@ time_t time(time_t* out) {
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct timespec* left) {
   host::Lane* lane = is_virtual(clock) ? lib::virtual_lane() : nullptr;
+  bool absolute = flags & TIMER_ABSTIME;
+  bool valid = t->tv_nsec >= 0 && t->tv_nsec <= 999'999'999 && t->tv_sec >= 0;
   if (!lane) {
+    if (valid && !absolute && is_virtual(clock) &&
+        lib::sleep_as_child(saturated(0, t->tv_sec, t->tv_nsec * 1000)))
+      return 0;
     WEFT_REAL(clock_nanosleep);
     return next_clock_nanosleep(clock, flags, t, left);
   }
-  if (t->tv_nsec < 0 || t->tv_nsec > 999'999'999 || t->tv_sec < 0) return EINVAL;
-  bool absolute = flags & TIMER_ABSTIME;
-  sleep_until(*lane, absolute ? lib::time_on_clock(clock, *t)
-                              : saturated(lib::now(*lane), t->tv_sec, t->tv_nsec * 1000));
-  if (left && !absolute) *left = {};
-  return 0;
+  if (!valid) return EINVAL;
+  std::int64_t until =
+      absolute ? lib::time_on_clock(clock, *t) : saturated(lib::now(*lane), t->tv_sec, t->tv_nsec * 1000);
+  bool whole = sleep_until(*lane, until);
+  if (left && !absolute) {
+    std::int64_t rest = until > lib::now(*lane) ? until - lib::now(*lane) : 0;
+    *left = {rest / kSecond, rest % kSecond / 1000};
+  }
+  return whole ? 0 : EINTR;
 }
 
 int nanosleep(const struct timespec* t, struct timespec* left) {
-  if (!lib::virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
+  if (!lib::is_child() && (!lib::virtual_lane() || lib::of_launcher_library(__builtin_return_address(0)))) {
     WEFT_REAL(nanosleep);
     lib::Awaited awaited(lib::virtual_lane());
     return next_nanosleep(t, left);
@@ -175,32 +154,7 @@ int usleep(useconds_t microseconds) {
 unsigned sleep(unsigned seconds) {
   timespec t{static_cast<time_t>(seconds), 0};
   timespec left{};
-  return nanosleep(&t, &left) == 0 ? 0 : static_cast<unsigned>(left.tv_sec);
-}
-
-int poll(struct pollfd* files, nfds_t count, int timeout) {
-  WEFT_REAL(poll);
-  host::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_poll(files, count, timeout);
-  return wait_on_files(*lane, timeout < 0 ? -1 : std::int64_t{timeout} * 1'000'000'000,
-                       [&](bool at_once) { return next_poll(files, count, at_once ? 0 : -1); });
-}
-
-int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
-           struct timeval* __restrict timeout) {
-  WEFT_REAL(select);
-  host::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_select(count, reads, writes, errors, timeout);
-  fd_set in[3];  // select writes its answer over its question
-  fd_set* sets[3] = {reads, writes, errors};
-  for (int i = 0; i < 3; ++i)
-    if (sets[i]) in[i] = *sets[i];
-  std::int64_t wait = timeout ? saturated(0, timeout->tv_sec, timeout->tv_usec * 1'000'000) : -1;
-  return wait_on_files(*lane, wait, [&](bool at_once) {
-    for (int i = 0; i < 3; ++i)
-      if (sets[i]) *sets[i] = in[i];
-    timeval none{};
-    return next_select(count, reads, writes, errors, at_once ? &none : nullptr);
-  });
+  // What is left is rounded, as the C library does.
+  return nanosleep(&t, &left) == 0 ? 0 : static_cast<unsigned>(left.tv_sec + (left.tv_nsec >= 500'000'000));
 }
 }

@@ -24,6 +24,11 @@ const config::Section& mpi_section() {
                 "interface",
                 {"message", "notification"})
         .choice(&M::matching, "matching", "Who finds the receive a message is for", {"host", "nic"})
+        .choice(
+            &M::progress, "progress",
+            "Who answers the request for a long message while the receiver computes: the interface, so that "
+            "the data is fetched meanwhile; or the receiver's next call",
+            {"interface", "calls"})
         .field(&M::send_cost, "send_cost", "The processor's time to send a message, besides posting", time)
         .field(&M::receive_cost, "receive_cost",
                "The processor's time to receive a message, besides taking it", time)

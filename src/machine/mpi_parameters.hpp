@@ -23,12 +23,16 @@ enum class Ack { Message, Notification };
 /// Who compares tags.
 enum class Matching { Host, Nic };
 
+/// Who answers the request for a long message whose receive is posted, while the program computes.
+enum class Progress { Interface, Calls };
+
 struct MpiParameters {
   DataSize eager_limit{2048};
   Eager eager = Eager::Messages;
   Rendezvous rendezvous = Rendezvous::Get;
   Ack ack = Ack::Message;
   Matching matching = Matching::Host;
+  Progress progress = Progress::Interface;
   Time send_cost{100'000};
   Time receive_cost{100'000};
   Time match_cost{10'000};

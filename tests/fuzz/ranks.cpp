@@ -132,6 +132,14 @@ std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) {
   return out;
 }
 bool waits_for_memory(pid_t, pid_t) { return true; }
+std::vector<pid_t> adopt_orphans() { return {}; }
+void kill_orphans(const std::vector<pid_t>&) {}
+Activity activity_of(pid_t, pid_t) { return {Activity::Sleeps, -1}; }
+std::string activity_text(const Activity&) { return "waits"; }
+std::string system_call_name(long) { return "a system call"; }
+std::uint64_t processor_time(pid_t, pid_t) { return 0; }
+void poke(pid_t, pid_t, bool) {}
+int borrow_file(pid_t, int) { return -1; }
 
 namespace {
 

@@ -22,6 +22,15 @@ void serve() {
   }
 }
 
+/// Windows by RDMA have an endpoint of their own, whose work is the interface's anyway.
+void work_until(host::Lane& lane, std::int64_t time) {
+  if (enabled.empty()) return;
+  Endpoint& first = *enabled.front();
+  first.domain->lock.take(lane);
+  first.engine->work_until(lane, time);
+  first.domain->lock.give();
+}
+
 /// The port MPI was given belongs to the first endpoint; others have their own. While MPI starts, opening one
 /// takes no time, as nothing does then.
 int open_port(weft_port*& port, bool& own) {
@@ -42,6 +51,7 @@ int enable(Endpoint& endpoint) {
   endpoint.engine = new Engine(endpoint, port, own);
   enabled.push_back(&endpoint);
   lib::set_mpi_service(serve);
+  if (endpoint.engine->model.progress == 0) lib::set_background(work_until);
   return 0;
 }
 

@@ -108,7 +108,11 @@ std::uint32_t Engine::awaited_rank() const {
 }
 
 void Engine::charge(Lane& lane, std::int64_t time, Protocol protocol) {
-  lib::move_on(lane, time);
+  if (computing_) {
+    owed_ += time;
+  } else {
+    lib::move_on(lane, time);
+  }
   sums.protocol[static_cast<unsigned>(protocol)].cost += time;
 }
 

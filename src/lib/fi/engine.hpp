@@ -195,6 +195,10 @@ struct Engine {
   std::uint32_t wait_port() const;
   /// Takes what has arrived; with `until`, only until there is something in it.
   bool progress(host::Lane& lane, const std::deque<Completion>* until = nullptr);
+  /// What the interface does by itself while the program computes, up to this time: it answers requests for
+  /// long messages whose receives are posted. What that costs the processor is paid when it next takes what
+  /// arrived.
+  void work_until(host::Lane& lane, std::int64_t time);
   /// Until nothing of what was given to send is left here.
   void drain(host::Lane& lane);
   /// A rank whose message this process waits for, if it waits for one rank alone.
@@ -280,6 +284,8 @@ struct Engine {
   void atomic_reply(host::Lane& lane, const nic::Message& m);
 
   bool own_port_;
+  bool computing_ = false;  // the program does, meanwhile
+  std::int64_t owed_ = 0;   // processor time for what was done meanwhile
   std::size_t small_limit_;
   std::vector<std::unique_ptr<Peer>> peers_;
   std::unordered_map<std::uint64_t, std::uint32_t> peer_of_;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/fi/engine.hpp"
 
@@ -15,6 +16,7 @@ bool Engine::progress(Lane& lane, const std::deque<Completion>* until) {
   if (lib::outside() && port->header->phase.load() != host::MpiPhase::Starting) return false;
   bool any = false;
   const host::Costs& costs = port->header->costs;
+  if (owed_ && !computing_) lib::move_on(lane, std::exchange(owed_, 0));
   for (;;) {
     if (until && !until->empty()) return any;
     nic::Message* m = lib::next_message(port);
@@ -24,7 +26,11 @@ bool Engine::progress(Lane& lane, const std::deque<Completion>* until) {
     if (!message && !(e && e->time <= seen)) return any;
     any = true;
     if (lib::outside()) lib::jump_to(lane, message ? m->time : e->time);
-    lib::move_on(lane, costs.look + costs.receive);
+    if (computing_) {
+      owed_ += costs.look + costs.receive;
+    } else {
+      lib::move_on(lane, costs.look + costs.receive);
+    }
     if (message) {
       nic::Message copy = *m;
       lib::message_taken(port);
@@ -35,6 +41,23 @@ bool Engine::progress(Lane& lane, const std::deque<Completion>* until) {
       take(lane, copy);
     }
   }
+}
+
+void Engine::work_until(Lane& lane, std::int64_t time) {
+  computing_ = true;
+  while (lib::now(lane) < time && (!requests_.empty() || !posted_[0].empty() || !posted_[1].empty())) {
+    std::int64_t next = host::kNoDeadline;
+    if (const nic::Message* m = lib::next_message(port)) next = m->time;
+    if (const nic::Event* e = lib::next_event(port)) next = std::min<std::int64_t>(next, e->time);
+    if (next > lane.safe_until || next > time) {
+      if (time <= lane.safe_until) break;
+      lib::ask(lane, host::Call::Wait, port->index, std::min(next, time), host::kNoRank);
+    } else {
+      lib::jump_to(lane, next);
+    }
+    progress(lane);
+  }
+  computing_ = false;
 }
 
 void Engine::take(Lane& lane, const nic::Message& m) {

@@ -1,0 +1,26 @@
+// What one instruction of x86-64 does to memory, as far as loops that wait need it.
+#pragma once
+
+#if defined(__x86_64__)
+
+#include <ucontext.h>
+
+#include <cstdint>
+
+namespace weft::lib {
+
+struct Instruction {
+  bool known = false;  // one of those that only read memory, compute on registers, jump or store
+  bool pause = false;
+  std::uint64_t reads_at = 0;  // 0: no memory but the stack's top
+  std::uint64_t stores_at = 0;
+  unsigned stores = 0;  // bytes; 0: it does not
+};
+
+/// The one at the context's instruction pointer, before it is executed. Floating point, system calls and
+/// whatever a loop that waits has no use for are not known.
+Instruction look_at_instruction(const gregset_t& registers);
+
+}  // namespace weft::lib
+
+#endif

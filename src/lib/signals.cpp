@@ -1,0 +1,121 @@
+// Waiting for signals in virtual time, and signals that must get through.
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "lib/clocks.hpp"
+#include "lib/lane.hpp"
+#include "lib/real.hpp"
+#include "lib/timers.hpp"
+
+namespace host = weft::host;
+namespace lib = weft::lib;
+
+namespace {
+
+/// Until a timer sends a signal, or the deadline; others may send one at any time. -EINTR: a handler has run.
+int sleep_for_signal(host::Lane& lane, std::int64_t deadline) {
+  lib::enter(lane);
+  int result = lib::ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
+  lib::leave();
+  return result;
+}
+
+/// Is there a signal that is not in the mask?
+bool is_pending(const sigset_t* mask) {
+  sigset_t pending;
+  sigpending(&pending);
+  for (int i = 1; i < NSIG; ++i)
+    if (sigismember(&pending, i) == 1 && sigismember(mask, i) == 0) return true;
+  return false;
+}
+
+int mask(int (*next)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set, sigset_t* before) {
+  if (!set || how == SIG_UNBLOCK || !lib::segment()) return next(how, set, before);
+  sigset_t open = *set;  // the simulator's question, and steps to find the answer (lib/spin.cpp)
+  sigdelset(&open, host::kPoke);
+  sigdelset(&open, SIGTRAP);
+  return next(how, &open, before);
+}
+
+}  // namespace
+
+extern "C" {
+
+int pause(void) {
+  WEFT_REAL(pause);
+  host::Lane* lane = lib::virtual_lane();
+  if (!lane) return next_pause();
+  while (lib::timers_are_set())
+    if (sleep_for_signal(*lane, host::kNoDeadline) == -EINTR) {
+      errno = EINTR;
+      return -1;
+    }
+  lib::Outside outside;
+  return next_pause();
+}
+
+int sigsuspend(const sigset_t* set) {
+  WEFT_REAL(sigsuspend);
+  host::Lane* lane = lib::virtual_lane();
+  if (!lane) return next_sigsuspend(set);
+  while (!is_pending(set)) {
+    if (!lib::timers_are_set()) {
+      lib::Outside outside;
+      return next_sigsuspend(set);
+    }
+    if (sleep_for_signal(*lane, host::kNoDeadline) == -EINTR) {
+      errno = EINTR;
+      return -1;
+    }
+  }
+  return next_sigsuspend(set);
+}
+
+int sigtimedwait(const sigset_t* __restrict set, siginfo_t* __restrict info,
+                 const struct timespec* __restrict timeout) {
+  WEFT_REAL(sigtimedwait);
+  host::Lane* lane = lib::virtual_lane();
+  if (!lane) return next_sigtimedwait(set, info, timeout);
+  std::int64_t deadline =
+      timeout ? lib::saturated(lib::now(*lane), timeout->tv_sec, timeout->tv_nsec * 1000) : host::kNoDeadline;
+  const timespec none{};
+  for (;;) {
+    int found = next_sigtimedwait(set, info, &none);
+    if (found >= 0 || errno != EAGAIN || lib::now(*lane) >= deadline) return found;
+    if (!timeout && !lib::timers_are_set()) {
+      lib::Outside outside;
+      return next_sigtimedwait(set, info, nullptr);
+    }
+    if (lib::timers_are_set()) {  // one may send it before the deadline, blocked as it is
+      std::int64_t next = lib::next_timer(*lane);
+      sleep_for_signal(*lane, next < deadline ? next : deadline);
+    } else {
+      sleep_for_signal(*lane, deadline);
+    }
+  }
+}
+
+int sigwaitinfo(const sigset_t* __restrict set, siginfo_t* __restrict info) {
+  return sigtimedwait(set, info, nullptr);
+}
+
+int sigwait(const sigset_t* __restrict set, int* __restrict signal) {
+  int found;
+  while ((found = sigtimedwait(set, nullptr, nullptr)) < 0)
+    if (errno != EINTR) return errno;
+  *signal = found;
+  return 0;
+}
+
+int sigprocmask(int how, const sigset_t* __restrict set, sigset_t* __restrict before) {
+  WEFT_REAL(sigprocmask);
+  return mask(next_sigprocmask, how, set, before);
+}
+
+int pthread_sigmask(int how, const sigset_t* __restrict set, sigset_t* __restrict before) {
+  WEFT_REAL(pthread_sigmask);
+  return mask(next_pthread_sigmask, how, set, before);
+}
+}

@@ -1,0 +1,31 @@
+// Timers of a program in virtual time: alarm, setitimer, timer_create, timerfd.
+//
+// A timer runs out when the clock of a thread gets there: while it waits in virtual time, or when its clock
+// has moved on over it. Its signal is sent by the thread it is for (the first one, unless the program says
+// otherwise), at that point of the program and at that time, so a handler sees the same in every run. A timer
+// behind a file makes the file ready.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "lib/lane.hpp"
+
+namespace weft::lib {
+
+extern std::atomic<unsigned> timers_set;
+
+inline bool timers_are_set() { return timers_set.load(std::memory_order_relaxed) != 0; }
+
+/// When the next timer this thread has to see to runs out; kNoDeadline: none is set.
+std::int64_t next_timer(const host::Lane& lane);
+
+/// Lets those run out whose time has come. True where a handler of the program has run.
+bool run_timers(host::Lane& lane);
+
+inline void check_timers(host::Lane& lane) {
+  if (timers_are_set() && !outside() && next_timer(lane) <= now(lane)) [[unlikely]]
+    run_timers(lane);
+}
+
+}  // namespace weft::lib
