@@ -80,10 +80,10 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       lane.result = error_of(
           fabric_->register_memory(ref, r.argument[0], r.argument[1],
                                    static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)),
-                                   lane.answer[0], r.argument[3] == 1));
+                                   lane.answer[0], r.argument[3]));
       if (lane.result == 0)
-        cost = cost + fabric_->registration_time(p.nic, begin + cost, r.argument[3] == 1 ? 0 : r.argument[0],
-                                                 r.argument[1]);
+        cost = cost + fabric_->registration_time(
+                          p.nic, begin + cost, r.argument[3] ? r.argument[3] : r.argument[0], r.argument[1]);
       break;
     case Call::Unregister:
       if (!port_known) break;

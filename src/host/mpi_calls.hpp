@@ -80,11 +80,20 @@ enum class CallKind : std::uint8_t { Message, Finish, Collective, Window, Other 
   X(Comm_dup, 2, Collective, -1, -1, -1, -1, 0)           \
   X(Comm_create, 3, Collective, -1, -1, -1, -1, 0)        \
   X(Cart_create, 6, Collective, -1, -1, -1, -1, 0)        \
+  X(Graph_create, 6, Collective, -1, -1, -1, -1, 0)       \
+  X(Dist_graph_create, 9, Collective, -1, -1, -1, -1, 0)  \
+  X(Dist_graph_create_adjacent, 10, Collective, -1, -1, -1, -1, 0) \
   X(Intercomm_create, 6, Other, -1, -1, 3, 4, 2)          \
   X(Intercomm_merge, 3, Other, -1, -1, -1, -1, -1)        \
   X(Comm_free, 1, Other, -1, -1, -1, -1, -1)              \
   X(Win_create, 6, Window, -1, -1, -1, -1, 4)             \
   X(Win_allocate, 6, Window, -1, -1, -1, -1, 3)           \
+  X(Win_allocate_shared, 6, Window, -1, -1, -1, -1, 3)    \
+  X(Win_shared_query, 5, Window, -1, -1, -1, -1, -1)      \
+  X(Win_get_attr, 4, Window, -1, -1, -1, -1, -1)          \
+  X(Win_create_dynamic, 3, Window, -1, -1, -1, -1, 1)     \
+  X(Win_attach, 3, Window, -1, -1, -1, -1, -1)            \
+  X(Win_detach, 2, Window, -1, -1, -1, -1, -1)            \
   X(Win_free, 1, Window, -1, -1, -1, -1, -1)              \
   X(Win_fence, 2, Window, -1, -1, -1, -1, -1)             \
   X(Win_post, 3, Window, -1, -1, -1, -1, -1)              \
@@ -97,10 +106,16 @@ enum class CallKind : std::uint8_t { Message, Finish, Collective, Window, Other 
   X(Win_unlock_all, 1, Window, -1, -1, -1, -1, -1)        \
   X(Win_flush, 2, Window, -1, -1, 0, -1, -1)              \
   X(Win_flush_all, 1, Window, -1, -1, -1, -1, -1)         \
+  X(Win_flush_local, 2, Window, -1, -1, 0, -1, -1)        \
+  X(Win_flush_local_all, 1, Window, -1, -1, -1, -1, -1)   \
+  X(Win_test, 2, Window, -1, -1, -1, -1, -1)              \
   X(Put, 8, Window, 1, 2, 3, -1, -1)                      \
   X(Get, 8, Window, 1, 2, 3, -1, -1)                      \
   X(Accumulate, 9, Window, 1, 2, 3, -1, -1)               \
   X(Get_accumulate, 12, Window, 1, 2, 6, -1, -1)          \
+  X(Rput, 9, Window, 1, 2, 3, -1, -1)                     \
+  X(Rget, 9, Window, 1, 2, 3, -1, -1)                     \
+  X(Raccumulate, 10, Window, 1, 2, 3, -1, -1)             \
   X(Fetch_and_op, 7, Window, -1, -1, 3, -1, -1)           \
   X(Compare_and_swap, 7, Window, -1, -1, 4, -1, -1)       \
   X(Abort, 2, Other, -1, -1, -1, -1, 0)

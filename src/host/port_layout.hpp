@@ -19,7 +19,7 @@
 namespace weft::host {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 5;
+inline constexpr std::uint32_t kLayoutVersion = 6;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::int64_t kNoDeadline = INT64_MAX;
@@ -45,7 +45,7 @@ enum class Call : std::uint32_t {
   Open,              // a port; arguments: OpenAs, 1 where it costs nothing, slots of its ring or 0
                      // -> index, node, number, slots
   Close,             // a port
-  Register,          // arguments: address, length, rights -> key
+  Register,          // arguments: address, length, rights, simulated address or 0 -> key
   Unregister,        // arguments: key
   LookUp,            // arguments: rank, number of its port -> node, number
   Spin,              // a wait of a program that polls: it may give up; arguments: 1 if it had found something
@@ -96,6 +96,7 @@ struct Limits {
   std::uint32_t message_limit, immediate_limit;
   std::uint64_t rdma_limit;
   std::uint32_t registrations;  // a port's library remembers
+  std::uint64_t page;           // of the interface's translation
   std::int64_t stall;  // how long a processor stands before a full queue, picoseconds; 0: it is refused
 };
 

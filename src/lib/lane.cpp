@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lib/places.hpp"
 #include "lib/threads.hpp"
 
 namespace weft::lib {
@@ -214,6 +215,7 @@ Lane* lane_for_child(Lane& parent) { return take_lane(now(parent)); }
 
 void adopt(Lane& l) {
   my_lane = &l;
+  stack_is_new();
   l.thread.store(thread_number());
   pthread_setspecific(thread_end, &l);
 }

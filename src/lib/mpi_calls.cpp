@@ -14,9 +14,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/failures.hpp"
 #include "lib/lane.hpp"
 #include "lib/mpi_communicators.hpp"
 #include "lib/mpi_library.hpp"
+#include "lib/mpi_shared_windows.hpp"
 #include "lib/turns.hpp"
 
 namespace {
@@ -98,6 +100,11 @@ class Watch {
     }
     lib::leave();
   }
+  /// What the call returned; an operation that failed meanwhile must have been told by it.
+  Word over(Word result) const {
+    if (lane_ && lib::failure_noticed()) lib::end_if_untold(record_.call, static_cast<int>(result));
+    return result;
+  }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
@@ -114,8 +121,11 @@ class Watch {
 
 void* function_of(const char* name) {
   if (lib::is_mpich() && strstr(name, "MPI_Abort")) return reinterpret_cast<void*>(abort_for_good);
-  if (lib::is_mpich() && strstr(name, "MPI_Comm_split_type"))
-    return reinterpret_cast<void*>(lib::split_by_node);
+  if (strstr(name, "MPI_Comm_split_type")) return reinterpret_cast<void*>(lib::split_by_node);
+  if (strstr(name, "MPI_Win_allocate_shared")) return reinterpret_cast<void*>(lib::allocate_shared_window);
+  if (strstr(name, "MPI_Win_shared_query")) return reinterpret_cast<void*>(lib::query_shared_window);
+  if (strstr(name, "MPI_Win_get_attr")) return reinterpret_cast<void*>(lib::window_attribute);
+  if (strstr(name, "MPI_Win_free")) return reinterpret_cast<void*>(lib::free_window);
   return lib::mpi_function(name);
 }
 
@@ -153,7 +163,7 @@ void* function_of(const char* name) {
     if (!next) next = reinterpret_cast<decltype(next)>(function_of(#prefix "_" #name)); \
     const Word words[] = {NAMES_##arguments};                                           \
     Watch watch(MpiCall::name, words);                                                  \
-    return next(NAMES_##arguments);                                                     \
+    return watch.over(next(NAMES_##arguments));                                         \
   }
 #define WEFT_WRAP_BOTH(name, arguments, ...) \
   WEFT_WRAP(MPI, name, arguments)            \

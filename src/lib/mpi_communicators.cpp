@@ -112,7 +112,8 @@ void forget_communicator(Word address) {
 int rank_in_world(const Communicator& c, int rank) { return c.group ? translated(c.group, rank) : rank; }
 
 Word split_by_node(Word communicator, Word type, Word key, Word info, Word out) {
-  constexpr int kShared = 1, kUndefined = -32766;  // MPICH's
+  constexpr int kUndefined = -32766;  // in both
+  const int kShared = is_mpich() ? 1 : 0;
   auto color = static_cast<int>(type);
   if (color != kShared && color != kUndefined)
     return call("PMPI_Comm_split_type", communicator, type, key, info, out);

@@ -18,8 +18,8 @@ int rank_in_world(const Communicator& communicator, int rank);
 /// Handles are used again: called with the address of one that is about to be freed.
 void forget_communicator(Word address_of_handle);
 
-/// MPI_Comm_split_type for an MPICH. It is told that every rank has a node of its own, or it would use shared
-/// memory around the simulated network; so it does not know which ranks are on one.
+/// MPI_Comm_split_type. MPI libraries are told that every rank has a node of its own, or they would use shared
+/// memory around the simulated network; so they do not know which ranks are on one.
 Word split_by_node(Word communicator, Word type, Word key, Word info, Word out);
 
 /// Bytes of one element; 0 where that is not known.

@@ -9,8 +9,7 @@ namespace weft::fi {
 
 namespace {
 
-std::vector<Endpoint*>
-    enabled;  // of the process; an MPI library may have one for messages and one for windows
+std::vector<Endpoint*> enabled;  // and used; an MPI library may have one for messages and one for windows
 
 void serve() {
   host::Lane* l = lane();
@@ -40,7 +39,9 @@ int enable(Endpoint& endpoint) {
   if (int result = open_port(port, own); result != 0)
     return refuse(-result, FI_LOG_EP_CTRL, "the interface has no port: %s\n", strerror(-result));
   endpoint.engine = new Engine(endpoint, port, own);
-  enabled.push_back(&endpoint);
+  // One that MPI opens beside its first is for windows. Most programs have none: nothing can arrive there, and
+  // it is not worth a look, before memory was registered with it or something was posted.
+  if (!own || !lib::mpi_port()) endpoint.engine->use();
   lib::set_mpi_service(serve);
   return 0;
 }
@@ -164,6 +165,11 @@ void progress_others(const Endpoint& mine, host::Lane& lane) {
     Entry entered(*endpoint->domain, lane);
     endpoint->engine->progress(lane);
   }
+}
+
+void Engine::begin_use() {
+  endpoint.used = true;
+  enabled.push_back(&endpoint);
 }
 
 std::uint32_t Engine::wait_port() const { return enabled.size() > 1 ? host::kAnyPort : port->index; }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "lib/failures.hpp"
+
 namespace weft::fi {
 
 using host::Lane;
@@ -264,7 +266,11 @@ int Engine::register_buffer(Lane& lane, Request& r, unsigned rights, std::uint64
   int result = weft_register_anywhere(port, base, r.length, rights, &memory);
   sums.protocol[static_cast<unsigned>(r.protocol)].cost += lib::now(lane) - before;
   ++sums.registrations;
-  if (result != 0) return result;
+  if (result != 0) {
+    lib::operation_failed("the registration of %zu bytes at %p for rank %u: %s", r.length, base,
+                          peers_[r.peer]->rank, strerror(-result));
+    return result;
+  }
   key = r.local_key = memory.key;
   return 0;
 }
