@@ -13,6 +13,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
+#include "host/mpi_layout.hpp"
 #include "host/pmi_server.hpp"
 
 namespace weft::host {
@@ -212,10 +213,8 @@ struct MpiLauncher::Server {
   std::vector<Environment> environments;
 };
 
-MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder, bool windows_by_rdma)
-    : server_(std::make_unique<Server>()),
-      library_folder_(std::move(library_folder)),
-      windows_by_rdma_(windows_by_rdma) {
+MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder, MpiWindows windows)
+    : server_(std::make_unique<Server>()), library_folder_(std::move(library_folder)), windows_(windows) {
   // Everything in the processes' own memory: no files that could be left behind.
   for (auto [name, value] : {std::pair{"PMIX_MCA_gds", "hash"}, {"PMIX_MCA_psec", "native"}})
     setenv(name, value, 1);
@@ -276,10 +275,10 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"OMPI_MCA_pml", "cm"},
                  {"OMPI_MCA_mtl", "ofi"},
                  {"OMPI_MCA_mtl_ofi_provider_include", "weft"},
-                 {"OMPI_MCA_btl", windows_by_rdma_ ? "self,ofi" : "self"},
+                 {"OMPI_MCA_btl", windows_ == MpiWindows::Rdma ? kRdmaWindows.btl : "self"},
                  {"OMPI_MCA_btl_ofi_provider_include", "weft"},
                  {"OMPI_MCA_btl_ofi_disable_sep", "1"},
-                 {"OMPI_MCA_osc", windows_by_rdma_ ? "rdma" : "pt2pt"},
+                 {"OMPI_MCA_osc", windows_ == MpiWindows::Rdma ? kRdmaWindows.osc : "pt2pt"},
                  {"OMPI_MCA_osc_rdma_btls", "ofi"},
                  // What it would keep registered depends on where the heap puts things. The interface's
                  // description says what is remembered (nic.registration_cache).
@@ -299,6 +298,7 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"MPIR_CVAR_NOLOCAL", "1"},
                  {"MPIR_CVAR_CH4_NETMOD", "ofi"},
              });
+  if (windows_ == MpiWindows::Auto) out.emplace_back(kWindowsVariable, "auto");
   return out;
 }
 

@@ -34,7 +34,8 @@ void end_if_untold(std::uint16_t call, int result) {
     return;
   }
   fflush(stdout);
-  fprintf(stderr, "weft: rank %u: %s: the interface could not carry out %s; the MPI library has not told of it\n",
+  fprintf(stderr,
+          "weft: rank %u: %s: the interface could not carry out %s; the MPI library has not told of it\n",
           segment()->rank, host::call_facts(call).name, text);
   fflush(stderr);
   _exit(1);

@@ -45,7 +45,8 @@ Word mpi_world() {
 Word mpi_byte() {
   constexpr Word kMpichByte = 0x4c00010d;
   static void* found = open_mpi_world() ? dlsym(RTLD_DEFAULT, "ompi_mpi_byte") : nullptr;
-  static void* library = open_mpi_world() && !found ? dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  static void* library =
+      open_mpi_world() && !found ? dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
   if (library) found = dlsym(library, "ompi_mpi_byte");
   return open_mpi_world() ? reinterpret_cast<Word>(found) : kMpichByte;
 }

@@ -49,7 +49,8 @@ Window* find(Word handle) {
 
 /// A word that a handle is read from, or written to, by its address.
 Word handle_at(Word address) {
-  return is_mpich() ? handle_of(*reinterpret_cast<std::int32_t*>(address)) : *reinterpret_cast<Word*>(address);
+  return is_mpich() ? handle_of(*reinterpret_cast<std::int32_t*>(address))
+                    : *reinterpret_cast<Word*>(address);
 }
 
 std::uint64_t offset_of(const Window& w, int rank) {
@@ -59,16 +60,17 @@ std::uint64_t offset_of(const Window& w, int rank) {
 }
 
 /// Members on several nodes share no memory: as MPI says, an error of the communicator.
-int refuse(const Window& w, Word communicator) {
+int refuse(const Window& w, Word communicator, int me) {
   const int kRmaShared = is_mpich() ? 57 : 71;  // MPI_ERR_RMA_SHARED
   int other = 1;
   while (w.parts[other].node == w.parts[0].node) ++other;
-  if (w.parts[0].node == run()->node)
-    fprintf(stderr,
-            "weft: rank %u: MPI_Win_allocate_shared: members 0 and %d of its communicator are on nodes %u and "
-            "%u, which share no memory; MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes a communicator of "
-            "the ranks of a node, and --per-node puts several there\n",
-            run()->rank, other, w.parts[0].node, w.parts[other].node);
+  if (me == 0)
+    fprintf(
+        stderr,
+        "weft: rank %u: MPI_Win_allocate_shared: members 0 and %d of its communicator are on nodes %u and "
+        "%u, which share no memory; MPI_Comm_split_type with MPI_COMM_TYPE_SHARED makes a communicator of "
+        "the ranks of a node, and --per-node puts several there\n",
+        run()->rank, other, w.parts[0].node, w.parts[other].node);
   call("PMPI_Comm_call_errhandler", communicator, Word{kRmaShared});
   return kRmaShared;
 }
@@ -93,8 +95,9 @@ bool map_memory(Window& w, Word communicator, int me) {
     snprintf(path, sizeof path, "/proc/%d/fd/%d", where.process, where.file);
     file = open(path, O_RDWR | O_CLOEXEC);
   }
-  void* at = file < 0 ? MAP_FAILED
-                      : mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* at =
+      file < 0 ? MAP_FAILED
+               : mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   w.memory = static_cast<char*>(at);
   call("PMPI_Barrier", communicator);  // all have it open
   if (file >= 0) close(file);
@@ -118,13 +121,13 @@ Word allocate_shared_window(Word bytes, Word unit, Word info, Word communicator,
   }
   w->bytes = offset_of(*w, members);
   if (std::any_of(w->parts, w->parts + members, [&](const Part& p) { return p.node != w->parts[0].node; })) {
-    int result = refuse(*w, communicator);
+    int result = refuse(*w, communicator, me);
     free(w);
     return result;
   }
   if (!map_memory(*w, communicator, me)) {
-    fprintf(stderr, "weft: rank %u: MPI_Win_allocate_shared: no memory of %llu bytes can be shared\n", run()->rank,
-            static_cast<unsigned long long>(w->bytes));
+    fprintf(stderr, "weft: rank %u: MPI_Win_allocate_shared: no memory of %llu bytes can be shared\n",
+            run()->rank, static_cast<unsigned long long>(w->bytes));
     abort();
   }
   char* part = w->memory + offset_of(*w, me);
@@ -156,7 +159,7 @@ Word query_shared_window(Word window, Word rank, Word bytes, Word unit, Word bas
 }
 
 Word window_attribute(Word window, Word key, Word value, Word found) {
-  const int kFlavor = is_mpich() ? 0x66000009 : 10, kModel = is_mpich() ? 0x6600000b : 11;
+  const int kFlavor = is_mpich() ? 0x66000007 : 10, kModel = is_mpich() ? 0x66000009 : 11;
   static int flavor = kFlavorShared, model = is_mpich() ? 2 : 0;  // MPI_WIN_UNIFIED
   auto wanted = static_cast<int>(key);
   if ((wanted != kFlavor && wanted != kModel) || !find(window))

@@ -40,8 +40,9 @@ int main(int argc, char** argv) {
                             MPI_INFO_NULL, reorder, &graph);
       neighbours(graph);
       MPI_Comm_free(&graph);
-      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources, weighted ? weights : MPI_UNWEIGHTED, 2, targets,
-                                     weighted ? weights : MPI_UNWEIGHTED, MPI_INFO_NULL, reorder, &graph);
+      MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources, weighted ? weights : MPI_UNWEIGHTED, 2,
+                                     targets, weighted ? weights : MPI_UNWEIGHTED, MPI_INFO_NULL, reorder,
+                                     &graph);
       neighbours(graph);
       MPI_Comm_free(&graph);
     }
@@ -55,8 +56,8 @@ int main(int argc, char** argv) {
       to[2 * i] = (i + 1) % size;
       to[2 * i + 1] = (i + 3) % size;
     }
-    MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0 ? size : 0, nodes, degrees, to, MPI_UNWEIGHTED, MPI_INFO_NULL,
-                          reorder, &graph);
+    MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0 ? size : 0, nodes, degrees, to, MPI_UNWEIGHTED,
+                          MPI_INFO_NULL, reorder, &graph);
     neighbours(graph);
     MPI_Comm_free(&graph);
     free(to);

@@ -2,7 +2,7 @@
  * strided ones among them, of every length that goes another way through the library. */
 #include "check.h"
 
-enum { MOST = 20000 };
+enum { MOST = 4000 };
 static double from[2 * MOST], into[2 * MOST];
 
 static MPI_Datatype at_address(void* base, int blocks, int block, int stride) {
@@ -23,7 +23,7 @@ int main(int argc, char** argv) {
   MPI_Win window;
   MPI_Win_allocate(MOST * sizeof(double), sizeof(double), MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
   int right = (rank + 1) % size, left = (rank + size - 1) % size;
-  static const int counts[] = {1, 3, 40, 700, 5000, MOST};
+  static const int counts[] = {1, 3, 40, 700, MOST};
   for (unsigned k = 0; k < sizeof counts / sizeof *counts; ++k)
     for (int strided = 0; strided < 2; ++strided) {
       int n = counts[k], stride = strided ? 2 : 1;
@@ -42,7 +42,8 @@ int main(int argc, char** argv) {
       if (strided)
         for (int i = 0; i < n; ++i) same &= into[2 * i + 1] == -1;
       CHECK(same);
-      MPI_Sendrecv(MPI_BOTTOM, 1, out, right, 0, MPI_BOTTOM, 1, in, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      MPI_Sendrecv(MPI_BOTTOM, 1, out, right, 0, MPI_BOTTOM, 1, in, left, 0, MPI_COMM_WORLD,
+                   MPI_STATUS_IGNORE);
       same = 1;
       for (int i = 0; i < n; ++i) same &= into[stride * i] == pattern(left, rank, n, stride * i);
       CHECK(same);

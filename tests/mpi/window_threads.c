@@ -36,8 +36,8 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   CHECK(given == MPI_THREAD_MULTIPLE);
-  MPI_Win_allocate((MPI_Aint)sizeof(long) * size * THREADS * WORDS, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
-                   &memory, &window);
+  MPI_Win_allocate((MPI_Aint)sizeof(long) * size * THREADS * WORDS, sizeof(long), MPI_INFO_NULL,
+                   MPI_COMM_WORLD, &memory, &window);
   MPI_Win_allocate(3 * sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &counters);
   memset(counter, 0, 3 * sizeof(long));
   MPI_Barrier(MPI_COMM_WORLD);

@@ -21,6 +21,15 @@ void serve() {
   }
 }
 
+std::size_t one_sided_count() {
+  std::size_t count = 0;
+  for (const Endpoint* endpoint : enabled)
+    if (endpoint->caps & FI_RMA)
+      count +=
+          endpoint->engine->one_sided_under_way + (endpoint->send_cq ? endpoint->send_cq->entries.size() : 0);
+  return count;
+}
+
 /// The port MPI was given belongs to the first endpoint; others have their own. While MPI starts, opening one
 /// takes no time, as nothing does then.
 int open_port(weft_port*& port, bool& own) {
@@ -39,10 +48,11 @@ int enable(Endpoint& endpoint) {
   if (int result = open_port(port, own); result != 0)
     return refuse(-result, FI_LOG_EP_CTRL, "the interface has no port: %s\n", strerror(-result));
   endpoint.engine = new Engine(endpoint, port, own);
-  // One that MPI opens beside its first is for windows. Most programs have none: nothing can arrive there, and
-  // it is not worth a look, before memory was registered with it or something was posted.
+  // One that MPI opens beside its first is for windows. Most programs have none: nothing can arrive there,
+  // and it is not worth a look, before memory was registered with it or something was posted.
   if (!own || !lib::mpi_port()) endpoint.engine->use();
   lib::set_mpi_service(serve);
+  lib::set_one_sided_count(one_sided_count);
   return 0;
 }
 

@@ -233,6 +233,7 @@ Request& Engine::new_request(Request::Kind kind, std::uint32_t peer) {
   slot->kind = kind;
   slot->id = last_request_;
   slot->peer = peer;
+  if (kind >= Request::Kind::Put) ++one_sided_under_way;
   return *slot;
 }
 
@@ -247,6 +248,11 @@ void Engine::done(Lane& lane, Request& r) {
   if (r.cq && (r.completion || r.error))
     entry(lane, r.cq, {r.context, r.completion, r.length, nullptr, 0, 0, FI_ADDR_NOTAVAIL, r.error, 0, 0});
   if (r.counter) ++(r.error ? r.counter->errors : r.counter->value);
+  forget(r);
+}
+
+void Engine::forget(const Request& r) {
+  if (r.kind >= Request::Kind::Put) --one_sided_under_way;
   requests_.erase(r.id);
 }
 

@@ -212,6 +212,7 @@ struct Engine {
   weft_port* port;
   host::MpiSums& sums;
   const host::MpiModel& model;
+  std::size_t one_sided_under_way = 0;  // puts, gets and atomics this side has begun
 
  private:
   void begin_use();
@@ -229,6 +230,7 @@ struct Engine {
   Request& new_request(Request::Kind kind, std::uint32_t peer);
   Request* request_of(std::uint64_t id);
   void done(host::Lane& lane, Request& request);
+  void forget(const Request& request);
   int register_buffer(host::Lane& lane, Request& request, unsigned rights, std::uint64_t& key);
   void move(host::Lane& lane, Request& request, nic::Operation operation, weft_memory remote,
             std::uint64_t remote_offset, std::uint64_t local_key, std::uint64_t local_offset,

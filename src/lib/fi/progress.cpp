@@ -134,14 +134,15 @@ void Engine::failed(const Request& r, const nic::Event& e) {
   static constexpr const char* kNames[] = {"a send", "a receive", "a put", "a get", "an atomic operation"};
   const char* why = weft_status_text(static_cast<unsigned>(e.status));
   auto bytes = static_cast<unsigned long long>(e.length);
-  auto at = static_cast<unsigned long long>(e.status == nic::Status::BadMemory ? e.data : r.whole.remote_offset);
+  auto at =
+      static_cast<unsigned long long>(e.status == nic::Status::BadMemory ? e.data : r.whole.remote_offset);
   const void* local = r.buffer.parts ? r.buffer.part[0].iov_base : nullptr;
   FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n", why);
   if (e.status == nic::Status::BadMemory)
-    lib::operation_failed("%s of %llu bytes with rank %u: memory at %#llx cannot be read or written",
+    lib::operation_failed("%s of %llu bytes with rank %u: memory at 0x%llx cannot be read or written",
                           kNames[static_cast<unsigned>(r.kind)], bytes, peers_[r.peer]->rank, at);
   else
-    lib::operation_failed("%s of %llu bytes at %p with rank %u, offset %#llx there: %s",
+    lib::operation_failed("%s of %llu bytes at %p with rank %u, offset 0x%llx there: %s",
                           kNames[static_cast<unsigned>(r.kind)], bytes, local, peers_[r.peer]->rank, at, why);
 }
 
