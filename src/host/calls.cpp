@@ -226,7 +226,10 @@ void Simulation::check_leaving() {
         p.segment->close(lane.request.port);
         port.open = false;
       }
-      plan(rank, i, std::max(lane.request.clock, fabric_->now()) + (closing ? call_cost_ : Time{0}));
+      // Where MPI ends, ranks close their ports when they come to it in real time: it takes none here.
+      bool free = closing && lane.request.argument[0] == 1;
+      Time cost = closing && !free ? call_cost_ : Time{0};
+      plan(rank, i, std::max(lane.request.clock, fabric_->now() - (free ? look_ahead_ : Time{0})) + cost);
     }
 }
 

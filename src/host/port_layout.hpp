@@ -44,7 +44,7 @@ enum class Call : std::uint32_t {
   Sleep,             // for the deadline alone
   Open,              // a port; arguments: OpenAs, 1 where it costs nothing, slots of its ring or 0
                      // -> index, node, number, slots
-  Close,             // a port
+  Close,             // a port; arguments: 1 where it costs nothing
   Register,          // arguments: address, length, rights, simulated address or 0 -> key
   Unregister,        // arguments: key
   LookUp,            // arguments: rank, number of its port -> node, number
