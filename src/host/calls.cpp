@@ -85,6 +85,10 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
         cost = cost + fabric_->registration_time(
                           p.nic, begin + cost, r.argument[3] ? r.argument[3] : r.argument[0], r.argument[1]);
       break;
+    case Call::MoveMemory:
+      cost = Time{0};
+      if (port_known) lane.result = error_of(fabric_->move_memory(ref, r.argument[0], r.argument[1]));
+      break;
     case Call::Unregister:
       if (!port_known) break;
       lane.result = error_of(fabric_->unregister_memory(ref, r.argument[0], &length));

@@ -61,7 +61,8 @@ enum class Call : std::uint32_t {
   Physical,          // arguments: key, offset -> physical address
   Pause,             // a wait of a program that looks at its memory: for anything that comes, or the deadline
   YieldUntil,        // as Yield, with a deadline that is the program's own
-  Last = YieldUntil,
+  MoveMemory,        // arguments: key, address; registered memory lies elsewhere in the process, at no cost
+  Last = MoveMemory,
 };
 
 enum class OpenAs : std::uint64_t { Stores = 0, MemoryQueue = 1, Kernel = 2 };

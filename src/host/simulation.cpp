@@ -56,6 +56,8 @@ const char* call_name(Call call) {
       return "stand before a full queue";
     case Call::MoveGlobal:
       return "move global memory";
+    case Call::MoveMemory:
+      return "move memory";
     case Call::Physical:
       return "ask for a physical address";
     case Call::Pause:

@@ -42,12 +42,22 @@ int register_cached(weft_port* p, void* base, size_t length, unsigned rights, we
   lib::Place place = lib::place_of(base, length, p->header->limits.page);
   std::uint64_t simulated = anywhere ? place.simulated : 0;
   if (p->registrations.on()) {
-    Locked locked(p);
-    lib::move_on(*lane, p->header->costs.registration_hit);
-    if (lib::Registration* r = p->registrations.take(place.number, length, rights)) {
-      *memory = {p->self, r->key};
-      return 0;
+    bool moved = false;
+    {
+      Locked locked(p);
+      lib::move_on(*lane, p->header->costs.registration_hit);
+      lib::Registration* r = p->registrations.take(place, length, rights, anywhere);
+      if (r) {
+        moved = r->place.number != place.number;
+        r->place = place;
+      }
+      *memory = {p->self, r ? r->key : 0};
     }
+    if (moved) {
+      lane->argument[1] = reinterpret_cast<std::uint64_t>(base);
+      return ask(p, *lane, Call::MoveMemory, memory->key);
+    }
+    if (memory->key) return 0;
   }
   int result = ask_to_register(p, *lane, Call::Register, base, length, rights, simulated);
   while (result == -ENOSPC) {  // what is only kept for later makes room
@@ -66,7 +76,7 @@ int register_cached(weft_port* p, void* base, size_t length, unsigned rights, we
     std::uint64_t dropped;
     {
       Locked locked(p);
-      dropped = p->registrations.add(place.number, length, rights, memory->key);
+      dropped = p->registrations.add(place, length, rights, memory->key);
     }
     if (dropped) ask(p, *lane, Call::Unregister, dropped);
   }

@@ -120,6 +120,8 @@ class Fabric {
   /// own.
   Status register_memory(PortRef port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
                          std::uint64_t& key, std::uint64_t simulated = 0);
+  /// Memory that has a simulated address lies elsewhere in its process: to the interface it is the same.
+  Status move_memory(PortRef port, std::uint64_t key, std::uint64_t address);
   /// What registering takes from `from` on, and so does unregistering where a microcontroller keeps the
   /// table.
   Time registration_cost(std::uint64_t address, std::uint64_t length) const;

@@ -28,6 +28,20 @@ Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t
   return key ? Status::Ok : Status::NoRoom;
 }
 
+Status Fabric::move_memory(PortRef ref, std::uint64_t key, std::uint64_t address) {
+  Nic& n = *nics_[ref.nic];
+  std::uint32_t owner = n.ports[ref.port].owner;
+  Region* region = n.memory.find(ref.port, key);
+  if (!region || !region->shift) return Status::BadKey;
+  if (Status status = check_region(address, region->length, region->rights); status != Status::Ok)
+    return status;
+  std::uint64_t shift = region->address + region->shift - address;
+  n.physical.unpin(owner, region->address, region->length, region->shift);
+  region->address = address;
+  region->shift = shift;
+  return n.physical.pin(owner, address, region->length, shift, false) ? Status::Ok : Status::NoRoom;
+}
+
 Time Fabric::page_time(std::uint64_t address, std::uint64_t length) const {
   auto page = static_cast<std::uint64_t>(p_.page.value);
   std::uint64_t pages = std::min<std::uint64_t>((address % page + length + page - 1) / page, 1u << 28);
