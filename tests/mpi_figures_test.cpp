@@ -111,12 +111,6 @@ TEST(Windows, AreReachedByPutsGetsAndAtomicsOfTheInterface) {
   EXPECT_LT(rdma["small"]["messages"].get<int>(), messages["small"]["messages"].get<int>());
 }
 
-TEST(Windows, OfRanksThatShareANodeAreRefused) {
-  ProgramResult r = run_ranks(kTorus, 4, {kPrograms + "one_sided"}, {"--windows", "rdma", "--per-node", "2"});
-  EXPECT_EQ(r.code, 2);
-  EXPECT_THAT(r.err, HasSubstr("rdma needs a node for each rank"));
-}
-
 struct Computed {
   double worked, passed;  // seconds
 };

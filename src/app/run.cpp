@@ -26,7 +26,7 @@ struct Options {
   MachineOptions machine;
   host::RunOptions run;
   std::string engine, cores = "auto", compute, out, trace, record, noise, fault, mpi = "auto",
-                      windows = "messages", place = "linear";
+                      windows = "auto", place = "linear";
   std::vector<std::string> slow;
   bool json = false;
   unsigned threads = 1;
@@ -79,18 +79,6 @@ void refuse_launcher(const Options& o, const std::string& program) {
         fmt::format("{} would start processes around the simulated network; `weft run` is the "
                     "launcher itself: weft run {} -n {} -- ./your_program",
                     name, o.machine.machine, std::max(o.run.ranks, 2u)));
-}
-
-/// Ranks of one node would reach each other's windows through the memory they share, around the network.
-bool windows_by_rdma(const Options& o) {
-  if (o.windows != "rdma") return false;
-  std::set<network::EndpointId> nodes(o.run.place.begin(), o.run.place.end());
-  Diagnostics problems;
-  if (nodes.size() < o.run.place.size())
-    problems.add({}, "--windows",
-                 "rdma needs a node for each rank: those of one node would share memory instead");
-  problems.throw_if_any();
-  return true;
 }
 
 /// Whether ranks get what MPI needs; refuses libraries that would run around the simulated network.
@@ -216,7 +204,9 @@ int run(Options& o) {
   o.run.library = library_path();
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
   o.run.mpi = wants_mpi(o);
-  o.run.mpi_windows_by_rdma = windows_by_rdma(o);
+  o.run.mpi_windows = o.windows == "auto"   ? host::MpiWindows::Auto
+                      : o.windows == "rdma" ? host::MpiWindows::Rdma
+                                            : host::MpiWindows::Messages;
   if (host::has_other_rights(host::find_program(o.run.command.front())))
     fmt::print(stderr, "weft: {} has rights of its owner (setuid or alike); ranks run without them\n",
                o.run.command.front());
@@ -308,11 +298,11 @@ std::function<int()> declare_run(CLI::App& app) {
       ->check(CLI::IsMember({"yes", "no", "auto"}));
   app.add_option(
          "--windows", o->windows,
-         "How an MPI program's one-sided operations travel: as messages, or by the interface's own puts, "
-         "gets and atomics, with one rank on each node. What registering memory costs then depends on where "
-         "the program's memory lies, so times of two runs may differ a little")
-      ->option_text("messages|rdma [messages]")
-      ->check(CLI::IsMember({"messages", "rdma"}));
+         "How one-sided operations of an Open MPI program travel: as messages, which the target's processor "
+         "must take, or by the interface's own puts, gets and atomics; auto: as messages, unless the program "
+         "asks for MPI_THREAD_MULTIPLE, which Open MPI's messages cannot serve")
+      ->option_text("messages|rdma|auto [auto]")
+      ->check(CLI::IsMember({"messages", "rdma", "auto"}));
   app.add_option("--slow", o->slow,
                  "A rank, or several, whose own work takes longer: rank=3:1.5; may be repeated")
       ->option_text("rank=R:FACTOR")

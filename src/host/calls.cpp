@@ -82,10 +82,15 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       lane.result = error_of(
           fabric_->register_memory(ref, r.argument[0], r.argument[1],
                                    static_cast<std::uint32_t>(std::min<std::uint64_t>(r.argument[2], ~0u)),
-                                   lane.answer[0], r.argument[3] == 1));
+                                   lane.answer[0], r.argument[3]));
       if (lane.result == 0)
-        cost = later(cost, fabric_->registration_time(p.nic, begin + cost,
-                                                      r.argument[3] == 1 ? 0 : r.argument[0], r.argument[1]));
+        cost = later(
+            cost, fabric_->registration_time(p.nic, begin + cost,
+                                             r.argument[3] ? r.argument[3] : r.argument[0], r.argument[1]));
+      break;
+    case Call::MoveMemory:
+      cost = Time{0};
+      if (port_known) lane.result = error_of(fabric_->move_memory(ref, r.argument[0], r.argument[1]));
       break;
     case Call::Unregister:
       if (!port_known) break;
@@ -228,7 +233,10 @@ void Simulation::check_leaving() {
         p.segment->close(lane.request.port);
         port.open = false;
       }
-      plan(rank, i, std::max(lane.request.clock, fabric_->now()) + (closing ? call_cost_ : Time{0}));
+      // Where MPI ends, ranks close their ports when they come to it in real time: it takes none here.
+      bool free = closing && lane.request.argument[0] == 1;
+      Time cost = closing && !free ? call_cost_ : Time{0};
+      plan(rank, i, std::max(lane.request.clock, fabric_->now() - (free ? look_ahead_ : Time{0})) + cost);
     }
 }
 

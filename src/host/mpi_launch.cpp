@@ -13,6 +13,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
+#include "host/mpi_layout.hpp"
 #include "host/pmi_server.hpp"
 
 namespace weft::host {
@@ -133,6 +134,20 @@ Map map_of(const std::vector<unsigned>& nodes) {
   return map;
 }
 
+/// The same with a node for each rank. Open MPI would use memory that ranks of one node share, around the
+/// simulated network; who is on one, lib/mpi_communicators.cpp knows.
+Map map_of_each(const std::vector<unsigned>& nodes) {
+  Map shared = map_of(nodes), map;
+  for (unsigned rank = 0; rank < nodes.size(); ++rank) {
+    unsigned place = shared.place_of[rank];
+    map.names.push_back(shared.names[shared.node_of[rank]] + (place ? fmt::format("-{}", place) : ""));
+    map.ranks.push_back({rank});
+    map.node_of.push_back(rank);
+    map.place_of.push_back(0);
+  }
+  return map;
+}
+
 std::string joined(const std::vector<unsigned>& numbers) {
   return fmt::format("{}", fmt::join(numbers, ","));
 }
@@ -193,19 +208,17 @@ std::string mapping_of(const Map& map) {
 }
 
 struct MpiLauncher::Server {
-  Map map;
+  Map map;  // as Open MPI is told
   std::unique_ptr<PmiServer> pmi;
   std::vector<Environment> environments;
 };
 
-MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder, bool windows_by_rdma)
-    : server_(std::make_unique<Server>()),
-      library_folder_(std::move(library_folder)),
-      windows_by_rdma_(windows_by_rdma) {
+MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder, MpiWindows windows)
+    : server_(std::make_unique<Server>()), library_folder_(std::move(library_folder)), windows_(windows) {
   // Everything in the processes' own memory: no files that could be left behind.
   for (auto [name, value] : {std::pair{"PMIX_MCA_gds", "hash"}, {"PMIX_MCA_psec", "native"}})
     setenv(name, value, 1);
-  server_->map = map_of(nodes);
+  server_->map = map_of_each(nodes);
   static pmix_server_module_t functions{};
   functions.client_connected2 = on_connect;
   functions.client_finalized = on_finalized;
@@ -217,7 +230,7 @@ MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library
   settings.text(PMIX_SERVER_TMPDIR, folder);
   settings.text(PMIX_SYSTEM_TMPDIR, folder);
   require(PMIx_server_init(&functions, settings.data(), settings.size()), "the PMIx server");
-  server_->pmi = std::make_unique<PmiServer>(static_cast<unsigned>(nodes.size()), mapping_of(server_->map));
+  server_->pmi = std::make_unique<PmiServer>(static_cast<unsigned>(nodes.size()), mapping_of(map_of(nodes)));
   abort_seen = {};
   Facts job = job_facts(server_->map, folder);
   Done registered;
@@ -262,11 +275,17 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"OMPI_MCA_pml", "cm"},
                  {"OMPI_MCA_mtl", "ofi"},
                  {"OMPI_MCA_mtl_ofi_provider_include", "weft"},
-                 {"OMPI_MCA_btl", windows_by_rdma_ ? "self,ofi" : "self"},
+                 {"OMPI_MCA_btl", windows_ == MpiWindows::Rdma ? kRdmaWindows.btl : "self"},
                  {"OMPI_MCA_btl_ofi_provider_include", "weft"},
                  {"OMPI_MCA_btl_ofi_disable_sep", "1"},
-                 {"OMPI_MCA_osc", windows_by_rdma_ ? "rdma" : "pt2pt"},
+                 {"OMPI_MCA_osc", windows_ == MpiWindows::Rdma ? kRdmaWindows.osc : "pt2pt"},
                  {"OMPI_MCA_osc_rdma_btls", "ofi"},
+                 // What it would keep registered depends on where the heap puts things. The interface's
+                 // description says what is remembered (nic.registration_cache).
+                 {"OMPI_MCA_mpi_leave_pinned", "0"},
+                 {"OMPI_MCA_memory", "^patcher"},
+                 {"OMPI_MCA_topo", "^treematch"},  // gives ranks the numbers of places on this machine
+                 {"PMIX_HOSTNAME", server_->map.names[rank]},
                  {"OMPI_MCA_mpi_yield_when_idle", "1"},  // where its threads wait for each other
                  {"OMPI_MCA_coll", "^sm,hcoll,fca"},
                  {"OMPI_MCA_orte_create_session_dirs", "0"},
@@ -279,6 +298,7 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"MPIR_CVAR_NOLOCAL", "1"},
                  {"MPIR_CVAR_CH4_NETMOD", "ofi"},
              });
+  if (windows_ == MpiWindows::Auto) out.emplace_back(kWindowsVariable, "auto");
   return out;
 }
 

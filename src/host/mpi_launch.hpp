@@ -23,11 +23,17 @@ enum class MpiLibrary { None, OpenMpi, Mpich, MpichUcx, Unknown };
 /// Unknown: a script or an interpreter, which may start an MPI program.
 MpiLibrary mpi_library_of(const std::string& program);
 
+/// How one-sided operations of Open MPI travel.
+enum class MpiWindows {
+  Auto,      // as messages, unless the program asks for MPI_THREAD_MULTIPLE, which those cannot have
+  Messages,  // of its own, which the target's processor must take
+  Rdma       // puts, gets and atomics of the interface
+};
+
 class MpiLauncher {
  public:
   /// `nodes`: the node of each rank. `library`: the folder libweft-fi.so is in.
-  /// `windows_by_rdma`: one-sided operations are puts, gets and atomics of the interface.
-  MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder, bool windows_by_rdma);
+  MpiLauncher(const std::vector<unsigned>& nodes, std::string library_folder, MpiWindows windows);
   ~MpiLauncher();
   MpiLauncher(const MpiLauncher&) = delete;
   MpiLauncher& operator=(const MpiLauncher&) = delete;
@@ -51,7 +57,7 @@ class MpiLauncher {
   struct Server;
   std::unique_ptr<Server> server_;
   std::string library_folder_;
-  bool windows_by_rdma_;
+  MpiWindows windows_;
 };
 
 }  // namespace weft::host

@@ -22,6 +22,11 @@ struct MpiModel {
   std::uint32_t progress;  // machine::Progress
 };
 
+/// Settings of Open MPI for windows that the interface reaches itself; set by the launcher, or by a process
+/// that finds this variable once it is known what it needs.
+inline constexpr const char* kWindowsVariable = "WEFT_WINDOWS";
+inline constexpr struct { const char *btl, *osc; } kRdmaWindows{"self,ofi", "rdma"};
+
 /// Where a process stands between MPI_Init and MPI_Finalize.
 enum class MpiPhase : std::uint32_t { None, Starting, Running, Ending, Ended };
 

@@ -47,8 +47,8 @@ enum class Call : std::uint32_t {
   Sleep,           // for the deadline alone
   Open,            // a port; arguments: OpenAs, 1 where it costs nothing, slots of its ring or 0
                    // -> index, node, number, slots
-  Close,           // a port
-  Register,        // arguments: address, length, rights -> key
+  Close,           // a port; arguments: 1 where it costs nothing
+  Register,        // arguments: address, length, rights, simulated address or 0 -> key
   Unregister,      // arguments: key
   LookUp,          // arguments: rank, number of its port -> node, number
   Spin,            // a wait of a program that polls: it may give up; arguments: 1 if it had found something,
@@ -68,7 +68,8 @@ enum class Call : std::uint32_t {
   YieldUntil,  // as Yield, with a deadline that is the program's own
   Files,       // for files of its own, something in the rings of `port`, or the deadline; arguments: 1,
                // where they are named (pollfd) and how many, the system call it is about
-  Last = Files,
+  MoveMemory,  // arguments: key, address; registered memory lies elsewhere in the process, at no cost
+  Last = MoveMemory,
 };
 
 /// By this signal the simulator asks a thread that has computed for long whether it waits for memory to
@@ -107,6 +108,7 @@ struct Limits {
   std::uint32_t message_limit, immediate_limit;
   std::uint64_t rdma_limit;
   std::uint32_t registrations;  // a port's library remembers
+  std::uint64_t page;           // of the interface's translation
   std::int64_t stall;  // how long a processor stands before a full queue, picoseconds; 0: it is refused
 };
 

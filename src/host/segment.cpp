@@ -66,6 +66,7 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                     bytes32(n.immediate_limit),
                     static_cast<std::uint64_t>(n.rdma_limit.value),
                     n.registration_cache,
+                    static_cast<std::uint64_t>(n.page.value),
                     n.full_queue == machine::FullQueue::Stall ? n.watchdog.value : 0};
   layout_.port_offset = aligned(lanes_offset() + sizeof(Lane) * kLanes);
   layout_.message_offset = aligned(256 + sizeof(nic::Descriptor) * n.queue_slots);

@@ -64,6 +64,8 @@ const char* call_name(Call call) {
       return "stand before a full queue";
     case Call::MoveGlobal:
       return "move global memory";
+    case Call::MoveMemory:
+      return "move memory";
     case Call::Physical:
       return "ask for a physical address";
     case Call::Pause:
@@ -129,7 +131,7 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   if (options_.mpi) {  // before files are opened for every rank: the library cannot use high numbers
     std::string folder = options_.library.substr(0, options_.library.rfind('/'));
     mpi_ = std::make_unique<MpiLauncher>(std::vector<unsigned>(options_.place.begin(), options_.place.end()),
-                                         folder, options_.mpi_windows_by_rdma);
+                                         folder, options_.mpi_windows);
   }
   owner_of_port_.resize(nodes.size());
   bell_memory_ = SharedMemory("weft-bell", 4096);

@@ -40,8 +40,8 @@ struct RunOptions {
   std::vector<network::EndpointId> place;  // the node of each rank; empty: per_node on each, from the first
   std::vector<std::string> command;
   std::string library;
-  bool mpi = false;                  // the program may be one of MPI
-  bool mpi_windows_by_rdma = false;  // its one-sided operations are the interface's own, not messages
+  bool mpi = false;  // the program may be one of MPI
+  MpiWindows mpi_windows = MpiWindows::Auto;
   OutputOptions output;
   std::uint64_t seed = 1;
   Cores cores = Cores::Auto;

@@ -117,6 +117,7 @@ int weft_close(weft_port* p) {
   Lane* lane = lib::lane();
   if (!p || !lane) return -ENODEV;
   lib::enter(*lane);
+  lane->argument[0] = lib::outside();
   int result = lib::ask(*lane, Call::Close, p->index, host::kNoDeadline, host::kNoRank);
   pthread_mutex_destroy(&p->lock);
   p->registrations.give_room();

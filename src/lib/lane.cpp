@@ -15,6 +15,7 @@
 
 #include <utility>
 
+#include "lib/places.hpp"
 #include "lib/spin.hpp"
 #include "lib/threads.hpp"
 #include "lib/timers.hpp"
@@ -242,6 +243,7 @@ Lane* lane_for_child(Lane& parent) { return take_lane(now(parent)); }
 
 void adopt(Lane& l) {
   my_lane = &l;
+  stack_is_new();
   l.thread.store(thread_number());
   pthread_setspecific(thread_end, &l);
 }

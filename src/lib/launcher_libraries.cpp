@@ -1,5 +1,6 @@
 #include "lib/launcher_libraries.hpp"
 
+#include <dlfcn.h>
 #include <link.h>
 #include <string.h>
 
@@ -42,6 +43,13 @@ bool of_launcher_library(const void* code) {
   for (unsigned i = 0; i < count; ++i)
     if (at >= ranges[i].begin && at < ranges[i].end) return true;
   return false;
+}
+
+bool of_library(const char* name, const void* code) {
+  Dl_info info;
+  if (!dladdr(code, &info) || !info.dli_fname) return false;
+  const char* slash = strrchr(info.dli_fname, '/');
+  return strncmp(slash ? slash + 1 : info.dli_fname, name, strlen(name)) == 0;
 }
 
 }  // namespace weft::lib

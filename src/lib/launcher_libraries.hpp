@@ -9,4 +9,7 @@ void find_launcher_libraries();
 /// What they wait for comes by itself, in real time and whatever other ranks do: virtual time waits for it.
 bool of_launcher_library(const void* code);
 
+/// Is this code of a library whose file's name begins so?
+bool of_library(const char* name, const void* code);
+
 }  // namespace weft::lib

@@ -4,6 +4,7 @@
 // virtual time from moving on.
 #include <errno.h>
 
+#include "lib/places.hpp"
 #include "lib/port.hpp"
 
 using weft::host::Call;
@@ -25,10 +26,10 @@ int ask(weft_port* p, Lane& lane, Call call, std::uint64_t argument) {
 }
 
 int ask_to_register(weft_port* p, Lane& lane, Call call, const void* base, size_t length, unsigned rights,
-                    bool anywhere = false) {
+                    std::uint64_t simulated = 0) {
   lane.argument[1] = length;
   lane.argument[2] = rights;
-  lane.argument[3] = anywhere;
+  lane.argument[3] = simulated;
   return ask(p, lane, call, reinterpret_cast<std::uint64_t>(base));
 }
 
@@ -38,16 +39,27 @@ int register_cached(weft_port* p, void* base, size_t length, unsigned rights, we
   if (!p || !lane) return -ENODEV;
   if (!memory) return -EINVAL;
   Timed timed(*lane);
-  auto address = reinterpret_cast<std::uint64_t>(base);
+  lib::Place place = lib::place_of(base, length, p->header->limits.page);
+  std::uint64_t simulated = anywhere ? place.simulated : 0;
   if (p->registrations.on()) {
-    Locked locked(p);
-    lib::move_on(*lane, p->header->costs.registration_hit);
-    if (lib::Registration* r = p->registrations.take(address, length, rights)) {
-      *memory = {p->self, r->key};
-      return 0;
+    bool moved = false;
+    {
+      Locked locked(p);
+      lib::move_on(*lane, p->header->costs.registration_hit);
+      lib::Registration* r = p->registrations.take(place, length, rights, anywhere);
+      if (r) {
+        moved = r->place.number != place.number;
+        r->place = place;
+      }
+      *memory = {p->self, r ? r->key : 0};
     }
+    if (moved) {
+      lane->argument[1] = reinterpret_cast<std::uint64_t>(base);
+      return ask(p, *lane, Call::MoveMemory, memory->key);
+    }
+    if (memory->key) return 0;
   }
-  int result = ask_to_register(p, *lane, Call::Register, base, length, rights, anywhere);
+  int result = ask_to_register(p, *lane, Call::Register, base, length, rights, simulated);
   while (result == -ENOSPC) {  // what is only kept for later makes room
     std::uint64_t idle;
     {
@@ -56,7 +68,7 @@ int register_cached(weft_port* p, void* base, size_t length, unsigned rights, we
     }
     if (!idle) break;
     ask(p, *lane, Call::Unregister, idle);
-    result = ask_to_register(p, *lane, Call::Register, base, length, rights, anywhere);
+    result = ask_to_register(p, *lane, Call::Register, base, length, rights, simulated);
   }
   if (result != 0) return result;
   *memory = {p->self, lane->answer[0]};
@@ -64,7 +76,7 @@ int register_cached(weft_port* p, void* base, size_t length, unsigned rights, we
     std::uint64_t dropped;
     {
       Locked locked(p);
-      dropped = p->registrations.add(address, length, rights, memory->key);
+      dropped = p->registrations.add(place, length, rights, memory->key);
     }
     if (dropped) ask(p, *lane, Call::Unregister, dropped);
   }

@@ -4,6 +4,7 @@
 #include "lib/mpi_communicators.hpp"
 
 #include <pthread.h>
+#include <stdio.h>
 
 #include "lib/lane.hpp"
 
@@ -112,13 +113,56 @@ void forget_communicator(Word address) {
 int rank_in_world(const Communicator& c, int rank) { return c.group ? translated(c.group, rank) : rank; }
 
 Word split_by_node(Word communicator, Word type, Word key, Word info, Word out) {
-  constexpr int kShared = 1, kUndefined = -32766;  // MPICH's
+  constexpr int kUndefined = -32766;  // in both
+  const int kShared = is_mpich() ? 1 : 0;
   auto color = static_cast<int>(type);
   if (color != kShared && color != kUndefined)
     return call("PMPI_Comm_split_type", communicator, type, key, info, out);
   if (color == kShared) color = static_cast<int>(run()->node);
   return call("PMPI_Comm_split", communicator, Word{color}, key, out);
 }
+
+namespace {
+
+Word refuse_to_spawn(const char* name, Word communicator, Word root) {
+  const int kSpawn = is_mpich() ? 42 : 50;  // MPI_ERR_SPAWN
+  int me = -1;
+  call("PMPI_Comm_rank", communicator, &me);
+  if (me == static_cast<int>(root))
+    fprintf(stderr,
+            "weft: rank %u: %s: ranks cannot be added to a run. Start as many as are needed with -n, and let "
+            "MPI_Comm_split make groups of them\n",
+            run()->rank, name);
+  call("PMPI_Comm_call_errhandler", communicator, Word{kSpawn});
+  return kSpawn;
+}
+
+}  // namespace
+
+Word refuse_spawn(Word, Word, Word, Word, Word root, Word communicator, Word, Word) {
+  return refuse_to_spawn("MPI_Comm_spawn", communicator, root);
+}
+
+Word refuse_spawn_multiple(Word, Word, Word, Word, Word, Word root, Word communicator, Word, Word) {
+  return refuse_to_spawn("MPI_Comm_spawn_multiple", communicator, root);
+}
+
+Word begin_with_first_byte(Word& buffer, Word& datatype) {
+  if (mpi_null(datatype)) return 0;
+  static auto true_extent = reinterpret_cast<Word (*)(Word, std::int64_t*, std::int64_t*)>(
+      mpi_function("PMPI_Type_get_true_extent"));
+  std::int64_t first = 0, extent = 0;
+  if (true_extent(datatype, &first, &extent) != 0 || first == 0) return 0;
+  Word made = 0;
+  std::int64_t back = -first;
+  if (call("PMPI_Type_create_hindexed_block", Word{1}, Word{1}, &back, datatype, &made) != 0) return 0;
+  call("PMPI_Type_commit", &made);
+  buffer += first;
+  datatype = made;
+  return made;
+}
+
+void free_type(Word datatype) { call("PMPI_Type_free", &datatype); }
 
 std::uint64_t type_bytes(Word datatype) {
   if (mpi_null(datatype)) return 0;

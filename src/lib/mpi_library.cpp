@@ -42,6 +42,15 @@ Word mpi_world() {
   return open_mpi_world() ? reinterpret_cast<Word>(open_mpi_world()) : kMpichWorld;
 }
 
+Word mpi_byte() {
+  constexpr Word kMpichByte = 0x4c00010d;
+  static void* found = open_mpi_world() ? dlsym(RTLD_DEFAULT, "ompi_mpi_byte") : nullptr;
+  static void* library =
+      open_mpi_world() && !found ? dlopen("libmpi.so.40", RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+  if (library) found = dlsym(library, "ompi_mpi_byte");
+  return open_mpi_world() ? reinterpret_cast<Word>(found) : kMpichByte;
+}
+
 bool mpi_null(Word word) {
   Word handle = mpi_handle(word);
   if (!open_mpi_world()) {

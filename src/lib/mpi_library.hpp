@@ -18,6 +18,8 @@ bool is_mpich();
 Word mpi_handle(Word word);
 /// MPI_COMM_WORLD.
 Word mpi_world();
+/// MPI_BYTE.
+Word mpi_byte();
 /// MPI_COMM_NULL or MPI_DATATYPE_NULL.
 bool mpi_null(Word handle);
 /// A rank, or host::kAnyPeer and the like for the library's own numbers for them.

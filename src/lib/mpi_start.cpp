@@ -24,6 +24,7 @@ namespace {
 
 weft_port* port = nullptr;
 void (*serve_others)() = nullptr;
+std::size_t (*one_sided_count)() = nullptr;
 int depth = 0;
 
 /// MPI libraries that do not use the simulated network would run around it.
@@ -110,8 +111,16 @@ int start(Call call) {
   return end(lane, call());
 }
 
+constexpr int kMultiple = 3;  // MPI_THREAD_MULTIPLE, in Open MPI and in MPICH
+
+/// Windows that Open MPI carries by its own messages cannot be used by several threads at once.
+void choose_windows(int level) {
+  if (level != kMultiple || !getenv(host::kWindowsVariable)) return;
+  setenv("OMPI_MCA_btl", host::kRdmaWindows.btl, 1);
+  setenv("OMPI_MCA_osc", host::kRdmaWindows.osc, 1);
+}
+
 int started_with(int result, const int* level) {
-  constexpr int kMultiple = 3;  // MPI_THREAD_MULTIPLE, in Open MPI and in MPICH
   if (result == 0 && level && *level == kMultiple) lib::expect_threads();
   return result;
 }
@@ -144,6 +153,7 @@ namespace weft::lib {
 
 weft_port* mpi_port() { return port; }
 void set_mpi_service(void (*serve)()) { serve_others = serve; }
+void set_one_sided_count(std::size_t (*count)()) { one_sided_count = count; }
 
 }  // namespace weft::lib
 
@@ -160,6 +170,7 @@ using Finalize = int (*)();
   }                                                                                                      \
   int prefix##_Init_thread(int* count, char*** arguments, int wanted, int* given) {                      \
     return start([&] {                                                                                   \
+      choose_windows(wanted);                                                                            \
       return started_with(reinterpret_cast<InitThread>(lib::mpi_function(#prefix "_Init_thread"))(       \
                               count, arguments, wanted, given),                                          \
                           given);                                                                        \
@@ -168,6 +179,18 @@ using Finalize = int (*)();
   int prefix##_Finalize() {                                                                              \
     return finish([&] { return reinterpret_cast<Finalize>(lib::mpi_function(#prefix "_Finalize"))(); }); \
   }
+
+/// Of Open MPI: waits until all one-sided operations are done. Its own never yields, and tries a lock of
+/// plain instructions that others hold while they wait: threads would spin there for ever (lib/turns.hpp).
+int mca_btl_ofi_flush(void*, void*) {
+  static auto progress = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "opal_progress"));
+  if (!progress)
+    if (void* library = dlopen("libopen-pal.so.40", RTLD_LAZY | RTLD_NOLOAD))
+      progress = reinterpret_cast<void (*)()>(dlsym(library, "opal_progress"));
+  do progress();
+  while (one_sided_count && one_sided_count());
+  return 0;
+}
 
 WEFT_WRAP_MPI(MPI)
 WEFT_WRAP_MPI(PMPI)

@@ -152,6 +152,8 @@ int usleep(useconds_t microseconds) {
 }
 
 unsigned sleep(unsigned seconds) {
+  // Open MPI's layer for remote memory ends with a second's sleep, out of fear of another provider.
+  if (lib::of_library("mca_btl_ofi.so", __builtin_return_address(0))) return 0;
   timespec t{static_cast<time_t>(seconds), 0};
   timespec left{};
   // What is left is rounded, as the C library does.

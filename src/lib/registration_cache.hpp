@@ -7,10 +7,13 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "lib/places.hpp"
+
 namespace weft::lib {
 
 struct Registration {
-  std::uint64_t address, length, key;  // key 0: no entry
+  Place place;
+  std::uint64_t length, key;  // key 0: no entry
   std::uint32_t rights, users;
   std::uint64_t last_use;
 };
@@ -26,11 +29,14 @@ class RegistrationCache {
   void give_room() { free(entries_); }
   bool on() const { return room_ != 0; }
 
-  /// Counts a user more where it finds it.
-  Registration* take(std::uint64_t address, std::uint64_t length, std::uint32_t rights) {
+  /// Counts a user more where it finds it. What nobody uses may also serve memory that has its simulated
+  /// address now, since the other was given back; the caller tells by its number, and moves it.
+  Registration* take(Place place, std::uint64_t length, std::uint32_t rights, bool may_move) {
     for (std::uint32_t i = 0; i < room_; ++i) {
       Registration& r = entries_[i];
-      if (!r.key || r.address != address || r.length != length || r.rights != rights) continue;
+      if (!r.key || r.length != length || r.rights != rights) continue;
+      if (r.place.number != place.number && (!may_move || r.users || r.place.simulated != place.simulated))
+        continue;
       ++r.users;
       r.last_use = ++uses_;
       return &r;
@@ -59,11 +65,11 @@ class RegistrationCache {
 
   /// Remembers a new registration with one user. Returns the key that had to go for it, or 0. Where all
   /// entries have users it is not remembered.
-  std::uint64_t add(std::uint64_t address, std::uint64_t length, std::uint32_t rights, std::uint64_t key) {
-    Registration* place = empty();
+  std::uint64_t add(Place place, std::uint64_t length, std::uint32_t rights, std::uint64_t key) {
+    Registration* slot = empty();
     std::uint64_t dropped = 0;
-    if (!place && (dropped = drop_idle())) place = empty();
-    if (place) *place = {address, length, key, rights, 1, ++uses_};
+    if (!slot && (dropped = drop_idle())) slot = empty();
+    if (slot) *slot = {place, length, key, rights, 1, ++uses_};
     return dropped;
   }
 

@@ -84,7 +84,7 @@ typedef struct {
   weft_address peer;
   uint64_t length;
   uint64_t context; /* as given when it was posted; 0 at the target */
-  uint64_t data;    /* old value of an atomic; at the target of a put, its `data` */
+  uint64_t data;    /* old value of an atomic; at the target of a put, its `data`; for WEFT_BAD_MEMORY, where */
   int64_t time_ps;  /* when it was there to be seen */
 } weft_event;
 

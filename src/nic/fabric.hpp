@@ -116,10 +116,12 @@ class Fabric {
   Status open_for_kernel(NicId nic, std::uint32_t owner, PortNo& port);
   unsigned ring_slots(PortRef port) const;
   void close(PortRef port);
-  /// `anywhere`: as if it lay elsewhere, from the beginning of a page on; the same memory always in the same
-  /// place. Times then do not depend on where the system put it.
+  /// `simulated`: the address that is translated in place of its own, which differs from run to run; 0: its
+  /// own.
   Status register_memory(PortRef port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                         std::uint64_t& key, bool anywhere = false);
+                         std::uint64_t& key, std::uint64_t simulated = 0);
+  /// Memory that has a simulated address lies elsewhere in its process: to the interface it is the same.
+  Status move_memory(PortRef port, std::uint64_t key, std::uint64_t address);
   /// What registering takes from `from` on, and so does unregistering where a microcontroller keeps the
   /// table.
   Time registration_cost(std::uint64_t address, std::uint64_t length) const;

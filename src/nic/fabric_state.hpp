@@ -126,9 +126,6 @@ struct Fabric::Nic {
   HostBus bus;
   TranslationCache translation;
   MemoryTable memory;
-  // Where memory is said to lie that was registered without a place: by owner, address and length.
-  std::map<std::tuple<std::uint32_t, std::uint64_t, std::uint64_t>, std::uint64_t> places;
-  std::uint64_t next_place = std::uint64_t{1} << 50;
   DomainTable domains;
   PhysicalMemory physical;
   std::map<std::uint32_t, std::uint32_t>

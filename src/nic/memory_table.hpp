@@ -48,6 +48,12 @@ class MemoryTable {
     return drop(static_cast<std::uint32_t>(key % kMost));
   }
 
+  /// The port's own memory with this key, or null.
+  Region* find(std::uint32_t port, std::uint64_t key) {
+    const Region* region = find(key);
+    return region && region->port == port ? &regions_[key % kMost] : nullptr;
+  }
+
   std::vector<Region> remove_port(std::uint32_t port) {
     std::vector<Region> out;
     for (std::uint32_t i = 0; i < regions_.size(); ++i)

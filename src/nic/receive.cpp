@@ -290,11 +290,11 @@ void Fabric::land_data(Flight& f, Transfer& x) {
     x.have[packet] = true;
   }
   bool get = f.kind == Kind::GetData;
-  bool written =
-      host_.write(get ? x.local_owner : x.remote_owner, (get ? x.local_address : x.remote_address) + f.offset,
-                  f.data.data(), f.data.size());
-  if (!written)
+  std::uint64_t at = (get ? x.local_address : x.remote_address) + f.offset;
+  if (!host_.write(get ? x.local_owner : x.remote_owner, at, f.data.data(), f.data.size())) {
+    x.old_value = at;
     return get ? finish(f.transfer, Status::BadMemory, now_) : reject(f.transfer, Status::BadMemory, now_);
+  }
   x.arrived += f.length;
   if (x.arrived >= x.d.length) arrived(f.transfer);
 }
@@ -304,6 +304,7 @@ void Fabric::execute_atomic(Transfer& x) {
   std::uint64_t value = 0;
   if (!host_.read(x.remote_owner, x.remote_address, &value, 8)) {
     x.status = Status::BadMemory;
+    x.old_value = x.remote_address;
     return;
   }
   x.old_value = value;

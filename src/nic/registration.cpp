@@ -16,21 +16,30 @@ Status check_region(std::uint64_t address, std::uint64_t length, std::uint32_t r
 }  // namespace
 
 Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                               std::uint64_t& key, bool anywhere) {
+                               std::uint64_t& key, std::uint64_t simulated) {
   Nic& n = *nics_[ref.nic];
   std::uint32_t owner = n.ports[ref.port].owner;
   if (Status status = check_region(address, length, rights); status != Status::Ok) return status;
-  std::uint64_t shift = 0;
-  if (anywhere) {
-    auto page = static_cast<std::uint64_t>(p_.page.value);
-    auto [at, fresh] = n.places.try_emplace({owner, address, length}, n.next_place);
-    if (fresh) n.next_place += (length + page - 1) / page * page;
-    shift = at->second - address;
-  }
+  if (Status status = check_region(simulated, length, rights); status != Status::Ok) return status;
+  std::uint64_t shift = simulated ? simulated - address : 0;
   if (!n.physical.pin(owner, address, length, shift, false)) return Status::NoRoom;
   key = n.memory.add(ref.port, address, length, rights, shift);
   if (!key) n.physical.unpin(owner, address, length, shift);
   return key ? Status::Ok : Status::NoRoom;
+}
+
+Status Fabric::move_memory(PortRef ref, std::uint64_t key, std::uint64_t address) {
+  Nic& n = *nics_[ref.nic];
+  std::uint32_t owner = n.ports[ref.port].owner;
+  Region* region = n.memory.find(ref.port, key);
+  if (!region || !region->shift) return Status::BadKey;
+  if (Status status = check_region(address, region->length, region->rights); status != Status::Ok)
+    return status;
+  std::uint64_t shift = region->address + region->shift - address;
+  n.physical.unpin(owner, region->address, region->length, region->shift);
+  region->address = address;
+  region->shift = shift;
+  return n.physical.pin(owner, address, region->length, shift, false) ? Status::Ok : Status::NoRoom;
 }
 
 Time Fabric::page_time(std::uint64_t address, std::uint64_t length) const {

@@ -251,6 +251,7 @@ void Fabric::issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit) {
     on_chip = response ? data_on_chip(n, x, f, x.remote_owner, x.remote_address, now_)
                        : data_on_chip(n, x, f, x.local_owner, x.local_address, now_);
     if (f.data.empty()) {  // the memory is gone
+      x.old_value = (response ? x.remote_address : x.local_address) + f.offset;
       release_flight(flight);
       x.issued = x.d.length;
       if (response) {

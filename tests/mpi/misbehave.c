@@ -1,5 +1,6 @@
 /* What goes wrong with programs. One rank, the second by default, does what the first argument says. */
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -29,6 +30,18 @@ int main(int argc, char** argv) {
       MPI_Irecv(&value, 1, MPI_INT, 0, 42, MPI_COMM_WORLD, &request);
       for (int flag = 0; !flag;) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
     }
+  }
+  if (!strcmp(how, "put-from-nowhere")) { /* memory that is gone: the interface finds out, nobody else */
+    enum { BYTES = 65536 };
+    char* memory;
+    MPI_Win window;
+    MPI_Win_allocate(BYTES, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    void* gone = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    munmap(gone, BYTES);
+    MPI_Win_fence(0, window);
+    if (rank == who) MPI_Put(gone, BYTES, MPI_CHAR, (rank + 1) % size, 0, BYTES, MPI_CHAR, window);
+    MPI_Win_fence(0, window);
+    MPI_Win_free(&window);
   }
   MPI_Barrier(MPI_COMM_WORLD);
   if (rank == 0) printf("done\n");

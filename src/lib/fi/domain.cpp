@@ -164,6 +164,7 @@ int register_memory(fid* f, const void* base, std::size_t length, std::uint64_t 
     return refuse(FI_EINVAL, FI_LOG_MR,
                   "memory for remote access is registered after its endpoint is enabled\n");
   }
+  if (endpoint && endpoint->engine && remote) endpoint->engine->use();
   if (endpoint && endpoint->engine && l && !lib::outside()) {
     unsigned rights = (access & FI_REMOTE_READ ? WEFT_REMOTE_READ | WEFT_REMOTE_ATOMIC : 0) |
                       (access & FI_REMOTE_WRITE ? WEFT_REMOTE_WRITE | WEFT_REMOTE_ATOMIC : 0);

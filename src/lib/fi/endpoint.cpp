@@ -9,8 +9,7 @@ namespace weft::fi {
 
 namespace {
 
-std::vector<Endpoint*>
-    enabled;  // of the process; an MPI library may have one for messages and one for windows
+std::vector<Endpoint*> enabled;  // and used; an MPI library may have one for messages and one for windows
 
 void serve() {
   host::Lane* l = lane();
@@ -31,6 +30,15 @@ void work_until(host::Lane& lane, std::int64_t time) {
   first.domain->lock.give();
 }
 
+std::size_t one_sided_count() {
+  std::size_t count = 0;
+  for (const Endpoint* endpoint : enabled)
+    if (endpoint->caps & FI_RMA)
+      count +=
+          endpoint->engine->one_sided_under_way + (endpoint->send_cq ? endpoint->send_cq->entries.size() : 0);
+  return count;
+}
+
 /// The port MPI was given belongs to the first endpoint; others have their own. While MPI starts, opening one
 /// takes no time, as nothing does then.
 int open_port(weft_port*& port, bool& own) {
@@ -49,9 +57,12 @@ int enable(Endpoint& endpoint) {
   if (int result = open_port(port, own); result != 0)
     return refuse(-result, FI_LOG_EP_CTRL, "the interface has no port: %s\n", strerror(-result));
   endpoint.engine = new Engine(endpoint, port, own);
-  enabled.push_back(&endpoint);
+  // One that MPI opens beside its first is for windows. Most programs have none: nothing can arrive there,
+  // and it is not worth a look, before memory was registered with it or something was posted.
+  if (!own || !lib::mpi_port()) endpoint.engine->use();
   lib::set_mpi_service(serve);
   if (endpoint.engine->model.progress == 0) lib::set_background(work_until);
+  lib::set_one_sided_count(one_sided_count);
   return 0;
 }
 
@@ -174,6 +185,11 @@ void progress_others(const Endpoint& mine, host::Lane& lane) {
     Entry entered(*endpoint->domain, lane);
     endpoint->engine->progress(lane);
   }
+}
+
+void Engine::begin_use() {
+  endpoint.used = true;
+  enabled.push_back(&endpoint);
 }
 
 std::uint32_t Engine::wait_port() const { return enabled.size() > 1 ? host::kAnyPort : port->index; }

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "lib/failures.hpp"
+
 namespace weft::fi {
 
 using host::Lane;
@@ -235,6 +237,7 @@ Request& Engine::new_request(Request::Kind kind, std::uint32_t peer) {
   slot->kind = kind;
   slot->id = last_request_;
   slot->peer = peer;
+  if (kind >= Request::Kind::Put) ++one_sided_under_way;
   return *slot;
 }
 
@@ -249,6 +252,11 @@ void Engine::done(Lane& lane, Request& r) {
   if (r.cq && (r.completion || r.error))
     entry(lane, r.cq, {r.context, r.completion, r.length, nullptr, 0, 0, FI_ADDR_NOTAVAIL, r.error, 0, 0});
   if (r.counter) ++(r.error ? r.counter->errors : r.counter->value);
+  forget(r);
+}
+
+void Engine::forget(const Request& r) {
+  if (r.kind >= Request::Kind::Put) --one_sided_under_way;
   requests_.erase(r.id);
 }
 
@@ -268,7 +276,11 @@ int Engine::register_buffer(Lane& lane, Request& r, unsigned rights, std::uint64
   int result = weft_register_anywhere(port, base, r.length, rights, &memory);
   sums.protocol[static_cast<unsigned>(r.protocol)].cost += lib::now(lane) - before;
   ++sums.registrations;
-  if (result != 0) return result;
+  if (result != 0) {
+    lib::operation_failed("the registration of %zu bytes at %p for rank %u: %s", r.length, base,
+                          peers_[r.peer]->rank, strerror(-result));
+    return result;
+  }
   key = r.local_key = memory.key;
   return 0;
 }

@@ -207,12 +207,19 @@ struct Engine {
   std::uint32_t peer_of_handle(std::uint64_t handle);
   std::uint32_t peer_of_address(weft_address address);
 
+  /// Something is to be expected here from now on.
+  void use() {
+    if (!endpoint.used) begin_use();
+  }
+
   Endpoint& endpoint;
   weft_port* port;
   host::MpiSums& sums;
   const host::MpiModel& model;
+  std::size_t one_sided_under_way = 0;  // puts, gets and atomics this side has begun
 
  private:
+  void begin_use();
   // Costs and small messages (engine.cpp).
   void charge(host::Lane& lane, std::int64_t time, host::Protocol protocol);
   void copied(host::Lane& lane, std::size_t bytes, host::Protocol protocol);
@@ -227,6 +234,7 @@ struct Engine {
   Request& new_request(Request::Kind kind, std::uint32_t peer);
   Request* request_of(std::uint64_t id);
   void done(host::Lane& lane, Request& request);
+  void forget(const Request& request);
   int register_buffer(host::Lane& lane, Request& request, unsigned rights, std::uint64_t& key);
   void move(host::Lane& lane, Request& request, nic::Operation operation, weft_memory remote,
             std::uint64_t remote_offset, std::uint64_t local_key, std::uint64_t local_offset,
@@ -261,6 +269,7 @@ struct Engine {
   void take(host::Lane& lane, const nic::Message& m);
   void deliver(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void take(host::Lane& lane, const nic::Event& e);
+  void failed(const Request& request, const nic::Event& e);
   void data_moved(host::Lane& lane, Request& request);
   void piece_done(host::Lane& lane, Request& request);
   void begin(host::Lane& lane, Incoming* in, const void* data, std::size_t bytes);

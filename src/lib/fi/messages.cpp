@@ -10,7 +10,11 @@ struct Call {
   Endpoint& endpoint;
   host::Lane* lane;
   explicit Call(fid_ep* ep) : endpoint(*reinterpret_cast<Endpoint*>(ep)), lane(fi::lane()) {}
-  bool fine() const { return lane && endpoint.engine; }
+  bool fine() const {
+    if (!lane || !endpoint.engine) return false;
+    endpoint.engine->use();
+    return true;
+  }
 };
 
 constexpr std::uint64_t kNoFlags = ~0ull;  // the endpoint's own

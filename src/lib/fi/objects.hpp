@@ -120,6 +120,7 @@ struct Endpoint {
   std::size_t most_inject = 0;  // bytes
   std::size_t least_multi_receive = 64;
   Engine* engine = nullptr;  // once it is enabled
+  bool used = false;         // looked at whenever something is waited for
 };
 
 // For objects that have nothing of the kind.

@@ -42,6 +42,7 @@ ssize_t enter(fid_ep* ep, Do work) {
   if (!(endpoint.caps & (FI_RMA | FI_ATOMIC))) return -FI_EOPNOTSUPP;
   if (lib::outside()) weft_outside_end();
   Entry entered(*endpoint.domain, *l);
+  endpoint.engine->use();
   return work(endpoint, *l);
 }
 

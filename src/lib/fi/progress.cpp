@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/failures.hpp"
 #include "lib/fi/engine.hpp"
 
 namespace weft::fi {
@@ -151,6 +152,23 @@ void Engine::deliver(Lane& lane, std::uint32_t index, const nic::Message& m) {
   if (needs_credit(kind)) consumed_one(lane, peer, flags & kStarved);
 }
 
+/// Says what has failed, with the address where there is one that could not be read or written.
+void Engine::failed(const Request& r, const nic::Event& e) {
+  static constexpr const char* kNames[] = {"a send", "a receive", "a put", "a get", "an atomic operation"};
+  const char* why = weft_status_text(static_cast<unsigned>(e.status));
+  auto bytes = static_cast<unsigned long long>(e.length);
+  auto at =
+      static_cast<unsigned long long>(e.status == nic::Status::BadMemory ? e.data : r.whole.remote_offset);
+  const void* local = r.buffer.parts ? r.buffer.part[0].iov_base : nullptr;
+  FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n", why);
+  if (e.status == nic::Status::BadMemory)
+    lib::operation_failed("%s of %llu bytes with rank %u: memory at 0x%llx cannot be read or written",
+                          kNames[static_cast<unsigned>(r.kind)], bytes, peers_[r.peer]->rank, at);
+  else
+    lib::operation_failed("%s of %llu bytes at %p with rank %u, offset 0x%llx there: %s",
+                          kNames[static_cast<unsigned>(r.kind)], bytes, local, peers_[r.peer]->rank, at, why);
+}
+
 void Engine::take(Lane& lane, const nic::Event& e) {
   switch (e.kind) {
     case nic::EventKind::Done:
@@ -158,8 +176,7 @@ void Engine::take(Lane& lane, const nic::Event& e) {
       Request* request = request_of(e.context);
       if (!request) return;
       if (e.kind == nic::EventKind::Failed) {
-        FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n",
-                weft_status_text(static_cast<unsigned>(e.status)));
+        failed(*request, e);
         request->error =
             e.status == nic::Status::BadKey || e.status == nic::Status::NoRight ? FI_EACCES : FI_EIO;
       }

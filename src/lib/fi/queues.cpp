@@ -71,7 +71,7 @@ ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   auto& cq = *reinterpret_cast<Cq*>(f);
   host::Lane* l = lane();
   Engine* engine = engine_of(cq.domain);
-  if (!l || !engine) return -FI_EAGAIN;
+  if (!l || !engine || !engine->endpoint.used) return -FI_EAGAIN;
   lib::set_reading(*l, lib::shares_open_mpi(*l));
   ssize_t taken = look(cq, *engine, *l, out, count, sources);
   if (taken == kNothing) {

@@ -69,7 +69,7 @@ ssize_t Engine::put(Lane& lane, const Buffer& from, const Remote& to) {
   if (!key || request.bounce || !from.whole()) {
     offset = 0;
     if (int result = register_buffer(lane, request, 0, key); result != 0) {
-      requests_.erase(request.id);
+      forget(request);
       return result;
     }
   }
@@ -92,7 +92,7 @@ ssize_t Engine::get(Lane& lane, const Buffer& into, const Remote& from) {
   if (!key || !into.whole()) {
     offset = 0;
     if (int result = register_buffer(lane, request, 0, key); result != 0) {
-      requests_.erase(request.id);
+      forget(request);
       return result;
     }
   }
