@@ -35,7 +35,7 @@ TEST(SteadyState, SourcesThatStayAheadAreSaturated) {
 TEST(SteadyState, ANetworkThatStillFillsIsNotSaturatedYet) {
   WarmUpTest test;
   for (int i = 0; i < 10; ++i) EXPECT_EQ(test.add({20, 1000, 800, 60}), Warmth::Undecided);
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(test.add({20, 1000, 800, 10}), Warmth::Undecided);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(test.add({20, 1000, 800, 10}), Warmth::Undecided);
   EXPECT_EQ(test.add({20, 1000, 800, -10}), Warmth::Saturated);
 }
 
