@@ -95,7 +95,10 @@ struct Reference {
   std::set<std::pair<Channel, Channel>> escape_dependencies;
 
   explicit Reference(const Routing& routing) {
-    if (routing.via_count() > 0) return follow_legs(routing);
+    if (routing.via_count() > 0) {
+      follow_legs(routing);
+      return;
+    }
     const Graph& g = routing.graph();
     for (EndpointId to = 0; to < g.endpoints(); ++to) {
       std::set<Channel> seen;

@@ -161,14 +161,15 @@ class Prover {
     }
   }
 
-  /// Can a packet come to nothing on a route with an intermediate place? The routing's table says which places
-  /// a source draws from and whether it goes straight; without a table it is all of them.
+  /// Can a packet come to nothing on a route with an intermediate place? The routing's table says which
+  /// places a source draws from and whether it goes straight; without a table it is all of them.
   bool breaks(RouterId from, RouterId goal, bool direct_stuck, const FirstLegs& first, BrokenPair& pair) {
     const ViaTable* table = routing_.vias();
     bool serves = !table || table->direct(from, goal);
     if (serves && direct_stuck) return true;
     for (std::uint64_t w = 0; w < first.words(); ++w) {
-      std::uint64_t drawn = table ? table->first(from)[w] & table->second(goal)[w] : places_elsewhere(from, w);
+      std::uint64_t drawn =
+          table ? table->first(from)[w] & table->second(goal)[w] : places_elsewhere(from, w);
       // A sample does not know all places.
       std::uint64_t bad = drawn & first.added()[w] & ~(first.whole(from)[w] & second_[w]);
       if (bad) {

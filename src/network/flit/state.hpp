@@ -97,10 +97,10 @@ static_assert(sizeof(Port) == 32);
 /// How fast a port has been sending, looked at once in a round trip of its cable.
 struct Pace {
   Cycle since = 0;
-  std::uint64_t sent = 0;         // flits, up to then
-  std::uint32_t round_trip = 0;   // cycles, of a flit and its credit
-  std::uint32_t full = ~0u;       // flits of a round trip in which the cable is hardly ever idle
-  std::uint32_t under_way = 0;    // flits and credits on the cable at that pace
+  std::uint64_t sent = 0;        // flits, up to then
+  std::uint32_t round_trip = 0;  // cycles, of a flit and its credit
+  std::uint32_t full = ~0u;      // flits of a round trip in which the cable is hardly ever idle
+  std::uint32_t under_way = 0;   // flits and credits on the cable at that pace
 };
 
 /// What is looked at only of ports that are narrow or share buffers.
