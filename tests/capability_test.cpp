@@ -367,8 +367,9 @@ TEST(Capability, AdaptiveRoutingIsFreeOfDeadlockOnTheTiersOfExanest) {
 }
 
 TEST(Capability, AdaptiveRoutingRunsOnTheTiersOfExanest) {
-  for (const Settings& more : std::vector<Settings>{{"topology.mezzanines_per_chassis=2", "routing.escape=true"},
-                                                    {"topology.mezzanines_per_chassis=1", "router.channels=4"}}) {
+  for (const Settings& more :
+       std::vector<Settings>{{"topology.mezzanines_per_chassis=2", "routing.escape=true"},
+                             {"topology.mezzanines_per_chassis=1", "router.channels=4"}}) {
     Settings settings{"routing.kind=minimal-adaptive", "topology.chassis_per_rack=2"};
     settings.insert(settings.end(), more.begin(), more.end());
     measure::ProofCase one{"base = \"exanest-track1\"\n[routing]\nkind = \"minimal-adaptive\"\n", settings};

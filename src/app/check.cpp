@@ -114,7 +114,8 @@ void print_deadlock(const Graph& graph, const Verdict& v) {
 }
 
 void print_balance(const machine::Machine& m, const Verdict& v) {
-  std::string whose = m.routing->via_count() && m.routing->may_go_direct() ? ", packets that go straight" : "";
+  std::string whose =
+      m.routing->via_count() && m.routing->may_go_direct() ? ", packets that go straight" : "";
   std::string head = "balance";
   for (const routing::TierBalance& tier : v.balance) {
     print_line(head, fmt::format("{}: {}, {} idle, the busiest carries {:.2f} times the mean", tier.name,
@@ -163,7 +164,7 @@ void print_report(const machine::Machine& m, const Verdict& v, double seconds) {
     fmt::print("{}: nothing wrong in the sample, nothing proved\n", d.identity.name);
   else
     fmt::print("{} FAILS the check{}\n", d.identity.name,
-               !v.deadlock_free()     ? ": it can deadlock"
+               !v.deadlock_free()   ? ": it can deadlock"
                : !v.enough_channels ? ": it has too few channels to run"
                                     : "");
 }

@@ -76,11 +76,11 @@ int stress_proofs(const Options& o) {
       fmt::print("--- case {}\n{}{}\nproof: {}\nrun: {}\n", first + i, one.machine, join(one.settings, "\n"),
                  outcome.proof, outcome.run);
     if (!outcome.problem.empty())
-      fmt::print("FAILED: {}; again with: weft stress --proofs --seed {} --only {}\n", outcome.problem, o.seed,
-                 first + i);
+      fmt::print("FAILED: {}; again with: weft stress --proofs --seed {} --only {}\n", outcome.problem,
+                 o.seed, first + i);
   });
-  fmt::print("{}: {} hold, {} with broken pairs, {} refused; {}\n", count_of(count, "case"), with_commas(hold),
-             with_commas(broken), with_commas(refused),
+  fmt::print("{}: {} hold, {} with broken pairs, {} refused; {}\n", count_of(count, "case"),
+             with_commas(hold), with_commas(broken), with_commas(refused),
              failed ? count_of(failed, "disagreement") + " of proof and run" : "proof and run agree in all");
   return failed ? 1 : 0;
 }
@@ -143,9 +143,10 @@ std::function<int()> declare_stress(CLI::App& app) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--seed", o->seed, "Which scenarios there are")->option_text("N [1]");
   app.add_option("--only", o->only, "Run this scenario alone and show it")->option_text("NUMBER");
-  app.add_flag("--proofs", o->proofs,
-               "Instead: every registered topology and routing with dead cables, routers and groups; does the "
-               "proof of `weft check` say what traffic between all pairs does?");
+  app.add_flag(
+      "--proofs", o->proofs,
+      "Instead: every registered topology and routing with dead cables, routers and groups; does the "
+      "proof of `weft check` say what traffic between all pairs does?");
   app.add_flag("--show", o->show, "Show every scenario");
   app.add_option("--threads", o->threads, "Scenarios at the same time; 0: the cores there are")
       ->option_text("N [0]")

@@ -59,7 +59,9 @@ class AllPairs final : public network::Traffic {
     place_.assign(m.graph->endpoints(), kNone);
     for (std::uint32_t i = 0; i < alive_.size(); ++i) place_[alive_[i]] = i;
   }
-  std::uint64_t packets() const { return rounds_ * alive_.size() * (alive_.size() - (alive_.empty() ? 0 : 1)); }
+  std::uint64_t packets() const {
+    return rounds_ * alive_.size() * (alive_.size() - (alive_.empty() ? 0 : 1));
+  }
 
   Cycle first(EndpointId source) override {
     return place_[source] == kNone || alive_.size() < 2 ? network::kNever : 0;
@@ -101,12 +103,13 @@ void run_all_pairs(const machine::Machine& m, ProofOutcome& out) {
   while (count.packets < traffic.packets() && !engine.stalled() && engine.now() < most)
     engine.run(traffic, {&count}, engine.now() + 5000, patience);
   out.delivered = count.packets == traffic.packets();
-  out.run = fmt::format("{} of {} delivered{}", with_commas(count.packets), count_of(traffic.packets(), "packet"),
-                        engine.stalled() ? ", nothing moves any more" : "");
+  out.run =
+      fmt::format("{} of {} delivered{}", with_commas(count.packets), count_of(traffic.packets(), "packet"),
+                  engine.stalled() ? ", nothing moves any more" : "");
 }
 
-/// A search of its own for what a proof claims: can a packet come to a state without a way on, or round to one
-/// it was in? Also tells where packets arrive.
+/// A search of its own for what a proof claims: can a packet come to a state without a way on, or round to
+/// one it was in? Also tells where packets arrive.
 class Walk {
  public:
   explicit Walk(const Routing& routing) : routing_(routing), graph_(routing.graph()) {}
@@ -178,8 +181,7 @@ bool is_broken(const Routing& routing, const routing::BrokenPair& pair) {
 }
 
 std::string compare(const machine::Machine& m, const routing::Verdict& v, const ProofOutcome& out) {
-  if (out.refused)
-    return v.enough_channels ? "the proof passes a machine that the engine refuses" : "";
+  if (out.refused) return v.enough_channels ? "the proof passes a machine that the engine refuses" : "";
   if (!v.enough_channels) return "the proof says that channels are too few, and the engine runs";
   if (v.holds()) return out.delivered ? "" : "the proof holds, and the run does not end well";
   if (v.detours > 0) return "routes are longer than claimed";
@@ -200,7 +202,8 @@ ProofCase make_proof_case(std::uint64_t seed, std::uint64_t number) {
   ProofCase out;
   // Sometimes fewer channels than the routing asks for.
   unsigned channels = draw.one_in(8) ? draw.between(1, 3) : draw.of<unsigned>({4, 8, 16, 32});
-  out.machine = drawn.text() + fmt::format("[router]\nchannels = {}\nbuffer_flits = 8\nlatency = \"10ns\"\n", channels);
+  out.machine =
+      drawn.text() + fmt::format("[router]\nchannels = {}\nbuffer_flits = 8\nlatency = \"10ns\"\n", channels);
   out.settings = drawn.settings;
   machine::Machine m = machine::build_graph(machine::describe_text(out.machine, "case", out.settings));
   if (!draw.one_in(10))
@@ -217,7 +220,8 @@ ProofOutcome run_proof_case(const ProofCase& one) {
   ProofOutcome out;
   out.holds = v.holds();
   out.broken_pairs = v.broken_pairs;
-  out.proof = fmt::format("{}{}, {}, {}", v.connected() ? "connected" : "", v.connected() ? "" : fmt::format("{} broken", count_of(v.broken_pairs, "pair")),
+  out.proof = fmt::format("{}{}, {}, {}", v.connected() ? "connected" : "",
+                          v.connected() ? "" : fmt::format("{} broken", count_of(v.broken_pairs, "pair")),
                           v.deadlock_free() ? "no deadlock" : "deadlock possible",
                           v.enough_channels ? "enough channels" : "too few channels");
   run_all_pairs(m, out);

@@ -1,5 +1,5 @@
-// Does `weft check` say what happens? Random machines with dead cables, routers and groups are proved, and then
-// every endpoint sends to every other one.
+// Does `weft check` say what happens? Random machines with dead cables, routers and groups are proved, and
+// then every endpoint sends to every other one.
 #pragma once
 
 #include <cstdint>

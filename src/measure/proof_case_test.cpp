@@ -1,9 +1,9 @@
 // What `weft check` says, and what happens: every registered topology and routing, with dead parts.
 #include "measure/proof_case.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fmt/format.h>
 
 #include "base/parallel.hpp"
 #include "base/text.hpp"
@@ -16,13 +16,13 @@ namespace {
 TEST(ProofCases, ProofAndRunAgree) {
   constexpr std::uint64_t kSeed = 2026, kCases = 400;
   std::vector<ProofOutcome> outcomes(kCases);
-  parallel_for(kCases, default_threads(), [&](unsigned, std::uint64_t i) {
-    outcomes[i] = run_proof_case(make_proof_case(kSeed, i));
-  });
+  parallel_for(kCases, default_threads(),
+               [&](unsigned, std::uint64_t i) { outcomes[i] = run_proof_case(make_proof_case(kSeed, i)); });
   unsigned hold = 0, broken = 0, refused = 0;
   for (std::uint64_t i = 0; i < kCases; ++i) {
     EXPECT_EQ(outcomes[i].problem, "") << "weft stress --proofs --seed " << kSeed << " --only " << i << "\n"
-                                       << outcomes[i].proof << "\n" << outcomes[i].run;
+                                       << outcomes[i].proof << "\n"
+                                       << outcomes[i].run;
     hold += outcomes[i].holds;
     broken += outcomes[i].broken_pairs > 0;
     refused += outcomes[i].refused;

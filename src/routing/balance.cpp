@@ -122,7 +122,8 @@ std::vector<TierBalance> LoadMap::by_tier() const {
   for (const auto& [name, sum] : sums) {
     TierBalance& tier = out[sum.place];
     if (sum.load > 0)
-      tier.busiest = static_cast<double>(sum.most) * static_cast<double>(tier.cables) / static_cast<double>(sum.load);
+      tier.busiest =
+          static_cast<double>(sum.most) * static_cast<double>(tier.cables) / static_cast<double>(sum.load);
   }
   return out;
 }

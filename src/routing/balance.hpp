@@ -1,5 +1,6 @@
 // How evenly a routing loads the cables of a machine under uniform traffic: every endpoint sends the same to
-// every other one, and a router that may choose shares out evenly. Gathered beside the proof, target by target.
+// every other one, and a router that may choose shares out evenly. Gathered beside the proof, target by
+// target.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace weft::routing {
 
 /// Cables between two ranks of routers, or along one dimension of a grid, one way.
 struct TierBalance {
-  std::string name;           // "frame lower to frame upper", "dimension 0"
-  std::uint64_t cables = 0;   // living ones
-  std::uint64_t idle = 0;     // ... that no packet ever crosses
-  double busiest = 1;         // the most loaded over the mean
+  std::string name;          // "frame lower to frame upper", "dimension 0"
+  std::uint64_t cables = 0;  // living ones
+  std::uint64_t idle = 0;    // ... that no packet ever crosses
+  double busiest = 1;        // the most loaded over the mean
 };
 
 /// Loads are whole numbers, so that sums do not depend on the order of additions.

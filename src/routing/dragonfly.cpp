@@ -15,9 +15,9 @@ struct Parameters {
 };
 
 // Classes rise along a route: a packet in the group it starts from, then after each cable between groups.
-// Minimal routes use two (before and after); routes by way of a third group one more. Under UGAL direct packets
-// have a class of their own until they are in their destination's group: those that wait for a crowded cable
-// must not stand before packets that come through their group on the way round.
+// Minimal routes use two (before and after); routes by way of a third group one more. Under UGAL direct
+// packets have a class of their own until they are in their destination's group: those that wait for a
+// crowded cable must not stand before packets that come through their group on the way round.
 class Dragonfly final : public Routing {
  public:
   Dragonfly(const Parameters& p, const Graph& graph, const topology::Faults& faults)
@@ -59,12 +59,12 @@ class Dragonfly final : public Routing {
  private:
   unsigned last_class() const { return mode_ == Mode::Minimal ? 1 : 2; }
 
-  /// Is one of the router's own cables to that group alive? Nobody is sent to a gateway that has lost them all.
+  /// Is one of the router's own cables to that group alive? Nobody is sent to a gateway that has lost them
+  /// all.
   bool leads_on(RouterId router, std::span<const DragonflyShape::Gateway> gateways) const {
     if (!faults_.any()) return true;
     for (const auto& gateway : gateways)
-      if (gateway.place == shape_.place(router) &&
-          faults_.usable(graph_, graph_.port(router, gateway.port)))
+      if (gateway.place == shape_.place(router) && faults_.usable(graph_, graph_.port(router, gateway.port)))
         return true;
     return false;
   }

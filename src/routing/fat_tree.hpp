@@ -11,8 +11,8 @@ namespace weft::routing {
 ///
 /// By endpoint, the ways follow from the destination alone (D-mod-k): destinations spread over all of them,
 /// and a destination has one way from everywhere. By router, destinations are too few to reach all cables, so
-/// every router turns the choice by its own number as well: sources differ, and each destination is reached by
-/// all cables that lead down to it.
+/// every router turns the choice by its own number as well: sources differ, and each destination is reached
+/// by all cables that lead down to it.
 class FatTree final : public Routing {
  public:
   /// `ways` offered at each step: 1 is deterministic, 0 means all. `by_endpoint`: which ones differs by the

@@ -51,8 +51,8 @@ struct Verdict {
   std::uint64_t without_escape = 0;  // states a packet can be in with no escape channel to ask for
   std::vector<CycleHop> cycle;       // empty: none
   std::vector<TableUse> tables;
-  std::uint64_t states = 0;      // visited in all
-  bool enough_channels = true;   // every class has channels of its own; engines refuse a machine without
+  std::uint64_t states = 0;          // visited in all
+  bool enough_channels = true;       // every class has channels of its own; engines refuse a machine without
   std::vector<TierBalance> balance;  // where asked for
 
   bool tables_fit() const;

@@ -54,9 +54,8 @@ TEST(Verify, FindsTheDeadlockOfShortestPathsOnARing) {
 
 TEST(Verify, PlacesInADeadGroupAreNotDrawn) {
   for (const char* mode : {"mode=ugal", "mode=valiant"}) {
-    machine::Machine m =
-        make_machine("dragonfly", {"routers_per_group=4", "global_cables_per_router=2"}, "dragonfly", {mode}, 4,
-                     {"faults.dead_routers=[8,9,10,11]"});
+    machine::Machine m = make_machine("dragonfly", {"routers_per_group=4", "global_cables_per_router=2"},
+                                      "dragonfly", {mode}, 4, {"faults.dead_routers=[8,9,10,11]"});
     EXPECT_TRUE(check(m).holds()) << mode;
     ASSERT_NE(m.routing->vias(), nullptr);
     for (std::uint64_t step = 0; step < 1000; ++step)
@@ -79,7 +78,8 @@ TEST(Verify, AMachineWithTooFewChannelsDoesNotHoldThoughNoCircleForms) {
 }
 
 TEST(Verify, BalanceTellsIdleAndBusyCables) {
-  machine::Machine m = make_machine("fat-tree", {"children=[4,4]", "parents=[1,4]"}, "fat-tree", {"ways=2"}, 2);
+  machine::Machine m =
+      make_machine("fat-tree", {"children=[4,4]", "parents=[1,4]"}, "fat-tree", {"ways=2"}, 2);
   VerifyOptions how;
   how.channels = 2;
   how.balance = true;

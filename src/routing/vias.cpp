@@ -87,8 +87,7 @@ ViaTable::ViaTable(const Routing& routing) : first_(routing) {
       explorer.explore(e, false, starts);
       explorer.measure();
       for (RouterId r : starts)
-        if (r != to && explorer.longest(r) >= StateExplorer::kStuck)
-          direct[r / 64] &= ~(Word{1} << (r % 64));
+        if (r != to && explorer.longest(r) >= StateExplorer::kStuck) direct[r / 64] &= ~(Word{1} << (r % 64));
       if (routing.tells_legs()) {
         explorer.explore(e, false, starts, true);
         explorer.measure();

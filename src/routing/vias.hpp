@@ -1,5 +1,5 @@
-// Which intermediate places serve which pairs of a broken machine. A source draws its place among these alone,
-// and goes straight only where that way is whole; a proof looks at the same table.
+// Which intermediate places serve which pairs of a broken machine. A source draws its place among these
+// alone, and goes straight only where that way is whole; a proof looks at the same table.
 #pragma once
 
 #include <cstdint>
@@ -63,8 +63,8 @@ class ViaTable {
 
   FirstLegs first_;
   std::uint64_t direct_words_;
-  std::vector<std::uint32_t> column_;    // by router: destinations are those with endpoints
-  std::vector<Word> direct_, second_;    // [destination][router], [destination][place]
+  std::vector<std::uint32_t> column_;  // by router: destinations are those with endpoints
+  std::vector<Word> direct_, second_;  // [destination][router], [destination][place]
 };
 
 /// The intermediate place of a packet, drawn among those that serve it; kNone where none does. Draws are

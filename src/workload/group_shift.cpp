@@ -1,5 +1,5 @@
-// The adversary of dragonflies: everybody in a group sends to the next group, so that all of them want the few
-// cables between the two. On other machines a group is a run of consecutive endpoints.
+// The adversary of dragonflies: everybody in a group sends to the next group, so that all of them want the
+// few cables between the two. On other machines a group is a run of consecutive endpoints.
 #include "topology/dragonfly_shape.hpp"
 #include "workload/pattern.hpp"
 
@@ -45,8 +45,9 @@ std::unique_ptr<Pattern> make(const Parameters& p, const PatternContext& context
   if (size == 0) {
     const auto* dragonfly = graph.shape_as<topology::DragonflyShape>();
     if (!dragonfly)
-      throw UserError("pattern.group: only a dragonfly has groups of its own; expected how many endpoints a "
-                      "group has (--pattern-set group=16)");
+      throw UserError(
+          "pattern.group: only a dragonfly has groups of its own; expected how many endpoints a "
+          "group has (--pattern-set group=16)");
     size = dragonfly->group_routers * dragonfly->endpoints_per_router;
   }
   auto out = std::make_unique<GroupShift>(context.members, size, context.seed);
@@ -56,17 +57,18 @@ std::unique_ptr<Pattern> make(const Parameters& p, const PatternContext& context
   return out;
 }
 
-WEFT_REGISTER(PatternKind,
-              pattern_kind<Parameters>(
-                  "group-shift",
-                  "each packet to a random endpoint of the next group, which takes the few cables between "
-                  "two groups of a dragonfly",
-                  config::Schema<Parameters>()
-                      .field(&Parameters::group, "group",
-                             "Endpoints of a group, numbered one after the other; 0: the dragonfly's own groups",
-                             config::Range<std::uint32_t>{0, 1u << 24})
-                      .section(),
-                  make));
+WEFT_REGISTER(
+    PatternKind,
+    pattern_kind<Parameters>(
+        "group-shift",
+        "each packet to a random endpoint of the next group, which takes the few cables between "
+        "two groups of a dragonfly",
+        config::Schema<Parameters>()
+            .field(&Parameters::group, "group",
+                   "Endpoints of a group, numbered one after the other; 0: the dragonfly's own groups",
+                   config::Range<std::uint32_t>{0, 1u << 24})
+            .section(),
+        make));
 
 }  // namespace
 

@@ -229,8 +229,9 @@ TEST(Pattern, GroupShiftGoesToTheNextGroupThatIsLeft) {
       seen[to] = true;
     }
   EXPECT_EQ(std::count(seen.begin(), seen.end(), true), 72);
-  Arranged broken("group-shift", {},
-                  test::make_machine("dragonfly", size, "dragonfly", {}, 4, {"faults.dead_routers=[4,5,6,7]"}));
+  Arranged broken(
+      "group-shift", {},
+      test::make_machine("dragonfly", size, "dragonfly", {}, 4, {"faults.dead_routers=[4,5,6,7]"}));
   EXPECT_EQ(broken.members.endpoint[broken.pattern->destination(0, 0)] / 8, 2u) << "group 1 is dead";
   EXPECT_THAT(mistake("group-shift", {}, torus("[12]")), HasSubstr("only a dragonfly has groups"));
   EXPECT_THAT(mistake("group-shift", {"group=12"}, torus("[12]")), HasSubstr("leave one group"));

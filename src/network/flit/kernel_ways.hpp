@@ -197,8 +197,8 @@ unsigned Kernel<Route, CutThrough, Voq>::queue_behind(PortNumber port) {
   Pace& pace = e_.paces_[port];
   if (b_.now >= pace.since + pace.round_trip) {
     std::uint64_t sent = e_.state_.sent[port];
-    pace.under_way =
-        static_cast<std::uint32_t>((sent - pace.sent) * pace.round_trip / std::max<Cycle>(1, b_.now - pace.since));
+    pace.under_way = static_cast<std::uint32_t>((sent - pace.sent) * pace.round_trip /
+                                                std::max<Cycle>(1, b_.now - pace.since));
     pace.since = b_.now;
     pace.sent = sent;
   }

@@ -206,10 +206,12 @@ void RouteMaker::go(const Scratch::Part& part, const routing::Candidate& way, st
   else
     add_share(out, 1, port, weight);
   Hop hop{graph_.port_router(peer), static_cast<PortIndex>(uses_input_ ? graph_.port_index(peer) : 0),
-          way.channel_class, part.hop.via_leg, part.hop.target, part.hop.second_leg};
+          way.channel_class,        part.hop.via_leg,
+          part.hop.target,          part.hop.second_leg};
   for (Scratch::Part& other : scratch.next)
     if (other.hop.router == hop.router && other.hop.in_class == hop.in_class &&
-        other.hop.via_leg == hop.via_leg && other.hop.second_leg == hop.second_leg && other.hop.in_port == hop.in_port) {
+        other.hop.via_leg == hop.via_leg && other.hop.second_leg == hop.second_leg &&
+        other.hop.in_port == hop.in_port) {
       other.weight += weight;
       return;
     }
