@@ -72,7 +72,7 @@ TEST(Show, JsonIsOneObjectAndNothingElse) {
 TEST(Show, APictureThatCannotBeWrittenIsTheUsersMistake) {
   ProgramResult r = run_program({"show", "torus", "--picture", "/no/such/folder/x.svg"});
   EXPECT_EQ(r.code, 2);
-  EXPECT_EQ(r.err, "error: /no/such/folder/x.svg: the picture cannot be written there\n");
+  EXPECT_EQ(r.err, "error: /no/such/folder/x.svg: cannot be written: No such file or directory\n");
 }
 
 TEST(Show, MistakesEndWithCodeTwo) {

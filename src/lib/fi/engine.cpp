@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "lib/clocks.hpp"
 #include "lib/failures.hpp"
 
 namespace weft::fi {
@@ -110,19 +111,17 @@ std::uint32_t Engine::awaited_rank() const {
 }
 
 void Engine::charge(Lane& lane, std::int64_t time, Protocol protocol) {
-  if (computing_) {
+  if (computing_)
     owed_ += time;
-  } else {
+  else
     lib::move_on(lane, time);
-  }
-  sums.protocol[static_cast<unsigned>(protocol)].cost += time;
+  std::int64_t& sum = sums.protocol[static_cast<unsigned>(protocol)].cost;
+  sum = lib::bounded(static_cast<__int128>(sum) + time);
 }
 
 void Engine::copied(Lane& lane, std::size_t bytes, Protocol protocol) {
   sums.copied += bytes;
-  charge(lane,
-         static_cast<std::int64_t>(static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 /
-                                   model.copy_bits_per_second),
+  charge(lane, lib::bounded(static_cast<__int128>(bytes) * 8 * lib::kSecond / model.copy_bits_per_second),
          protocol);
 }
 

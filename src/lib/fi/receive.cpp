@@ -1,6 +1,7 @@
 // Matching: receives that wait for messages, and messages that wait for receives.
 #include <algorithm>
 
+#include "lib/clocks.hpp"
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 
@@ -31,7 +32,8 @@ Receive* Engine::match(Lane& lane, const Incoming& in) {
     break;
   }
   sums.compared += compared;
-  if (model.matching == 0) charge(lane, static_cast<std::int64_t>(compared) * model.match_cost, in.protocol);
+  if (model.matching == 0)
+    charge(lane, lib::bounded(static_cast<__int128>(compared) * model.match_cost), in.protocol);
   return found;
 }
 
@@ -178,7 +180,7 @@ Incoming* Engine::find_unexpected(Lane& lane, const Receive& wanted, bool take_o
   }
   sums.compared += compared;
   if (model.matching == 0)
-    charge(lane, static_cast<std::int64_t>(compared) * model.match_cost, Protocol::Small);
+    charge(lane, lib::bounded(static_cast<__int128>(compared) * model.match_cost), Protocol::Small);
   return found;
 }
 

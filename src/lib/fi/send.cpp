@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "lib/clocks.hpp"
 #include "lib/fi/engine.hpp"
 
 namespace weft::fi {
@@ -76,8 +77,8 @@ void Engine::send_eager(Lane& lane, std::uint32_t peer, const Outgoing& out, std
 
 /// The pause that a machine's description puts after each send.
 void Engine::pause(Lane& lane, std::size_t length, Protocol protocol) {
-  std::int64_t time = model.send_delay + static_cast<std::int64_t>(static_cast<__int128>(length) *
-                                                                   model.send_delay_per_kib / 1024);
+  std::int64_t time =
+      lib::bounded(model.send_delay + static_cast<__int128>(length) * model.send_delay_per_kib / 1024);
   if (time > 0) charge(lane, time, protocol);
 }
 

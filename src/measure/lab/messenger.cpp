@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/virtual_time.hpp"
+
 namespace weft::measure::lab {
 
 using nic::EventKind;
@@ -19,8 +21,8 @@ constexpr std::uint64_t kHeadBytes = 16, kRequestBytes = 28;
 }  // namespace
 
 Time Messenger::copy_time(std::uint64_t bytes) const {
-  return {
-      static_cast<std::int64_t>(static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 / s_.copy_rate.value)};
+  __int128 time = static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 / s_.copy_rate.value;
+  return time > kEndOfTime.value ? kPastTheEnd : Time{static_cast<std::int64_t>(time)};
 }
 
 /// Where registrations are remembered, that of a buffer used again costs nothing.
