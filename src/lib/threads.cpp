@@ -12,6 +12,7 @@
 #include "lib/launcher_libraries.hpp"
 #include "lib/mpi_library.hpp"
 #include "lib/real.hpp"
+#include "lib/timers.hpp"
 #include "lib/turns.hpp"
 
 namespace host = weft::host;
@@ -60,9 +61,18 @@ void begin_wait(host::Lane& lane, const void* what, bool timed = false) {
   wait.what.store(what);
 }
 
-/// Out of virtual time until somebody lets it go on.
+bool wait_until_over(host::Lane& lane, std::int64_t deadline);
+
+/// Are there timers to be seen to while a thread waits for another one?
+bool beside_timers() { return lib::timers_are_set() && lib::has_threads(); }
+
+/// Until somebody lets it go on: out of virtual time, unless a timer may have to be seen to meanwhile.
 void sleep_until_over(host::Lane& lane) {
   Wait& wait = waits[lib::index_of(lane)];
+  if (wait.timed) {
+    wait_until_over(lane, host::kNoDeadline);
+    return;
+  }
   weft_outside_begin();
   while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
   lane.awaited.store(0);
@@ -256,7 +266,7 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
     lib::Awaited awaited(lane);
     return next(condition, mutex);
   }
-  begin_wait(*lane, condition);
+  begin_wait(*lane, condition, beside_timers());
   pthread_mutex_unlock(mutex);
   sleep_until_over(*lane);
   return pthread_mutex_lock(mutex);
@@ -313,7 +323,7 @@ int sem_wait(sem_t* semaphore) {
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_wait(semaphore);
   while (sem_trywait(semaphore) != 0) {
-    begin_wait(*lane, semaphore);
+    begin_wait(*lane, semaphore, beside_timers());
     if (sem_trywait(semaphore) == 0) {  // posted meanwhile, by a thread without a lane
       waits[lib::index_of(*lane)].what.store(nullptr);
       return 0;
