@@ -350,6 +350,14 @@ int meet(Lane& l) {
 
 int meet_or_event(Lane& l) { return ask(l, Call::Meet, host::kAnyPort, host::kNoDeadline, host::kNoRank); }
 
+void run_apart(std::uint32_t why) {
+  Lane* l = virtual_lane();
+  if (!l || header->shares.fetch_or(why) & why) return;
+  enter(*l);
+  ask(*l, Call::Sleep, host::kNoPort, now(*l), host::kNoRank);
+  leave();
+}
+
 bool outside() { return outside_depth != 0; }
 
 bool found_nothing(Lane& l, std::uint32_t port) {

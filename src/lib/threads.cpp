@@ -188,6 +188,17 @@ namespace weft::lib {
 
 void expect_threads() { threads_expected = true; }
 
+int start_thread(host::Lane& parent, pthread_t* thread, const pthread_attr_t* attributes,
+                 void* (*function)(void*), void* argument) {
+  WEFT_REAL(pthread_create);
+  auto* start = static_cast<Start*>(malloc(sizeof(Start)));
+  if (!start) return EAGAIN;
+  *start = {function, argument, lane_for_child(parent)};
+  int result = next_pthread_create(thread, attributes, begin_thread, start);
+  if (result != 0) free(start);
+  return result;
+}
+
 void thread_ends(host::Lane& lane) {
   WEFT_REAL(pthread_mutex_lock);
   next_pthread_mutex_lock(&ended_mutex);
@@ -206,12 +217,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   host::Lane* parent = threads_expected ? lib::virtual_lane() : nullptr;
   if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_create(thread, attributes, function, argument);
-  auto* start = static_cast<Start*>(malloc(sizeof(Start)));
-  if (!start) return EAGAIN;
-  *start = {function, argument, lib::lane_for_child(*parent)};
-  int result = next_pthread_create(thread, attributes, begin_thread, start);
-  if (result != 0) free(start);
-  return result;
+  return lib::start_thread(*parent, thread, attributes, function, argument);
 }
 
 int pthread_join(pthread_t thread, void** result) {
