@@ -52,10 +52,11 @@ TEST(Waiting, TimersRunInVirtualTime) {
 
 TEST(Waiting, RanksTalkOverSocketsBesideTheNetwork) {
   ProgramResult r = twice(2, {kWaiting, "sockets", socket_number(0)});
-  // One calls each millisecond until the other listens after 5; it sends after a second, and hears 2 s later.
-  EXPECT_THAT(r.out, HasSubstr("rank 0 heard 'hello..' at 2.005000\n"));
-  EXPECT_THAT(r.out, HasSubstr("rank 1 has it all, right, at 4.005000\n"));
-  EXPECT_THAT(r.out, HasSubstr("rank 0 is done at 4.006000\n"));
+  // One calls each millisecond until the other listens, after 5; it sends after a second, and hears 2 s
+  // later.
+  EXPECT_THAT(r.out, HasSubstr("rank 0 heard 'hello..' at 2.006000\n"));
+  EXPECT_THAT(r.out, HasSubstr("rank 1 has it all, right, at 4.006000\n"));
+  EXPECT_THAT(r.out, HasSubstr("rank 0 is done at 4.007000\n"));
   r = twice(2, {kWaiting, "selecting", socket_number(1)});
   for (const char* line : {"poll 1 at 1.010000\n", "select 1 at 1.020000\n", "epoll 1 at 1.030000\n",
                            "asked again and again until 1.040000\n",

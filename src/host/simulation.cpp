@@ -314,14 +314,21 @@ void Simulation::nudge_node(std::uint32_t rank, std::uint32_t index) {
 }
 
 /// Ranks of a node that have memory in common run one after the other, as threads of one process do: what
-/// they see of each other must not depend on the system.
+/// they see of each other must not depend on the system. So do ranks that talk over sockets.
 void Simulation::take_turns_by_node(std::uint32_t rank) {
-  std::uint32_t first = kNoRank;
-  for (std::uint32_t other = 0; other < processes_.size(); ++other)
-    if (processes_[other].nic == processes_[rank].nic) {
-      processes_[other].turn = first = std::min(first, other);
-      processes_[other].shares = true;
-    }
+  constexpr std::uint32_t kTalks = 2;
+  auto talks = [&](const Process& p) { return p.segment->header().shares.load() & kTalks; };
+  const bool with_talkers = talks(processes_[rank]);
+  std::vector<bool> together(processes_.size(), false);
+  std::uint32_t first = processes_[rank].turn;
+  for (Process& p : processes_) {
+    if (p.nic != processes_[rank].nic && !(with_talkers && talks(p))) continue;
+    together[p.turn] = true;
+    first = std::min(first, p.turn);
+    if (p.nic == processes_[rank].nic) p.shares = true;
+  }
+  for (Process& p : processes_)
+    if (together[p.turn]) p.turn = first;
 }
 
 bool Simulation::watch_files(std::uint32_t rank, std::uint32_t index) {

@@ -22,6 +22,11 @@ namespace weft::lib {
 
 bool is_child() { return first_lane() != nullptr && !segment(); }
 
+bool has_children() {
+  siginfo_t info{};
+  return syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT, nullptr) == 0;
+}
+
 bool sleep_as_child(std::int64_t picoseconds) {
   const host::Lane* first = first_lane();
   if (!first || segment()) return false;

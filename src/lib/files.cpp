@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lib/children.hpp"
 #include "lib/clocks.hpp"
 #include "lib/launcher_libraries.hpp"
 #include "lib/real.hpp"
@@ -40,7 +41,7 @@ bool is_launchers(int file) {
     const char* text = getenv("PMI_FD");
     known = text ? atoi(text) : -1;
   }
-  return file == known;
+  return file >= 0 && file == known;
 }
 
 /// A pipe or a local socket, while there is a process that may be at its other end.
@@ -53,8 +54,7 @@ bool is_of_child(int file) {
     socklen_t length = sizeof family;
     local = getsockopt(file, SOL_SOCKET, SO_DOMAIN, &family, &length) == 0 && family == AF_UNIX;
   }
-  siginfo_t info{};
-  return local && syscall(SYS_waitid, P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT, nullptr) == 0;
+  return local && lib::has_children();
 }
 
 bool does_not_wait(int file) {
@@ -374,6 +374,12 @@ int accept(int file, struct sockaddr* __restrict from, socklen_t* __restrict len
   host::Lane* lane = lane_for(file, __builtin_return_address(0));
   if (lane && !ready_for(*lane, file, POLLIN, false, SYS_accept)) return -1;
   return next_accept(file, from, length);
+}
+
+int socket(int family, int type, int protocol) {
+  bool local = family == AF_INET || family == AF_INET6 || family == AF_UNIX;
+  if (local && lane_for(-1, __builtin_return_address(0))) lib::run_apart(lib::kTalks);
+  return static_cast<int>(syscall(SYS_socket, family, type, protocol));
 }
 
 int connect(int file, const struct sockaddr* to, socklen_t length) {

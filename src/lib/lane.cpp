@@ -42,8 +42,7 @@ thread_local unsigned empty_looks = 0;
 thread_local unsigned clock_reads = 0;
 thread_local const void* clock_site = nullptr;  // of the last look at the clock
 thread_local const void* site_for = nullptr;    // of the next one
-thread_local unsigned free_rounds = 0;          // looks that cost no time since the loop began
-thread_local bool clock_moved = false;          // at the last look
+thread_local bool worked = false;               // before the last look, for so long that it took time
 void (*background)(Lane&, std::int64_t) = nullptr;
 thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
@@ -357,6 +356,14 @@ int meet(Lane& l) {
 
 int meet_or_event(Lane& l) { return ask(l, Call::Meet, host::kAnyPort, host::kNoDeadline, host::kNoRank); }
 
+void run_apart(std::uint32_t why) {
+  Lane* l = virtual_lane();
+  if (!l || header->shares.fetch_or(why) & why) return;
+  enter(*l);
+  ask(*l, Call::Sleep, host::kNoPort, now(*l), host::kNoRank);
+  leave();
+}
+
 bool outside() { return outside_depth != 0; }
 
 bool found_nothing(Lane& l, std::uint32_t port) {
@@ -501,20 +508,48 @@ void look_for(const void* site) { site_for = site; }
 
 namespace {
 
+/// What lies between a look at the clock from some place and the next one.
+struct Way {
+  const void* from = nullptr;
+  bool is_work = false;
+};
+constexpr unsigned kWays = 16;
+thread_local Way ways[kWays];
+thread_local unsigned known_ways = 0;
+thread_local bool counts = false;  // the way that has just begun
+
+const Way* way_from(const void* site) {
+  for (const Way& way : ways)
+    if (way.from == site) return &way;
+  return nullptr;
+}
+
 /// A program that looks at its clock again and again computes until it shows some time. Where it looks before
-/// and after each piece of work, the way back to the first look is no work: only ways forward through the
-/// program take time. Should it measure just the way back, it sees time move there after a while.
-bool passes_time(const void* site) {
-  constexpr unsigned kMostFree = 20'000;
-  bool back = site < clock_site;
-  clock_site = site;
-  if (back && clock_moved && ++free_rounds < kMostFree) return clock_moved = false;
-  return clock_moved = true;
+/// and after each piece of work, the way back to the first look is no work, and takes no time: it is a matter
+/// of some hundred instructions. The way after each look is counted once.
+bool passes_time(const void* site, unsigned counted) {
+  constexpr unsigned kWork = 400;
+  static_assert(kWork < kMostCounted);
+  const void* from = std::exchange(clock_site, site);
+  if (std::exchange(counts, false)) ways[known_ways++ % kWays] = {from, counted >= kWork};
+  const Way* way = way_from(from);
+  bool work = way && way->is_work;
+  bool passes = work || !worked;
+  worked = work;
+  return passes;
+}
+
+/// Before the program goes on from there.
+void begin_way(const void* site) {
+  if (way_from(site)) return;
+  end_counting();  // its first call takes longer
+  counts = begin_counting();
 }
 
 }  // namespace
 
 std::int64_t read_clock(Lane& l, const void* site) {
+  const unsigned counted = counts ? end_counting() : 0;
   if (site_for) site = std::exchange(site_for, nullptr);
   if (blocked) return now(l);
   unsigned reads = clock_reads;
@@ -526,8 +561,10 @@ std::int64_t read_clock(Lane& l, const void* site) {
   }
   enter(l);
   clock_reads = reads < kFreeClockReads ? reads + 1 : reads;
-  if (reads == 0) free_rounds = 0;
-  if (reads >= kFreeClockReads && passes_time(site)) compute_for(l, 1'000'000);
+  if (reads >= kFreeClockReads) {
+    if (passes_time(site, counted)) compute_for(l, 1'000'000);
+    begin_way(site);
+  }
   check_timers(l);
   if (now(l) > host::kLastClock) [[unlikely]]  // nobody comes back from there
     ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);

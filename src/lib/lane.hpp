@@ -96,6 +96,11 @@ class Awaited {
   host::Lane* lane_;
 };
 
+/// From here on the rank runs while no other does that shares memory of its node, or talks over sockets as it
+/// does: who comes first must not depend on the system.
+inline constexpr std::uint32_t kSharesMemory = 1, kTalks = 2;
+void run_apart(std::uint32_t why);
+
 /// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
 bool outside();
 

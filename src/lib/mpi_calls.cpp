@@ -87,7 +87,7 @@ class Watch {
     describe(host::call_facts(record_.call), words, record_);
     record_.begin = lib::now(*lane_);
     lane_->doing = host::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
-    if (call == MpiCall::Win_allocate_shared) lib::segment()->shares.store(1);
+    if (call == MpiCall::Win_allocate_shared) lib::segment()->shares.fetch_or(lib::kSharesMemory);
     if (call == MpiCall::Comm_free) lib::forget_communicator(words[0]);
   }
   ~Watch() {

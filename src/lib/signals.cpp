@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "lib/children.hpp"
 #include "lib/clocks.hpp"
 #include "lib/lane.hpp"
 #include "lib/real.hpp"
@@ -61,6 +62,10 @@ int sigsuspend(const sigset_t* set) {
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sigsuspend(set);
   while (!is_pending(set)) {
+    if (!lib::timers_are_set() && lib::has_children()) {  // as shells wait for theirs
+      lib::ChildWait wait;
+      return next_sigsuspend(set);
+    }
     if (!lib::timers_are_set()) {
       lib::Outside outside;
       return next_sigsuspend(set);

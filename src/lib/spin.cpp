@@ -4,6 +4,7 @@
 #include <link.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -156,6 +157,13 @@ Stepper::Finding Stepper::step(const gregset_t& now) {
 
 thread_local Stepper stepper;
 
+struct Counter {
+  bool active = false, stepping = false, over = false;
+  unsigned count = 0;
+};
+thread_local Counter counter;
+constexpr int kCount = 2;  // value of a signal the thread sends to itself
+
 std::uintptr_t own_begin = 0, own_end = 0;  // the library's own code, which is not to be interrupted
 
 int find_own_code(dl_phdr_info* info, size_t, void*) {
@@ -206,8 +214,16 @@ void stop(gregset_t& registers) {
   give_trap_back();
 }
 
+void count_step(gregset_t& registers) {
+  if (!counter.over && ++counter.count < kMostCounted) return;
+  counter.active = false;
+  registers[REG_EFL] &= ~kTrapFlag;
+  give_trap_back();
+}
+
 void on_trap(int number, siginfo_t*, void* context) {
   gregset_t& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if (counter.active) return count_step(registers);
   if (!stepper.active) {  // the program's own, which has no handler for it
     struct sigaction wanted {};
     wanted.sa_handler = SIG_DFL;
@@ -231,8 +247,13 @@ void on_poke(int, siginfo_t* info, void* context) {
   auto* interrupted = static_cast<ucontext_t*>(context);
   gregset_t& registers = interrupted->uc_mcontext.gregs;
   int error = errno;
-  if (info->si_code == SI_QUEUE && !stepper.active && lane_of_runner() && !is_own_code(registers) &&
-      take_trap()) {
+  if (info->si_code == SI_QUEUE && info->si_value.sival_int == kCount) {
+    counter.stepping = counter.active;
+    if (counter.active) registers[REG_EFL] |= kTrapFlag;
+    return;
+  }
+  if (info->si_code == SI_QUEUE && !stepper.active && !counter.active && lane_of_runner() &&
+      !is_own_code(registers) && take_trap()) {
     stepper.active = true;
     stepper.begin(info->si_value.sival_int != 0);
     sigdelset(&interrupted->uc_sigmask, SIGTRAP);
@@ -254,9 +275,35 @@ bool understand_pokes() {
   return own_end != 0 && sigaction(host::kPoke, &wanted, nullptr) == 0;
 }
 
+bool begin_counting() {
+  if (stepper.active || counter.active || !take_trap()) return false;
+  counter = {true, false, false, 0};
+  sigset_t trap;
+  sigemptyset(&trap);
+  sigaddset(&trap, SIGTRAP);
+  sigaddset(&trap, host::kPoke);
+  pthread_sigmask(SIG_UNBLOCK, &trap, nullptr);
+  siginfo_t info{};
+  info.si_signo = host::kPoke;
+  info.si_code = SI_QUEUE;
+  info.si_value.sival_int = kCount;
+  syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), host::kPoke, &info);
+  if (counter.stepping) return true;
+  counter.active = false;  // the signal is the program's
+  give_trap_back();
+  return false;
+}
+
+unsigned end_counting() {
+  counter.over = true;  // the next step is the last
+  return counter.count;
+}
+
 #else
 
 bool understand_pokes() { return false; }
+bool begin_counting() { return false; }
+unsigned end_counting() { return 0; }
 
 #endif
 

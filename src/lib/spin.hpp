@@ -18,4 +18,11 @@ namespace weft::lib {
 /// To be called once in a process. False where this processor or the program does not allow it.
 bool understand_pokes();
 
+/// Counts the instructions the calling thread executes from now on, at most kMostCounted. False where that is
+/// not possible.
+bool begin_counting();
+inline constexpr unsigned kMostCounted = 500;
+/// How many there were.
+unsigned end_counting();
+
 }  // namespace weft::lib

@@ -12,6 +12,7 @@
 #include "lib/launcher_libraries.hpp"
 #include "lib/mpi_library.hpp"
 #include "lib/real.hpp"
+#include "lib/timers.hpp"
 #include "lib/turns.hpp"
 
 namespace host = weft::host;
@@ -60,9 +61,18 @@ void begin_wait(host::Lane& lane, const void* what, bool timed = false) {
   wait.what.store(what);
 }
 
-/// Out of virtual time until somebody lets it go on.
+bool wait_until_over(host::Lane& lane, std::int64_t deadline);
+
+/// Are there timers to be seen to while a thread waits for another one?
+bool beside_timers() { return lib::timers_are_set() && lib::has_threads(); }
+
+/// Until somebody lets it go on: out of virtual time, unless a timer may have to be seen to meanwhile.
 void sleep_until_over(host::Lane& lane) {
   Wait& wait = waits[lib::index_of(lane)];
+  if (wait.timed) {
+    wait_until_over(lane, host::kNoDeadline);
+    return;
+  }
   weft_outside_begin();
   while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
   lane.awaited.store(0);
@@ -178,6 +188,17 @@ namespace weft::lib {
 
 void expect_threads() { threads_expected = true; }
 
+int start_thread(host::Lane& parent, pthread_t* thread, const pthread_attr_t* attributes,
+                 void* (*function)(void*), void* argument) {
+  WEFT_REAL(pthread_create);
+  auto* start = static_cast<Start*>(malloc(sizeof(Start)));
+  if (!start) return EAGAIN;
+  *start = {function, argument, lane_for_child(parent)};
+  int result = next_pthread_create(thread, attributes, begin_thread, start);
+  if (result != 0) free(start);
+  return result;
+}
+
 void thread_ends(host::Lane& lane) {
   WEFT_REAL(pthread_mutex_lock);
   next_pthread_mutex_lock(&ended_mutex);
@@ -196,12 +217,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
   host::Lane* parent = threads_expected ? lib::virtual_lane() : nullptr;
   if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_create(thread, attributes, function, argument);
-  auto* start = static_cast<Start*>(malloc(sizeof(Start)));
-  if (!start) return EAGAIN;
-  *start = {function, argument, lib::lane_for_child(*parent)};
-  int result = next_pthread_create(thread, attributes, begin_thread, start);
-  if (result != 0) free(start);
-  return result;
+  return lib::start_thread(*parent, thread, attributes, function, argument);
 }
 
 int pthread_join(pthread_t thread, void** result) {
@@ -256,7 +272,7 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
     lib::Awaited awaited(lane);
     return next(condition, mutex);
   }
-  begin_wait(*lane, condition);
+  begin_wait(*lane, condition, beside_timers());
   pthread_mutex_unlock(mutex);
   sleep_until_over(*lane);
   return pthread_mutex_lock(mutex);
@@ -313,7 +329,7 @@ int sem_wait(sem_t* semaphore) {
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_wait(semaphore);
   while (sem_trywait(semaphore) != 0) {
-    begin_wait(*lane, semaphore);
+    begin_wait(*lane, semaphore, beside_timers());
     if (sem_trywait(semaphore) == 0) {  // posted meanwhile, by a thread without a lane
       waits[lib::index_of(*lane)].what.store(nullptr);
       return 0;

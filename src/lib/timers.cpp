@@ -14,6 +14,7 @@
 
 #include "lib/clocks.hpp"
 #include "lib/real.hpp"
+#include "lib/threads.hpp"
 
 namespace host = weft::host;
 namespace lib = weft::lib;
@@ -108,7 +109,7 @@ void* notify(void* p) {
   return nullptr;
 }
 
-void start_thread(const Timer& t) {
+void start_thread(const Timer& t, host::Lane& lane) {
   auto* start = static_cast<Start*>(malloc(sizeof(Start)));
   if (!start) return;
   *start = {t.function, t.value};
@@ -116,12 +117,12 @@ void start_thread(const Timer& t) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  if (pthread_create(&thread, &attributes, notify, start) != 0) free(start);
+  if (lib::start_thread(lane, &thread, &attributes, notify, start) != 0) free(start);
   pthread_attr_destroy(&attributes);
 }
 
 /// It has run out `times` times. True where a handler has run.
-bool run_out(Timer& t, std::uint64_t times) {
+bool run_out(Timer& t, std::uint64_t times, host::Lane& lane) {
   switch (t.kind) {
     case Timer::Signal: {
       t.missed = times - 1;
@@ -130,7 +131,7 @@ bool run_out(Timer& t, std::uint64_t times) {
       return handled;
     }
     case Timer::Thread:
-      start_thread(t);
+      start_thread(t, lane);
       return false;
     case Timer::File: {
       [[maybe_unused]] ssize_t ignored = write(t.file, &times, sizeof times);
@@ -213,7 +214,7 @@ bool run_timers(host::Lane& lane) {
     } else {
       set(t, host::kNoDeadline, 0);
     }
-    handled |= run_out(t, times);
+    handled |= run_out(t, times, lane);
   }
   return handled;
 }

@@ -172,7 +172,7 @@ int weft_wait_interrupt(weft_port* port, int64_t timeout_ns);
 int weft_wait_for(weft_port* port, int rank, int64_t timeout_ns);
 
 /* For a loop that looks at memory others write to: the time of a look, and then until something has been written
- * to this process or has arrived. Without it, virtual time stands in such a loop. */
+ * to this process or has arrived. Without it, such a loop is found out, which takes real time. */
 void weft_pause(void);
 
 int64_t weft_now_ps(void);
