@@ -18,7 +18,7 @@ struct Known {
   std::uint64_t pages;
 };
 struct Unused {
-  std::uint64_t pages, simulated;
+  std::uint64_t length, pages, simulated;
 };
 
 // Memory of the process's own that is zero until it is used, since nothing may be allocated while something
@@ -59,16 +59,23 @@ Known* first_from(std::uint64_t address, std::uint64_t length) {
   });
 }
 
-std::uint64_t take_pages(std::uint64_t pages, std::uint64_t page) {
-  for (unsigned i = unused_count; i-- > 0;)
-    if (unused[i].pages == pages) {
-      std::uint64_t simulated = unused[i].simulated;
-      std::copy(unused + i + 1, unused + unused_count, unused + i);
-      --unused_count;
-      return simulated;
+/// Those that memory of this length gave up last, else of as many pages, else new ones.
+std::uint64_t take_pages(std::uint64_t length, std::uint64_t pages, std::uint64_t page) {
+  unsigned best = kMostUnused;
+  for (unsigned i = unused_count; i-- > 0;) {
+    if (unused[i].length == length) {
+      best = i;
+      break;
     }
-  std::uint64_t simulated = next_simulated;
-  next_simulated += pages * page;
+    if (best == kMostUnused && unused[i].pages == pages) best = i;
+  }
+  if (best == kMostUnused) {
+    next_simulated += pages * page;
+    return next_simulated - pages * page;
+  }
+  std::uint64_t simulated = unused[best].simulated;
+  std::copy(unused + best + 1, unused + unused_count, unused + best);
+  --unused_count;
   return simulated;
 }
 
@@ -77,7 +84,7 @@ void give_pages(const Known& k) {
     std::copy(unused + kMostUnused / 2, unused + kMostUnused, unused);
     unused_count = kMostUnused / 2;
   }
-  unused[unused_count++] = {k.pages, k.place.simulated};
+  unused[unused_count++] = {k.length, k.pages, k.place.simulated};
 }
 
 }  // namespace
@@ -94,7 +101,7 @@ Place place_of(const void* base, std::size_t length, std::uint64_t page) {
   std::uint64_t pages = std::max<std::uint64_t>(1, (length + page - 1) / page);
   std::copy_backward(at, known + count, known + count + 1);
   ++count;
-  *at = {address, length, {take_pages(pages, page), ++last_number}, pages};
+  *at = {address, length, {take_pages(length, pages, page), ++last_number}, pages};
   seen(address >> kPageBits).store(1, std::memory_order_relaxed);
   if (address < lowest.load()) lowest.store(address);
   if (address >= highest.load()) highest.store(address + 1);
