@@ -94,6 +94,8 @@ class Kernel {
   Tile::Bound find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry);
   void find_way_by_relation(QueueNumber q, Queue& queue, Entry entry);
   void find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry);
+  void remember_ways(Queue& queue);
+  bool recall_ways(PortNumber in, const Queue& queue, Entry entry);
   PortNumber choose_way(QueueNumber q, Queue& queue, std::uint32_t& open);
   PortNumber choose_row(QueueNumber q, Entry entry, std::uint32_t& open);
   PortNumber least_loaded(PortNumber in, Entry entry, bool must_be_open, std::uint32_t& channels);

@@ -108,8 +108,42 @@ PortNumber Kernel<Route, CutThrough, Voq>::choose_way(QueueNumber q, Queue& queu
   Entry entry(queue.entry);
   if (chooses_ && (b_.ports[in].flags & Port::kEndpoint)) choose_via(e_.packets_[entry.id()]);
   if (s_.kind == RouterKind::Tiled) return choose_row(q, entry, open);
-  e_.routing_->candidates(hop_of(in, b_.channel_of(q), entry), candidates_);
+  open = 0;
+  if (!recall_ways(in, queue, entry)) return kUndecided;
+  if (queue.channels == 0) {
+    e_.routing_->candidates(hop_of(in, b_.channel_of(q), entry), candidates_);
+    remember_ways(queue);
+  }
   return least_loaded(in, entry, true, open);
+}
+
+/// A head asks anew in every cycle it waits, mostly in vain, and its candidates stay the same. Where they are
+/// few and of one class, a queue that has not decided keeps their ports in the word for its channels, a byte
+/// each.
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::remember_ways(Queue& queue) {
+  constexpr std::size_t kMost = 4;
+  if (vias_ || e_.class_channels_.front() != channels_of(0) || candidates_.size() > kMost) return;
+  std::uint32_t ways = 0;
+  for (const routing::Candidate& c : candidates_) {
+    if (c.port >= 0xff) return;
+    ways = ways << 8 | (c.port + 1u);
+  }
+  queue.channels = ways;
+}
+
+/// Takes a queue's candidates out of its word, if they are there. False: none of them has a channel free.
+template <class Route, bool CutThrough, bool Voq>
+bool Kernel<Route, CutThrough, Voq>::recall_ways(PortNumber in, const Queue& queue, Entry entry) {
+  const std::uint32_t wanted = channels_of(entry.message_class());
+  std::uint32_t free = queue.channels ? 0 : wanted;
+  candidates_.clear();
+  for (std::uint32_t ways = queue.channels; ways; ways >>= 8) {
+    auto port = static_cast<topology::PortIndex>((ways & 0xff) - 1);
+    free |= b_.ports[port_info_[in].first + port].free_channels & wanted;
+    candidates_.add(port, 0);
+  }
+  return free != 0;
 }
 
 /// The best of the candidates there are; `must_be_open`: only of those with a channel free. Ways of equal
