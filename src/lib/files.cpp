@@ -83,7 +83,7 @@ std::int64_t deadline_of(const host::Lane& lane, int file, int option) {
 bool ready_for(host::Lane& lane, int file, short events, bool at_once, long call) {
   pollfd one{file, events, 0};
   if (real_poll(&one, 1, 0) != 0) {
-    lib::found_something();
+    lib::found_file();
     return true;
   }
   if (at_once || does_not_wait(file)) {
@@ -144,7 +144,7 @@ ssize_t transmit(int file, const void* from, std::size_t length, int flags, cons
 /// Looks at files in virtual time: until one is ready, or for so long; less than 0: for ever.
 int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, host::Lane& lane) {
   int found = real_poll(files, count, 0);
-  if (found != 0) lib::found_something();
+  if (found != 0) lib::found_file();
   if (found != 0 || (picoseconds == 0 && lane.doing.inside())) return found;
   if (picoseconds == 0)
     return lib::look_again_at_files(lane, files, count, call) ? real_poll(files, count, 0) : 0;

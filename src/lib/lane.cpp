@@ -39,6 +39,7 @@ pthread_key_t thread_end;
 // In a preloaded library these are set before main; -1 marks a thread that must not have a lane.
 thread_local Lane* my_lane = nullptr;
 thread_local unsigned empty_looks = 0;
+thread_local unsigned file_looks = 0;  // the same, at files
 thread_local unsigned clock_reads = 0;
 thread_local const void* clock_site = nullptr;  // of the last look at the clock
 thread_local const void* site_for = nullptr;    // of the next one
@@ -443,7 +444,7 @@ bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long c
       known = watched[j].fd == files[i].fd && watched[j].events == files[i].events;
     if (!known && watched_count < kWatched) watched[watched_count++] = files[i];
   }
-  unsigned stage = ++empty_looks / kLooksOfAStage;
+  unsigned stage = ++file_looks / kLooksOfAStage;
   if (stage == 0) return false;
   std::int64_t step = kFirstQuantum;
   for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
@@ -489,6 +490,11 @@ ChildWait::~ChildWait() {
   }
   lane_->awaited.store(0);
   leave();
+}
+
+void found_file() {
+  file_looks = 0;
+  watched_count = 0;
 }
 
 void found_something() {

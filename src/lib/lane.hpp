@@ -125,6 +125,7 @@ class ChildWait {
 /// Files the thread has looked at in vain, without waiting, by this system call: after a thousand such looks
 /// in a row it waits for one of them, for a time that grows. True where it has.
 bool look_again_at_files(host::Lane& lane, const pollfd* files, std::size_t count, long call);
+void found_file();
 /// Waits for one of these files, or the deadline. -ENOSYS where the simulator cannot watch them.
 int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call);
 
