@@ -72,7 +72,7 @@ std::vector<std::string> output_of(const std::string& folder, const std::string&
   FILE* pipe = popen(command.c_str(), "r");
   for (int c; (c = std::fgetc(pipe)) != EOF;) text += static_cast<char>(c);
   pclose(pipe);
-  return lines_of(text);
+  return lines_of(without_progress(text));
 }
 
 TEST(Readme, ShowsWhatTheProgramPrints) {

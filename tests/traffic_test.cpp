@@ -135,7 +135,7 @@ TEST(Traffic, MistakesAreNamed) {
   EXPECT_THAT(expect_mistake({"--packet", "1:x"}), HasSubstr("expected flits"));
   EXPECT_THAT(expect_mistake({"--set", "router.channels=1"}), HasSubstr("at least 2 channels"));
   EXPECT_THAT(expect_mistake({"--set", "router.buffer_flits=0"}), HasSubstr("router.buffer_flits"));
-  EXPECT_THAT(expect_mistake({"--batch", "5000000"}), HasSubstr("64 million packets"));
+  EXPECT_THAT(expect_mistake({"--batch", "5000000"}), HasSubstr("48 million packets"));
   EXPECT_THAT(expect_mistake({"--message-class", "3"}), HasSubstr("routers have 1 message class"));
   EXPECT_THAT(expect_mistake({"--threads", "-1"}), HasSubstr("--threads"));
 }

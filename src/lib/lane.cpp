@@ -45,6 +45,7 @@ thread_local const void* clock_site = nullptr;  // of the last look at the clock
 thread_local const void* site_for = nullptr;    // of the next one
 thread_local bool worked = false;               // before the last look, for so long that it took time
 void (*background)(Lane&, std::int64_t) = nullptr;
+thread_local bool in_background = false;
 thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
 thread_local std::int64_t aside = 0;  // its last moment out of the way of others
@@ -269,7 +270,8 @@ bool has_lane(int thread) {
 void enter(Lane& l) {
   clock_reads = 0;
   const host::Costs& costs = header->costs;
-  if (costs.compute == 0 || l.doing.inside()) return;  // what MPI itself does, the description says
+  // What MPI itself does, the description says, and what the interface does meanwhile is no computing.
+  if (costs.compute == 0 || l.doing.inside() || in_background) return;
   if (costs.compute == 2) return compute_for(l, costs.fixed);
   std::int64_t cpu = cpu_time();
   std::int64_t computed = computed_until ? cpu - computed_until - cost_of_asking() : 0;
@@ -277,6 +279,7 @@ void enter(Lane& l) {
     double scaled = static_cast<double>(computed) * costs.scale;
     constexpr auto kMost = static_cast<double>(host::kLastClock);
     compute_for(l, scaled < kMost ? static_cast<std::int64_t>(scaled) : host::kLastClock);
+    if (background) cpu = cpu_time();  // what was done there is not the program's
   }
   computed_until = cpu;
 }
@@ -289,8 +292,11 @@ void set_background(void (*work_until)(Lane&, std::int64_t)) { background = work
 
 void compute_for(Lane& l, std::int64_t picoseconds) {
   if (!background || outside_depth || has_threads()) return move_on(l, picoseconds);
-  std::int64_t until = now(l) + disturbed(l, picoseconds);
+  std::int64_t by = disturbed(l, picoseconds), from = now(l);
+  std::int64_t until = by <= host::kLastClock - from ? from + by : host::kLastClock + 1;
+  in_background = true;
   background(l, until);
+  in_background = false;
   jump_to(l, until);
 }
 

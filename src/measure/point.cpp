@@ -49,9 +49,24 @@ constexpr unsigned kMostDoublings = 4;  // of the window, for want of a steady s
 constexpr std::uint64_t kPacketsAtSources = 2'000'000, kShortestQueue = 16, kLongestQueue = 4096;
 constexpr double kPacketsInStep = 500'000;  // made between two looks at how many there are
 
+/// Packets that all buffers of the network and all queues of the sources can hold, and again as many that
+/// wait to be used anew; at least what a run has by itself.
+std::uint32_t most_packets(const Experiment& experiment) {
+  const network::flit::Settings& s = experiment.settings;
+  double flits = 0;
+  for (topology::CableId c = 0; c < s.cable_cycles.size(); ++c)
+    flits += 2.0 * ((s.cable_buffer.empty() ? s.buffer_flits : s.cable_buffer[c]) * s.all_channels() +
+                    s.shared_flits);
+  double packets = 2 * (flits / experiment.workload.sizes.mean() + static_cast<double>(kPacketsAtSources));
+  packets =
+      std::max(packets, 2.0 * static_cast<double>(experiment.workload.batch) * experiment.members.count());
+  return static_cast<std::uint32_t>(std::clamp<double>(packets, s.most_packets, kMostPackets * 4 / 3));
+}
+
 /// The settings of an experiment, with finite queues at the sources where they never cease to send.
 network::flit::Settings bounded(const Experiment& experiment) {
   network::flit::Settings settings = experiment.settings;
+  settings.most_packets = most_packets(experiment);
   if (experiment.workload.batch == 0 && experiment.faults.empty())
     settings.source_queue = static_cast<unsigned>(
         std::clamp(kPacketsAtSources / std::max<std::uint64_t>(1, experiment.members.count()), kShortestQueue,

@@ -15,7 +15,7 @@ namespace weft::measure {
 
 /// Packets under way or waiting at their sources at any time: what a run may take of memory is 72 bytes for
 /// each.
-inline constexpr std::uint64_t kMostPackets = 64'000'000;
+inline constexpr std::uint64_t kMostPackets = 48'000'000;
 
 /// What all points of a sweep share.
 struct Experiment {

@@ -32,7 +32,12 @@ unsigned bits_for(unsigned count) { return static_cast<unsigned>(std::countr_zer
 Engine::~Engine() = default;
 
 Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Settings settings, Guard* guard)
-    : graph_(graph), routing_(&routing), settings_(std::move(settings)), guard_(guard) {
+    : graph_(graph),
+      routing_(&routing),
+      settings_(std::move(settings)),
+      packets_(settings_.most_packets),
+      guard_(guard) {
+  WEFT_CHECK(settings_.most_packets <= PacketStore::kMaxPackets, "packets have numbers of 27 bits");
   WEFT_CHECK(settings_.all_channels() <= 32, "a port has at most 32 channels");
   WEFT_CHECK(settings_.route_cycles <= 1 && settings_.allocate_cycles <= 1 && settings_.traverse_cycles >= 1);
   WEFT_CHECK(settings_.cable_cycles.size() == graph.cables() &&

@@ -74,7 +74,9 @@ class PacketStore {
   static constexpr std::uint64_t kPacketBytes = sizeof(PacketRecord) + sizeof(std::uint64_t);
   static constexpr PacketId kMaxPackets = 1u << 27;  // a packet's number has 27 bits in an Entry
 
-  PacketStore() : records_(kMaxPackets), behind_(kMaxPackets) {}
+  /// `most`: packets there may be at once. Their addresses are reserved, which counts where those are
+  /// limited.
+  explicit PacketStore(PacketId most) : most_(most), records_(most), behind_(most) {}
 
   PacketRecord& operator[](PacketId id) { return records_[id]; }
   const PacketRecord& operator[](PacketId id) const { return records_[id]; }
@@ -86,7 +88,7 @@ class PacketStore {
 
   /// A chunk's worth of fresh numbers, appended to `free`. Call with the engine's lock held.
   void grow(std::vector<PacketId>& free) {
-    WEFT_CHECK(end_ + kChunk <= kMaxPackets, "more than 134 million packets at once");
+    WEFT_CHECK(end_ + kChunk <= most_, "no more packets at once than there is room for");
     records_.grow(end_ + kChunk);
     behind_.grow(end_ + kChunk);
     for (PacketId i = kChunk; i-- > 0;) free.push_back(end_ + i);
@@ -97,6 +99,7 @@ class PacketStore {
   PacketId end() const { return end_; }
 
  private:
+  PacketId most_;
   GrowingArray<PacketRecord> records_;
   GrowingArray<std::uint64_t> behind_;
   PacketId end_ = 0;

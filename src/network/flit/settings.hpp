@@ -41,6 +41,7 @@ struct Settings : Timing {
   std::vector<std::uint16_t>
       cable_buffer;                        // by cable: of each channel, instead of buffer_flits; may be empty
   std::vector<Remainder> cable_remainder;  // by cable: of a hop over it; may be empty
+  std::uint32_t most_packets = 1u << 24;   // at once; room is reserved for them
   unsigned source_queue = 0;     // packets that wait at an endpoint before it refuses; 0: any number
   Cycle age_limit = 0;           // a packet in the network for longer ends the run; 0: none does
   bool tell_departures = false;  // Observer::departed is called
