@@ -18,8 +18,8 @@ namespace {
 unsigned largest_packet_flits(const machine::Machine& m) {
   const auto& router = m.description.router;
   if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
-  unsigned room = router.buffer_flits.given ? *router.buffer_flits.given + router.shared_flits
-                                            : usual_packet_flits(m);
+  unsigned room =
+      router.buffer_flits.given ? *router.buffer_flits.given + router.shared_flits : usual_packet_flits(m);
   if (router.kind == RouterKind::Tiled) {
     unsigned others = router.channels * router.message_classes - 1;
     unsigned inner = std::min(router.row_buffer_flits, router.column_buffer_flits);
