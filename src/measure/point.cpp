@@ -2,10 +2,11 @@
 //
 // The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. A window is as
 // long as packets take through the network, or longer: several times where latency is to keep still, once
-// where only throughput is. Then batches of a window each are measured: 8, and twice as many again while the
-// 95% confidence interval of the mean latency is wider than 1% either way, up to 32. If the first half of the
-// batches differs from the second, or a network that seemed saturated caught up, the warm-up was too short
-// after all: what was measured is thrown away and all starts again, with windows twice as long.
+// where only throughput is. Then batches of a window each, or of half a window past saturation, are measured:
+// 8, and twice as many again while the 95% confidence interval of the mean latency is wider than 1% either
+// way, up to 32. If the first half of the batches differs from the second, or a network that seemed saturated
+// caught up, the warm-up was too short after all: what was measured is thrown away and all starts again, with
+// windows twice as long.
 //
 // Memory is bounded by the sources: past saturation their queues fill, and what they make beyond that is
 // refused and counted. The measurement itself is never cut short; what cannot be measured is called so.
@@ -171,12 +172,6 @@ class PointRun {
     check_length();
   }
 
-  /// Flits in the network.
-  std::int64_t inside() const {
-    network::flit::Counters c = engine_.counters();
-    return static_cast<std::int64_t>(c.flits_injected - c.flits_delivered);
-  }
-
   /// A figure is one only where packets crossed the network within the time it was measured in.
   void check_length() {
     Arrivals measured = arrivals() - at_start_;
@@ -199,7 +194,6 @@ class PointRun {
     for (unsigned i = 1; i <= kMostWindows && warmth == Warmth::Undecided; ++i) {
       Arrivals before = arrivals();
       std::uint64_t made_before = traffic_.flits_made();
-      std::int64_t inside_before = inside();
       advance(window_);
       if (over()) return Warmth::Undecided;
       Arrivals in_window = arrivals() - before;
@@ -217,7 +211,7 @@ class PointRun {
         double_window();
         test = {};
       } else {
-        warmth = test.add({in_window.mean_packet(), made, in_window.flits, inside() - inside_before});
+        warmth = test.add({in_window.mean_packet(), made, in_window.flits});
       }
     }
     return warmth == Warmth::Undecided && test.behind() ? Warmth::Saturated : warmth;
@@ -241,14 +235,15 @@ class PointRun {
   /// Whether the mean latency kept still. Past saturation it cannot: then throughput must, and the fewest
   /// batches do.
   bool measure(bool saturated) {
+    const Cycle batch = saturated ? std::max<Cycle>(kSamplesPerBatch, window_ / 2) : window_;
     while (batch_means_.size() < kMostBatches) {
       Arrivals before = arrivals();
       for (unsigned i = 1; i <= kSamplesPerBatch; ++i) {
-        advance(window_ * i / kSamplesPerBatch - window_ * (i - 1) / kSamplesPerBatch);
+        advance(batch * i / kSamplesPerBatch - batch * (i - 1) / kSamplesPerBatch);
         if (over()) return false;
         links_.sample(queued());
       }
-      links_.end_slice(window_);
+      links_.end_slice(batch);
       batch_means_.push_back((arrivals() - before).mean_packet());
       batch_flits_.push_back(static_cast<double>((arrivals() - before).flits));
       std::size_t batches = batch_means_.size();

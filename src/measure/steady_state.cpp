@@ -45,9 +45,8 @@ Warmth WarmUpTest::add(const Window& window) {
   bool first = windows_++ == 0;  // fills the network, so it is always behind
   bool behind = !first && falls_behind(window.made, window.delivered, kBehind);
   bool latency_alike = within(window.mean_latency, before_.mean_latency, kAlikeLatency);
-  auto delivered = static_cast<double>(window.delivered);
-  bool delivered_alike = within(delivered, static_cast<double>(before_.delivered), kAlikeDelivered) &&
-                         within(delivered + static_cast<double>(window.filling), delivered, kAlikeDelivered);
+  bool delivered_alike =
+      within(static_cast<double>(window.delivered), static_cast<double>(before_.delivered), kAlikeDelivered);
   alike_ = !first && !behind && latency_alike ? alike_ + 1 : 0;
   behind_ = !behind ? 0 : delivered_alike ? behind_ + 1 : 1;
   before_ = window;

@@ -11,7 +11,6 @@ namespace weft::measure {
 struct Window {
   double mean_latency = 0;                // of the packets that arrived
   std::uint64_t made = 0, delivered = 0;  // flits
-  std::int64_t filling = 0;               // flits that entered the network beyond those that left it
 };
 
 /// Do the sources make more than the network takes? `share`: by how much, of what they make.
@@ -21,8 +20,8 @@ enum class Warmth { Undecided, Steady, Saturated };
 
 /// Steady: two windows in a row whose mean latency is within 1.5% of the window before, with as much
 /// delivered as made. Saturated: four windows in a row, the first window not among them, with more than 3% of
-/// what was made not delivered, and each delivering within 3% of the one before and of what enters the
-/// network: while its buffers still fill, throughput often falls on.
+/// what was made not delivered, and each delivering within 3% of the one before: throughput often falls on
+/// for a while.
 class WarmUpTest {
  public:
   Warmth add(const Window& window);

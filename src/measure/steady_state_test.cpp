@@ -32,13 +32,6 @@ TEST(SteadyState, SourcesThatStayAheadAreSaturated) {
   EXPECT_EQ(test.add({70, 1000, 850}), Warmth::Saturated);
 }
 
-TEST(SteadyState, ANetworkThatStillFillsIsNotSaturatedYet) {
-  WarmUpTest test;
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(test.add({20, 1000, 800, 60}), Warmth::Undecided);
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(test.add({20, 1000, 800, 10}), Warmth::Undecided);
-  EXPECT_EQ(test.add({20, 1000, 800, -10}), Warmth::Saturated);
-}
-
 TEST(SteadyState, HalfWidthIsStudents) {
   // 8 values of standard deviation 2 * sqrt(8/7): t(7) = 2.3646.
   std::vector<double> values{8, 12, 8, 12, 8, 12, 8, 12};
