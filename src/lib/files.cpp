@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "lib/children.hpp"
 #include "lib/clocks.hpp"
 #include "lib/launcher_libraries.hpp"
@@ -29,6 +31,10 @@ namespace lib = weft::lib;
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000'000;
+
+std::uint32_t (*refresh)(const host::Lane&) = nullptr;
+
+std::uint32_t refreshed(const host::Lane& lane) { return refresh ? refresh(lane) : host::kNoPort; }
 
 int real_poll(pollfd* files, nfds_t count, int milliseconds) {
   return static_cast<int>(syscall(SYS_poll, files, count, milliseconds));
@@ -143,11 +149,15 @@ ssize_t transmit(int file, const void* from, std::size_t length, int flags, cons
 
 /// Looks at files in virtual time: until one is ready, or for so long; less than 0: for ever.
 int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, host::Lane& lane) {
+  refreshed(lane);
   int found = real_poll(files, count, 0);
   if (found != 0) lib::found_something();
   if (found != 0 || (picoseconds == 0 && lane.doing.inside())) return found;
-  if (picoseconds == 0)
-    return lib::look_again_at_files(lane, files, count, call) ? real_poll(files, count, 0) : 0;
+  if (picoseconds == 0) {
+    if (!lib::look_again_at_files(lane, files, count, call)) return 0;
+    refreshed(lane);
+    return real_poll(files, count, 0);
+  }
   std::int64_t deadline = picoseconds < 0 ? host::kNoDeadline : lib::now(lane) + picoseconds;
   return lib::wait_for_files(lane, files, count, deadline, call);
 }
@@ -207,6 +217,8 @@ class Masked {
 
 namespace weft::lib {
 
+void set_refresh(std::uint32_t (*how)(const host::Lane& lane)) { refresh = how; }
+
 int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t deadline, long call) {
   bool any = false, of_child = false;
   for (nfds_t i = 0; i < count; ++i) {
@@ -219,8 +231,11 @@ int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t d
   }
   enter(lane);
   int found = 0;
+  std::uint32_t port = refreshed(lane);
+  std::int64_t step = 0, until = deadline;
   for (;;) {
-    int asked = any ? ask_for_files(lane, files, count, deadline, call)
+    const std::int64_t begun = now(lane);
+    int asked = any ? ask_for_files(lane, files, count, until, call, port)
                     : ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
     if (asked == -EINTR) {
       errno = EINTR;
@@ -235,7 +250,15 @@ int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t d
       }
       ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
     }
+    port = refreshed(lane);
     if ((found = real_poll(files, count, 0)) != 0 || now(lane) >= deadline) break;
+    // What lies in the rings is for none of these files: time must go on nevertheless.
+    until = deadline;
+    if (now(lane) == begun && port != host::kNoPort) {
+      port = host::kNoPort;
+      step = step == 0 ? kMillisecond / 1000 : std::min(step * 2, kMillisecond);
+      until = std::min(deadline, now(lane) + step);
+    }
   }
   leave();
   return found;
