@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "host/port_set.hpp"
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 #include "lib/mpi_start.hpp"
@@ -257,7 +258,10 @@ bool has_arrivals(const Domain& domain, std::int64_t now) {
 }
 
 std::uint32_t wait_port() {
-  return enabled.size() == 1 ? enabled.front()->engine->port->index : host::kAnyPort;
+  if (enabled.size() == 1) return enabled.front()->engine->port->index;
+  std::uint32_t set = host::kPortSet;
+  for (const Endpoint* endpoint : enabled) set = host::with_port(set, endpoint->engine->port->index);
+  return set;
 }
 
 std::uint32_t awaited_rank(const Domain& domain) {

@@ -37,29 +37,6 @@ std::uint32_t show_all(const host::Lane& lane) {
   return with_files.empty() ? host::kNoPort : wait_port();
 }
 
-/// Waits for something to arrive at one of the process's endpoints. Where those are several, it waits at all
-/// ports; something may lie in the ring of one that nobody here takes, as in a port the program has opened
-/// beside the provider, and time must go on nevertheless.
-class Arrivals {
- public:
-  Arrivals(host::Lane& lane, std::int64_t deadline) : lane_(lane), deadline_(deadline) {}
-  void wait(std::uint32_t for_rank) {
-    const std::int64_t begun = lib::now(lane_);
-    lib::wait_or_be_called(lane_, wait_port(), deadline_, for_rank);
-    if (wait_port() != host::kAnyPort || lib::has_threads()) return;
-    bool at_once = lib::now(lane_) == begun;
-    if (!std::exchange(at_once_, at_once) || !at_once) return;
-    lib::ask(lane_, host::Call::Sleep, host::kNoPort, std::min(deadline_, begun + step_), host::kNoRank);
-    step_ = std::min(step_ * 2, kLast);
-  }
-
- private:
-  static constexpr std::int64_t kFirst = 1'000'000, kLast = 1'000'000'000;  // picoseconds
-  host::Lane& lane_;
-  std::int64_t deadline_, step_ = kFirst;
-  bool at_once_ = false;  // the last wait was none
-};
-
 /// Milliseconds from now, in virtual time; less than 0: never.
 std::int64_t deadline_after(const host::Lane& l, int milliseconds) {
   if (milliseconds < 0) return host::kNoDeadline;
@@ -135,7 +112,6 @@ ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, c
   host::Lane* l = lane();
   if (!l || !is_used(*cq.domain)) return -FI_EAGAIN;
   std::int64_t deadline = deadline_after(*l, timeout);
-  Arrivals arrivals(*l, deadline);
   for (;;) {
     progress_others(*cq.domain, *l);
     {
@@ -146,7 +122,7 @@ ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, c
       if (cq.signalled.exchange(false)) return -FI_EAGAIN;
     }
     if (lib::now(*l) >= deadline) return -FI_EAGAIN;
-    arrivals.wait(awaited_rank(*cq.domain));
+    lib::wait_or_be_called(*l, wait_port(), deadline, awaited_rank(*cq.domain));
   }
 }
 
@@ -256,14 +232,13 @@ int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
   host::Lane* l = lane();
   if (!l) return -FI_EAVAIL;
   std::int64_t deadline = deadline_after(*l, timeout);
-  Arrivals arrivals(*l, deadline);
   std::uint64_t errors = counter.errors;
   for (;;) {
     advance(counter);
     if (counter.value >= threshold) return 0;
     if (counter.errors != errors) return -FI_EAVAIL;
     if (lib::now(*l) >= deadline) return -FI_ETIMEDOUT;
-    arrivals.wait(host::kNoRank);
+    lib::wait_or_be_called(*l, wait_port(), deadline, host::kNoRank);
   }
 }
 
