@@ -337,10 +337,12 @@ static void discarded(void) {
 
 static struct fid_eq* shared_eq;
 
-static void* tell(void* p) {
-  struct timespec pause = {0, 2000000};
-  nanosleep(&pause, NULL);
-  CHECK(fi_eq_write(shared_eq, FI_NOTIFY, p, sizeof(struct fi_eq_entry), 0) == sizeof(struct fi_eq_entry));
+static void* hear(void* p) {
+  struct fi_eq_entry got = {0};
+  uint32_t event = 0;
+  CHECK(fi_eq_sread(shared_eq, &event, &got, sizeof got, -1, 0) == sizeof got);
+  CHECK(event == FI_NOTIFY && got.data == 42);
+  *(int64_t*)p = weft_now_ps();
   return NULL;
 }
 
@@ -356,10 +358,14 @@ static void event_queue(void) {
   CHECK(weft_now_ps() - begin == 5000000000);
   CHECK(fi_eq_sread(shared_eq, &event, &got, sizeof got, 0, 0) == -FI_EAGAIN);
   CHECK(weft_now_ps() - begin == 5000000000);
-  CHECK(pthread_create(&thread, NULL, tell, &entry) == 0);
-  CHECK(fi_eq_sread(shared_eq, &event, &got, sizeof got, -1, 0) == sizeof got);
-  CHECK(event == FI_NOTIFY && got.data == 42 && weft_now_ps() - begin < 8000000000);
+  int64_t heard = 0;
+  CHECK(pthread_create(&thread, NULL, hear, &heard) == 0);
+  struct timespec pause = {0, 2000000};
+  nanosleep(&pause, NULL);
+  int64_t told = weft_now_ps();
+  CHECK(fi_eq_write(shared_eq, FI_NOTIFY, &entry, sizeof entry, 0) == sizeof entry);
   CHECK(pthread_join(thread, NULL) == 0);
+  CHECK(heard >= told && heard - told < 1000000000);
   CHECK(fi_eq_read(shared_eq, &event, &got, sizeof got, 0) == -FI_EAGAIN);
   CHECK(fi_close(&shared_eq->fid) == 0);
   meet("an event queue honours its time-out");
