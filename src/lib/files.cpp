@@ -18,8 +18,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "lib/children.hpp"
 #include "lib/clocks.hpp"
 #include "lib/launcher_libraries.hpp"
@@ -241,10 +239,8 @@ int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t d
   enter(lane);
   int found = 0;
   std::uint32_t port = refreshed(lane);
-  std::int64_t step = 0, until = deadline;
   for (;;) {
-    const std::int64_t begun = now(lane);
-    int asked = any ? ask_for_files(lane, files, count, until, call, port)
+    int asked = any ? ask_for_files(lane, files, count, deadline, call, port)
                     : ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
     if (asked == -EINTR) {
       errno = EINTR;
@@ -261,13 +257,6 @@ int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t d
     }
     port = refreshed(lane);
     if ((found = real_poll(files, count, 0)) != 0 || now(lane) >= deadline) break;
-    // What lies in the rings is for none of these files: time must go on nevertheless.
-    until = deadline;
-    if (now(lane) == begun && port != host::kNoPort) {
-      port = host::kNoPort;
-      step = step == 0 ? kMillisecond / 1000 : std::min(step * 2, kMillisecond);
-      until = std::min(deadline, now(lane) + step);
-    }
   }
   leave();
   return found;

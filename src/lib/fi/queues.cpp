@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/port_set.hpp"
 #include "lib/clocks.hpp"
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
@@ -31,10 +32,16 @@ void show(Cq& cq, bool ready) {
     syscall(SYS_read, cq.wait_file, &one, sizeof one);
 }
 
+/// The answer: the ports of those that are not ready. What lies at others nobody waits for here.
 std::uint32_t show_all(const host::Lane& lane) {
-  for (Cq* cq : with_files)
-    show(*cq, !cq->entries.empty() || cq->signalled || has_arrivals(*cq->domain, lib::now(lane)));
-  return with_files.empty() ? host::kNoPort : wait_port();
+  std::uint32_t ports = host::kPortSet;
+  for (Cq* cq : with_files) {
+    bool ready = !cq->entries.empty() || cq->signalled || has_arrivals(*cq->domain, lib::now(lane));
+    show(*cq, ready);
+    for (const Endpoint* endpoint : cq->domain->endpoints)
+      if (!ready && endpoint->used) ports = host::with_port(ports, endpoint->engine->port->index);
+  }
+  return ports;
 }
 
 /// Milliseconds from now, in virtual time; less than 0: never.
