@@ -1,7 +1,7 @@
-/* Two ranks use libfabric directly: what happens in the life of a program beside its messages. Operations that
- * are not there, endpoints that are opened again, several of them in a domain, memory that is registered before
- * there is one, events of remote memory, event queues, and loops that look at a queue beside a socket. Prints
- * "ok NAME" for each check that held, and ends with 1 at the first that did not.
+/* Two ranks use libfabric directly: what happens in the life of a program beside its messages. Operations
+ * that are not there, endpoints that are opened again, several of them in a domain, memory that is registered
+ * before there is one, events of remote memory, event queues, and loops that look at a queue beside a socket.
+ * Prints "ok NAME" for each check that held, and ends with 1 at the first that did not.
  */
 #include <arpa/inet.h>
 #include <poll.h>
@@ -24,7 +24,6 @@
 #include <unistd.h>
 
 #include "fi_pair.h"
-
 #include "weft.h"
 
 /* An endpoint with all it is bound to but its domain. */
@@ -148,9 +147,9 @@ static void nothing_missing(void) {
     void** place = (void**)all[i]->ops;
     for (size_t k = 1; k < all[i]->ops->size / sizeof *place; ++k) CHECK(place[k] != NULL);
   }
-  void** tables[] = {(void**)fabric->ops, (void**)domain->ops,    (void**)domain->mr, (void**)e.ep->ops,
-                     (void**)e.ep->cm,    (void**)e.ep->msg,      (void**)e.ep->rma,  (void**)e.ep->tagged,
-                     (void**)e.ep->atomic, (void**)e.ep->collective, (void**)e.av->ops, (void**)e.cq->ops,
+  void** tables[] = {(void**)fabric->ops,  (void**)domain->ops,      (void**)domain->mr, (void**)e.ep->ops,
+                     (void**)e.ep->cm,     (void**)e.ep->msg,        (void**)e.ep->rma,  (void**)e.ep->tagged,
+                     (void**)e.ep->atomic, (void**)e.ep->collective, (void**)e.av->ops,  (void**)e.cq->ops,
                      (void**)eq->ops};
   for (size_t i = 0; i < sizeof tables / sizeof *tables; ++i)
     for (size_t k = 1; k < *(size_t*)tables[i] / sizeof(void*); ++k) CHECK(tables[i][k] != NULL);
@@ -166,11 +165,15 @@ static void opened_again(void) {
   know(&e);
   for (int life = 0; life < 4; ++life) {
     for (int i = 0; i < 5 + life; ++i) {
-      if (me == 0) send_value(&e, 100 * life + i);
-      else CHECK(receive_value(&e) == 100 * life + i);
+      if (me == 0)
+        send_value(&e, 100 * life + i);
+      else
+        CHECK(receive_value(&e) == 100 * life + i);
     }
-    if (me == 0) CHECK(receive_value(&e) == life); /* the other way, before and after */
-    else send_value(&e, life);
+    if (me == 0)
+      CHECK(receive_value(&e) == life); /* the other way, before and after */
+    else
+      send_value(&e, life);
     meet("");
     if (me == 0) { /* the other one stays */
       close_end(&e);
@@ -178,8 +181,10 @@ static void opened_again(void) {
     }
     know(&e);
     if (life % 2) continue;
-    if (me == 1) send_value(&e, -7); /* once it begins, once the one that stayed */
-    else CHECK(receive_value(&e) == -7);
+    if (me == 1)
+      send_value(&e, -7); /* once it begins, once the one that stayed */
+    else
+      CHECK(receive_value(&e) == -7);
   }
   meet("an endpoint is opened again");
   close_end(&e);
@@ -202,8 +207,10 @@ static void several(void) {
   }
   CHECK(fi_mr_reg(domain, local, sizeof local, FI_READ | FI_WRITE, 0, 0, 0, &own, NULL) == 0);
   for (int i = 0; i < kEnds; ++i) {
-    if (me == 0) send_value(&ends[i], 50 + i);
-    else CHECK(receive_value(&ends[i]) == 50 + i);
+    if (me == 0)
+      send_value(&ends[i], 50 + i);
+    else
+      CHECK(receive_value(&ends[i]) == 50 + i);
   }
   if (me == 0) {
     for (int i = kEnds - 1; i >= 0; --i) {
@@ -418,14 +425,16 @@ static void check_time(int64_t begin, const char* what) {
 static void beside_a_socket(void) {
   struct end e;
   int socket = connected(), file = -1, set = epoll_create1(0);
-  const char* names[] = {"a loop with poll(0)", "a loop with poll(1)", "poll on both files", "epoll on both files",
-                         "a loop, woken by the socket"};
+  const char* names[] = {"a loop with poll(0)", "a loop with poll(1)", "poll on both files",
+                         "epoll on both files", "a loop, woken by the socket"};
   open_end(&e, FI_WAIT_FD, 0);
   know(&e);
   struct fid* queue = &e.cq->fid;
   CHECK(fi_control(queue, FI_GETWAIT, &file) == 0);
-  struct epoll_event by_socket = {.events = EPOLLIN, .data.fd = socket}, by_queue = {.events = EPOLLIN, .data.fd = file};
-  CHECK(epoll_ctl(set, EPOLL_CTL_ADD, socket, &by_socket) == 0 && epoll_ctl(set, EPOLL_CTL_ADD, file, &by_queue) == 0);
+  struct epoll_event by_socket = {.events = EPOLLIN, .data.fd = socket},
+                     by_queue = {.events = EPOLLIN, .data.fd = file};
+  CHECK(epoll_ctl(set, EPOLL_CTL_ADD, socket, &by_socket) == 0 &&
+        epoll_ctl(set, EPOLL_CTL_ADD, file, &by_queue) == 0);
   struct pollfd idle = {.fd = file, .events = POLLIN};
   CHECK(poll(&idle, 1, 0) == 0); /* nothing is there */
   for (int way = 0; way < 5; ++way) {
@@ -433,8 +442,10 @@ static void beside_a_socket(void) {
     if (me == 1) {
       char c = 'x';
       weft_compute(3000000);
-      if (way < 4) CHECK(fi_tinject(e.ep, &way, sizeof way, e.peer, 5) == 0);
-      else CHECK(send(socket, &c, 1, 0) == 1);
+      if (way < 4)
+        CHECK(fi_tinject(e.ep, &way, sizeof way, e.peer, 5) == 0);
+      else
+        CHECK(send(socket, &c, 1, 0) == 1);
       continue;
     }
     int got = -1;
@@ -461,8 +472,10 @@ static void beside_a_socket(void) {
     }
     CHECK(way == 4 ? c == 'x' : got == way);
     /* Who asks once in a millisecond hears within one. */
-    if (way == 1) CHECK(weft_now_ps() - begin < 4100000000);
-    else check_time(begin, names[way]);
+    if (way == 1)
+      CHECK(weft_now_ps() - begin < 4100000000);
+    else
+      check_time(begin, names[way]);
     CHECK(poll(&idle, 1, 0) == 0);
   }
   meet("beside a socket");
