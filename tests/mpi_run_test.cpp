@@ -363,6 +363,19 @@ TEST_P(Provider, HasItsObjectsInEveryForm) {
     EXPECT_THAT(r.err, HasSubstr(reason));
 }
 
+TEST_P(Provider, LivesAsProgramsDo) {
+  std::vector<std::string> options{"--quiet"};
+  for (const std::string& s : sets(GetParam().settings)) options.push_back(s);
+  ProgramResult r = run_mpi("torus", 2, options, {}, WEFT_BUILD "/test-programs/fi_life");
+  EXPECT_EQ(r.code, 0) << r.err;
+  for (const char* check :
+       {"an address of the interface", "no operation is missing", "an endpoint is opened again",
+        "several endpoints, memory registered before them", "remote counters",
+        "entries for remote operations", "a look that discards has one completion",
+        "an event queue honours its time-out", "beside a socket", "a wait for a socket beside a message"})
+    EXPECT_THAT(r.out, HasSubstr(std::string("ok ") + check + "\n"));
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, Provider,
     testing::Values(Way{"as_it_is", {}, ""}, Way{"put", {"mpi.rendezvous=put", "mpi.ack=notification"}, ""},

@@ -12,6 +12,7 @@
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
 #include "base/virtual_time.hpp"
+#include "host/port_set.hpp"
 
 namespace weft::host {
 
@@ -271,7 +272,7 @@ void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
     return;
   }
   for (unsigned i = 0; i < kPortsPerProcess; ++i) {
-    if (!p.ports[i].open || (r.port != kAnyPort && r.port != i)) continue;
+    if (!p.ports[i].open || !names_port(r.port, i)) continue;
     Time there{0};
     if (p.segment->has_message(i, there)) plan(rank, index, std::max(r.clock, there));
     if (p.segment->has_event(i, there)) plan(rank, index, std::max(r.clock, there));
@@ -370,7 +371,7 @@ void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool s
                lane.request.call == Call::Pause || lane.request.call == Call::Files || lane.meeting;
     bool room = lane.request.call == Call::Room || lane.request.call == Call::Stall;
     if (!any && !(slot && room)) continue;
-    if (lane.request.port != kAnyPort && lane.request.port != port) continue;
+    if (!names_port(lane.request.port, port)) continue;
     if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
     lane.nudges = 0;
     plan(rank, i, std::max(lane.request.clock, at));
@@ -437,7 +438,7 @@ void Simulation::find_runnable() {
       bool any = false;
       Process& p = processes_[plan.rank];
       for (unsigned i = 0; i < kPortsPerProcess; ++i)
-        if (p.ports[i].open && (lane.request.port == kAnyPort || lane.request.port == i))
+        if (p.ports[i].open && names_port(lane.request.port, i))
           any |= p.segment->has_message(i, there) || p.segment->has_event(i, there);
       if (!any) lane.result = -ETIMEDOUT;
     }

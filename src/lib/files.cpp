@@ -30,6 +30,10 @@ namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000'000;
 
+std::uint32_t (*refresh)(const host::Lane&) = nullptr;
+
+std::uint32_t refreshed(const host::Lane& lane) { return refresh ? refresh(lane) : host::kNoPort; }
+
 int real_poll(pollfd* files, nfds_t count, int milliseconds) {
   return static_cast<int>(syscall(SYS_poll, files, count, milliseconds));
 }
@@ -129,12 +133,21 @@ ssize_t receive(int file, void* to, std::size_t length, int flags, sockaddr* fro
   });
 }
 
+/// A thread's clock may be ahead of the others': they must not see what it sends before it is sent.
+void send_in_time(host::Lane& lane) {
+  if (lib::now(lane) <= lane.safe_until) return;
+  lib::enter(lane);
+  lib::ask(lane, host::Call::Sleep, host::kNoPort, lib::now(lane), host::kNoRank);
+  lib::leave();
+}
+
 ssize_t transmit(int file, const void* from, std::size_t length, int flags, const sockaddr* to,
                  socklen_t to_length, const void* caller) {
   auto real = [&](const void* at, std::size_t bytes, int how) {
     return static_cast<ssize_t>(syscall(SYS_sendto, file, at, bytes, how, to, to_length));
   };
   host::Lane* lane = lane_for(file, caller);
+  if (lane) send_in_time(*lane);
   if (!lane || flags & MSG_DONTWAIT || does_not_wait(file)) return real(from, length, flags);
   return in_parts(*lane, file, length, POLLOUT, SYS_sendto, [&](std::size_t done, std::size_t left) {
     return real(static_cast<const char*>(from) + done, left, flags | MSG_DONTWAIT);
@@ -143,11 +156,15 @@ ssize_t transmit(int file, const void* from, std::size_t length, int flags, cons
 
 /// Looks at files in virtual time: until one is ready, or for so long; less than 0: for ever.
 int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, host::Lane& lane) {
+  refreshed(lane);
   int found = real_poll(files, count, 0);
   if (found != 0) lib::found_file();
   if (found != 0 || (picoseconds == 0 && lane.doing.inside())) return found;
-  if (picoseconds == 0)
-    return lib::look_again_at_files(lane, files, count, call) ? real_poll(files, count, 0) : 0;
+  if (picoseconds == 0) {
+    if (!lib::look_again_at_files(lane, files, count, call)) return 0;
+    refreshed(lane);
+    return real_poll(files, count, 0);
+  }
   std::int64_t deadline = picoseconds < 0 ? host::kNoDeadline : lib::now(lane) + picoseconds;
   return lib::wait_for_files(lane, files, count, deadline, call);
 }
@@ -207,6 +224,8 @@ class Masked {
 
 namespace weft::lib {
 
+void set_refresh(std::uint32_t (*how)(const host::Lane& lane)) { refresh = how; }
+
 int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t deadline, long call) {
   bool any = false, of_child = false;
   for (nfds_t i = 0; i < count; ++i) {
@@ -219,8 +238,9 @@ int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t d
   }
   enter(lane);
   int found = 0;
+  std::uint32_t port = refreshed(lane);
   for (;;) {
-    int asked = any ? ask_for_files(lane, files, count, deadline, call)
+    int asked = any ? ask_for_files(lane, files, count, deadline, call, port)
                     : ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
     if (asked == -EINTR) {
       errno = EINTR;
@@ -235,6 +255,7 @@ int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t d
       }
       ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
     }
+    port = refreshed(lane);
     if ((found = real_poll(files, count, 0)) != 0 || now(lane) >= deadline) break;
   }
   leave();

@@ -434,12 +434,13 @@ void wait_for_memory(Lane& l, unsigned times) {
   if (header->costs.compute == 1) computed_until = cpu_time();  // looking is not computing
 }
 
-int ask_for_files(Lane& l, const pollfd* files, std::size_t count, std::int64_t deadline, long call) {
+int ask_for_files(Lane& l, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
+                  std::uint32_t port) {
   l.argument[0] = 1;
   l.argument[1] = reinterpret_cast<std::uint64_t>(files);
   l.argument[2] = count;
   l.argument[3] = static_cast<std::uint64_t>(call);
-  return ask(l, Call::Files, host::kAnyPort, deadline, host::kNoRank);
+  return ask(l, Call::Files, port, deadline, host::kNoRank);
 }
 
 bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long call) {
@@ -454,8 +455,11 @@ bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long c
   if (stage == 0) return false;
   std::int64_t step = kFirstQuantum;
   for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
-  if (ask_for_files(l, files, count, now(l) + step, call) == -ENOSYS)
-    ask(l, Call::Sleep, host::kNoPort, now(l) + step, host::kNoRank);
+  const std::int64_t begun = now(l), until = begun + step;
+  int asked = ask_for_files(l, files, count, until, call, host::kAnyPort);
+  // What lay in the rings before is nothing this thread takes, or it would have: not again for that.
+  if (asked == 0 && now(l) == begun) asked = ask_for_files(l, files, count, until, call, host::kNoPort);
+  if (asked == -ENOSYS) ask(l, Call::Sleep, host::kNoPort, until, host::kNoRank);
   return true;
 }
 

@@ -126,8 +126,10 @@ class ChildWait {
 /// in a row it waits for one of them, for a time that grows. True where it has.
 bool look_again_at_files(host::Lane& lane, const pollfd* files, std::size_t count, long call);
 void found_file();
-/// Waits for one of these files, or the deadline. -ENOSYS where the simulator cannot watch them.
-int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call);
+/// Waits for one of these files, something in the rings of the port, or the deadline. -ENOSYS where the
+/// simulator cannot watch the files.
+int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
+                  std::uint32_t port);
 
 /// A look that found nothing, for free. True where time has moved on since, so that looking again makes
 /// sense.

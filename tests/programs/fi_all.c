@@ -395,8 +395,6 @@ static void refusals(void) {
   hints->caps = FI_RMA; /* without keys of the provider's choosing */
   CHECK(fi_getinfo(FI_VERSION(1, 15), NULL, NULL, 0, hints, &none) == -FI_ENODATA);
   fi_freeinfo(hints);
-  struct fid_ep* second;
-  CHECK(fi_endpoint(domain, info, &second, NULL) != 0);
   CHECK(fi_tinject(ep, "", 1, 99, 1) == -FI_EINVAL);
   meet("refusals");
 }

@@ -344,7 +344,7 @@ static void limits(void) {
   CHECK(fi_passive_ep(fabric, info, &passive, NULL) == -FI_ENOSYS);
   CHECK(fi_cq_open(domain, &by_mutex, &cq, NULL) == -FI_ENOSYS);
   CHECK(fi_cntr_open(domain, &by_file, &counter, NULL) == -FI_ENOSYS);
-  CHECK(fi_ep_bind(ep, &sends->fid, FI_REMOTE_WRITE) == -FI_ENOSYS);
+  CHECK(fi_ep_bind(ep, &sends->fid, FI_REMOTE_WRITE) == -FI_EINVAL); /* FI_RMA_EVENT was not asked for */
   free(out);
   free(in);
   meet("limits and refusals");

@@ -38,9 +38,10 @@ ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& at) {
     nic::Descriptor d;
     d.operation = add ? nic::Operation::FetchAdd : nic::Operation::CompareSwap;
     d.flags = nic::kNotifyDone;
-    d.node = peers_[peer]->address.node;
-    d.port = peers_[peer]->address.port;
-    d.remote_key = at.key;
+    weft_memory memory = memory_of(*peers_[peer], at.key);
+    d.node = memory.owner.node;
+    d.port = memory.owner.port;
+    d.remote_key = memory.key;
     d.remote_offset = at.address;
     d.length = 8;
     if (call.operand && call.operation != FI_ATOMIC_READ) memcpy(&d.operand, call.operand, 8);

@@ -78,7 +78,7 @@ bool Engine::fill_blocks(Lane& lane, Peer& peer, Waiting& w) {
     d.local_key = send_blocks_.registered.key;
     d.local_offset = std::uint64_t{from} * model.block;
     d.length = bytes + sizeof count;
-    d.operand = block_word(tag_word(first ? Kind::Block : Kind::BlockMore, flags, 0, peer.sent++), to);
+    d.operand = block_word(next_tag(peer, first ? Kind::Block : Kind::BlockMore, flags, 0), to);
     d.context = std::uint64_t{from} << 32 | (last ? w.request : 0);
     post(lane, d);
   }

@@ -59,10 +59,10 @@ bool Engine::is_waited_for(const Lane& lane, const Outgoing& out) const {
 ssize_t Engine::wait_for_caller(Lane& lane) {
   for (;;) {
     bool entries;
-    progress_others(endpoint, lane);
+    progress_others(*endpoint.domain, lane);
     {
       Entry entered(*endpoint.domain, lane);
-      if (progress(lane)) lib::found_something();
+      if (progress_all(*endpoint.domain, lane)) lib::found_something();
       if (!(waits.sent && request_of(waits.sent)) && !(waits.answer && is_posted(waits.answer))) break;
       entries = (endpoint.send_cq && !endpoint.send_cq->entries.empty()) ||
                 (endpoint.receive_cq && !endpoint.receive_cq->entries.empty());

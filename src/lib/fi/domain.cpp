@@ -30,7 +30,9 @@ namespace {
 
 int close_domain(fid* f) {
   auto* domain = reinterpret_cast<Domain*>(f);
-  if (domain->endpoint) return refuse(FI_EBUSY, FI_LOG_DOMAIN, "the domain still has an endpoint\n");
+  if (!domain->endpoints.empty())
+    return refuse(FI_EBUSY, FI_LOG_DOMAIN, "the domain still has an endpoint\n");
+  if (domain->own_memory_port) weft_close(domain->memory_port);
   delete domain;
   return 0;
 }
@@ -48,10 +50,10 @@ int no_shared_receive(fid_domain*, fi_rx_attr*, fid_ep**, void*) {
   return refuse(FI_ENOSYS, FI_LOG_DOMAIN, "shared receive contexts are not supported\n");
 }
 
-fi_ops domain_object = {sizeof(fi_ops), close_domain, no_bind, no_control, no_ops, nullptr, nullptr};
+fi_ops domain_object = {sizeof(fi_ops), close_domain, refused, refused, refused, refused, refused};
 fi_ops_domain domain_calls = {sizeof(fi_ops_domain), open_av,      open_cq,     open_endpoint,
                               no_scalable,           open_cntr,    no_poll_set, no_shared_send,
-                              no_shared_receive,     query_atomic, nullptr,     nullptr};
+                              no_shared_receive,     query_atomic, refused,     refused};
 
 // Address vectors: an address is its number, in a map as in a table.
 
@@ -66,7 +68,7 @@ int insert(fid_av* f, const void* addresses, std::size_t count, fi_addr_t* out, 
   auto* names = static_cast<const Name*>(addresses);
   int good = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    bool fine = names[i].magic == kNameMagic;
+    bool fine = names[i].magic == kNameMagic && names[i].address.port != kUnknownPort;
     if (!fine) FI_WARN(&provider, FI_LOG_AV, "address %zu is not one of this provider\n", i);
     if (flags & FI_SYNC_ERR) static_cast<int*>(context)[i] = fine ? 0 : FI_EINVAL;
     if (out) out[i] = fine ? av->names.size() : FI_ADDR_NOTAVAIL;
@@ -109,23 +111,23 @@ const char* to_text(fid_av*, const void* address, char* text, std::size_t* lengt
   return text;
 }
 
-fi_ops av_object = {sizeof(fi_ops), close_av, no_bind, no_control, no_ops, nullptr, nullptr};
-fi_ops_av av_calls = {sizeof(fi_ops_av), insert, no_service, no_symmetric, remove, look_up, to_text, nullptr};
+fi_ops av_object = {sizeof(fi_ops), close_av, refused, refused, refused, refused, refused};
+fi_ops_av av_calls = {sizeof(fi_ops_av), insert, no_service, no_symmetric, remove, look_up, to_text, refused};
 
-// Memory. It is registered with the interface as soon as there is one: an endpoint that is enabled.
+// Memory.
 
 int close_memory(fid* f) {
   auto* mr = reinterpret_cast<Mr*>(f);
-  Endpoint* endpoint = mr->domain->endpoint;
+  Domain& domain = *mr->domain;
   host::Lane* l = lane();
-  if (mr->memory.key) mr->domain->memories.erase(mr->memory.key);
-  if (mr->memory.key && endpoint && endpoint->engine && l && !lib::outside())
-    weft_unregister(endpoint->engine->port, mr->memory.key);
+  if (mr->memory.key) domain.memories.erase(mr->memory.key);
+  if (mr->memory.key && domain.memory_port && l && !lib::outside())
+    weft_unregister(domain.memory_port, mr->memory.key);
   delete mr;
   return 0;
 }
 
-fi_ops memory_object = {sizeof(fi_ops), close_memory, no_bind, no_control, no_ops, nullptr, nullptr};
+fi_ops memory_object = {sizeof(fi_ops), close_memory, refused, refused, refused, refused, refused};
 
 int register_parts(fid* f, const iovec* parts, std::size_t count, std::uint64_t access, std::uint64_t offset,
                    std::uint64_t key, std::uint64_t flags, fid_mr** out, void* context) {
@@ -158,24 +160,26 @@ int register_memory(fid* f, const void* base, std::size_t length, std::uint64_t 
   mr->fid.mem_desc = mr;
   mr->fid.key = key;
   host::Lane* l = lane();
-  Endpoint* endpoint = domain->endpoint;
-  if (remote && !(endpoint && endpoint->engine)) {
+  // Memory for its own use is made known to the interface before there is a port only when it is used.
+  weft_port* port = domain->memory_port;
+  if (int result = remote ? memory_port(*domain, port) : 0; result != 0) {
     delete mr;
-    return refuse(FI_EINVAL, FI_LOG_MR,
-                  "memory for remote access is registered after its endpoint is enabled\n");
+    return refuse(-result, FI_LOG_MR, "the interface has no port to register memory with: %s\n",
+                  strerror(-result));
   }
-  if (endpoint && endpoint->engine && remote) endpoint->engine->use();
-  if (endpoint && endpoint->engine && l && !lib::outside()) {
+  for (Endpoint* endpoint : domain->endpoints)
+    if (remote && endpoint->engine) endpoint->engine->use();
+  if (port && l && !lib::outside()) {
     unsigned rights = (access & FI_REMOTE_READ ? WEFT_REMOTE_READ | WEFT_REMOTE_ATOMIC : 0) |
                       (access & FI_REMOTE_WRITE ? WEFT_REMOTE_WRITE | WEFT_REMOTE_ATOMIC : 0);
-    int result = weft_register_anywhere(endpoint->engine->port, mr->base, length, rights, &mr->memory);
+    int result = weft_register_anywhere(port, mr->base, length, rights, &mr->memory);
     if (result != 0) {
       delete mr;
       return refuse(-result, FI_LOG_MR, "the interface refuses to register memory: %s\n", strerror(-result));
     }
     if (domain->memory_keys) mr->fid.key = mr->memory.key;
     domain->memories[mr->memory.key] = mr;
-    ++endpoint->engine->sums.registrations;
+    ++port->header->sums.registrations;
   }
   *out = &mr->fid;
   return 0;

@@ -1,6 +1,9 @@
 // Endpoints: what they are bound to, and their start and end.
 #include <string.h>
 
+#include <algorithm>
+
+#include "host/port_set.hpp"
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 #include "lib/mpi_start.hpp"
@@ -10,6 +13,7 @@ namespace weft::fi {
 namespace {
 
 std::vector<Endpoint*> enabled;  // and used; an MPI library may have one for messages and one for windows
+bool mpi_port_is_taken = false;
 
 void serve() {
   host::Lane* l = lane();
@@ -39,13 +43,12 @@ std::size_t one_sided_count() {
   return count;
 }
 
-/// The port MPI was given belongs to the first endpoint; others have their own. While MPI starts, opening one
-/// takes no time, as nothing does then.
-int open_port(weft_port*& port, bool& own) {
-  weft_port* given = lib::mpi_port();
-  own = !given || !enabled.empty();
-  if (own) return given ? weft_open_for_mpi(&port) : weft_open(&port);
-  port = given;
+/// A port that was opened for memory is the first endpoint's.
+int port_for_endpoint(Domain& domain, weft_port*& port, bool& own) {
+  if (!domain.memory_port_is_fresh) return open_port(port, own);
+  port = domain.memory_port;
+  own = domain.own_memory_port;
+  domain.memory_port_is_fresh = domain.own_memory_port = false;
   return 0;
 }
 
@@ -54,12 +57,14 @@ int enable(Endpoint& endpoint) {
   if (!endpoint.av) return refuse(FI_ENOAV, FI_LOG_EP_CTRL, "the endpoint has no address vector\n");
   weft_port* port = nullptr;
   bool own = false;
-  if (int result = open_port(port, own); result != 0)
+  Domain& domain = *endpoint.domain;
+  if (int result = port_for_endpoint(domain, port, own); result != 0)
     return refuse(-result, FI_LOG_EP_CTRL, "the interface has no port: %s\n", strerror(-result));
+  if (!domain.memory_port) domain.memory_port = port;
   endpoint.engine = new Engine(endpoint, port, own);
   // One that MPI opens beside its first is for windows. Most programs have none: nothing can arrive there,
   // and it is not worth a look, before memory was registered with it or something was posted.
-  if (!own || !lib::mpi_port()) endpoint.engine->use();
+  if (!own || !lib::mpi_port() || !domain.memories.empty()) endpoint.engine->use();
   lib::set_mpi_service(serve);
   if (endpoint.engine->model.progress == 0) lib::set_background(work_until);
   lib::set_one_sided_count(one_sided_count);
@@ -80,8 +85,11 @@ int bind_cq(Endpoint& endpoint, Cq* cq, std::uint64_t flags) {
 }
 
 int bind_counter(Endpoint& endpoint, Cntr* counter, std::uint64_t flags) {
-  if (flags & (FI_REMOTE_READ | FI_REMOTE_WRITE))
-    return refuse(FI_ENOSYS, FI_LOG_EP_CTRL, "what others read and write here is not counted\n");
+  if ((flags & (FI_REMOTE_READ | FI_REMOTE_WRITE)) && !(endpoint.caps & FI_RMA_EVENT))
+    return refuse(FI_EINVAL, FI_LOG_EP_CTRL,
+                  "what others read and write here is counted where FI_RMA_EVENT was asked for\n");
+  if (flags & FI_REMOTE_READ) endpoint.remote_read_counter = counter;
+  if (flags & FI_REMOTE_WRITE) endpoint.remote_write_counter = counter;
   if (flags & FI_SEND) endpoint.send_counter = counter;
   if (flags & FI_RECV) endpoint.receive_counter = counter;
   if (flags & FI_READ) endpoint.read_counter = counter;
@@ -128,8 +136,16 @@ int control(fid* f, int command, void* argument) {
 
 int close_endpoint(fid* f) {
   auto* endpoint = reinterpret_cast<Endpoint*>(f);
-  endpoint->domain->endpoint = nullptr;
+  Domain& domain = *endpoint->domain;
+  std::erase(domain.endpoints, endpoint);
   std::erase(enabled, endpoint);
+  if (Engine* engine = endpoint->engine; engine && engine->port == domain.memory_port) {
+    if (domain.memories.empty() && domain.endpoints.empty())
+      domain.memory_port = nullptr;
+    else  // memory stays registered, and others have been told where
+      domain.own_memory_port = engine->give_up_port();
+  }
+  if (endpoint->engine && endpoint->engine->port == lib::mpi_port()) mpi_port_is_taken = false;
   delete endpoint->engine;
   delete endpoint;
   return 0;
@@ -166,25 +182,90 @@ int get_name(fid_t f, void* out, std::size_t* length) {
   std::size_t room = *length;
   *length = sizeof(Name);
   if (room < sizeof(Name)) return -FI_ETOOSMALL;
-  Name name{kNameMagic, endpoint.engine->port->self, lib::segment()->rank};
+  Name name = endpoint.engine->name();
   memcpy(out, &name, sizeof name);
   return 0;
 }
 
-fi_ops endpoint_object = {sizeof(fi_ops), close_endpoint, bind, control, no_ops, nullptr, nullptr};
+fi_ops endpoint_object = {sizeof(fi_ops), close_endpoint, bind, control, refused, refused, refused};
 fi_ops_ep endpoint_calls = {sizeof(fi_ops_ep), cancel,  get_option, set_option,
-                            nullptr,           nullptr, nullptr,    nullptr};
-fi_ops_cm connection_calls = {sizeof(fi_ops_cm), nullptr, get_name, nullptr, nullptr,
-                              nullptr,           nullptr, nullptr,  nullptr, nullptr};
+                            refused,           refused, refused,    refused};
+fi_ops_cm connection_calls = {sizeof(fi_ops_cm), refused, get_name, refused, refused,
+                              refused,           refused, refused,  refused, refused};
 
 }  // namespace
 
-void progress_others(const Endpoint& mine, host::Lane& lane) {
+fi_ops_collective collective_operations = {sizeof(fi_ops_collective),
+                                           refused,
+                                           refused,
+                                           refused,
+                                           refused,
+                                           refused,
+                                           refused,
+                                           refused,
+                                           refused,
+                                           refused,
+                                           refused,
+                                           refused};
+
+/// The port MPI was given belongs to the first endpoint; others have their own. While MPI starts, opening one
+/// takes no time, as nothing does then.
+int open_port(weft_port*& port, bool& own) {
+  weft_port* given = lib::mpi_port();
+  own = !given || mpi_port_is_taken || !enabled.empty();
+  if (own) return given ? weft_open_for_mpi(&port) : weft_open(&port);
+  mpi_port_is_taken = true;
+  port = given;
+  return 0;
+}
+
+int memory_port(Domain& domain, weft_port*& port) {
+  if (!domain.memory_port) {
+    if (int result = open_port(domain.memory_port, domain.own_memory_port); result != 0) return result;
+    domain.memory_port_is_fresh = true;
+  }
+  port = domain.memory_port;
+  return 0;
+}
+
+void progress_others(const Domain& mine, host::Lane& lane) {
   for (Endpoint* endpoint : enabled) {
-    if (endpoint == &mine) continue;
+    if (endpoint->domain == &mine) continue;
     Entry entered(*endpoint->domain, lane);
     endpoint->engine->progress(lane);
   }
+}
+
+bool progress_all(Domain& mine, host::Lane& lane, const std::deque<Completion>* until) {
+  bool any = false;
+  for (Endpoint* endpoint : mine.endpoints)
+    if (endpoint->used) any |= endpoint->engine->progress(lane, until);
+  return any;
+}
+
+bool is_used(const Domain& domain) {
+  return std::any_of(domain.endpoints.begin(), domain.endpoints.end(),
+                     [](const Endpoint* endpoint) { return endpoint->used; });
+}
+
+bool has_arrivals(const Domain& domain, std::int64_t now) {
+  return std::any_of(domain.endpoints.begin(), domain.endpoints.end(), [&](const Endpoint* endpoint) {
+    if (!endpoint->used) return false;
+    const nic::Message* m = lib::next_message(endpoint->engine->port);
+    const nic::Event* e = lib::next_event(endpoint->engine->port);
+    return (m && m->time <= now) || (e && e->time <= now);
+  });
+}
+
+std::uint32_t wait_port() {
+  if (enabled.size() == 1) return enabled.front()->engine->port->index;
+  std::uint32_t set = host::kPortSet;
+  for (const Endpoint* endpoint : enabled) set = host::with_port(set, endpoint->engine->port->index);
+  return set;
+}
+
+std::uint32_t awaited_rank(const Domain& domain) {
+  return domain.endpoints.size() == 1 ? domain.endpoints.front()->engine->awaited_rank() : host::kNoRank;
 }
 
 void Engine::begin_use() {
@@ -192,11 +273,8 @@ void Engine::begin_use() {
   enabled.push_back(&endpoint);
 }
 
-std::uint32_t Engine::wait_port() const { return enabled.size() > 1 ? host::kAnyPort : port->index; }
-
 int open_endpoint(fid_domain* f, fi_info* info, fid_ep** out, void* context) {
   auto* domain = reinterpret_cast<Domain*>(f);
-  if (domain->endpoint) return refuse(FI_EBUSY, FI_LOG_EP_CTRL, "a domain has one endpoint\n");
   auto* endpoint = new Endpoint{};
   endpoint->fid.fid = {FI_CLASS_EP, context, &endpoint_object};
   endpoint->fid.ops = &endpoint_calls;
@@ -205,12 +283,13 @@ int open_endpoint(fid_domain* f, fi_info* info, fid_ep** out, void* context) {
   endpoint->fid.tagged = &tagged_operations;
   endpoint->fid.rma = &rma_operations;
   endpoint->fid.atomic = &atomic_operations;
+  endpoint->fid.collective = &collective_operations;
   endpoint->domain = domain;
   endpoint->caps = info->caps;
   endpoint->send_flags = info->tx_attr ? info->tx_attr->op_flags : 0;
   endpoint->most_inject = info->tx_attr ? info->tx_attr->inject_size : 0;
   endpoint->receive_flags = info->rx_attr ? info->rx_attr->op_flags : 0;
-  domain->endpoint = endpoint;
+  domain->endpoints.push_back(endpoint);
   *out = &endpoint->fid;
   return 0;
 }

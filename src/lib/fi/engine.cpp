@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/clocks.hpp"
 #include "lib/failures.hpp"
@@ -65,7 +66,10 @@ Engine::Engine(Endpoint& e, weft_port* p, bool own_port)
       sums(p->header->sums),
       model(p->header->mpi),
       own_port_(own_port),
-      small_limit_(p->header->limits.message_limit) {}
+      small_limit_(p->header->limits.message_limit) {
+  static std::uint16_t opened = 0;  // by this process; ranks of a node may take over each other's ports
+  generation_ = static_cast<std::uint16_t>(p->header->rank * 131 + opened++);
+}
 
 Engine::~Engine() {
   for (auto& queue : posted_)
@@ -93,10 +97,80 @@ std::uint32_t Engine::peer_of_handle(std::uint64_t handle) {
     return kAnyPeer;  // removed, or never there
   if (handle < peer_of_handle_.size() && peer_of_handle_[handle] != kAnyPeer) return peer_of_handle_[handle];
   if (handle >= peer_of_handle_.size()) peer_of_handle_.resize(names.size(), kAnyPeer);
-  std::uint32_t peer = peer_of_address(names[handle].address);
-  peers_[peer]->handle = handle;
-  peers_[peer]->rank = names[handle].rank;
-  return peer_of_handle_[handle] = peer;
+  const Name& name = names[handle];
+  std::uint32_t index = peer_of_address(name.address);
+  Peer& peer = *peers_[index];
+  // What the one before sent lies in the rings: its port was closed when all of that had arrived.
+  if (peer.known && peer.generation != name.generation) progress(*fi::lane());
+  know(index, name.generation);
+  peer.handle = handle;
+  peer.rank = name.rank;
+  peer.memory_port = name.memory_port;
+  peer.hears_of = name.hears_of;
+  return peer_of_handle_[handle] = index;
+}
+
+Name Engine::name() const {
+  Name name{kNameMagic, port->self, port->header->rank, port->self.port, generation_, 0};
+  if (const weft_port* memory = endpoint.domain->memory_port) name.memory_port = memory->self.port;
+  if (endpoint.caps & FI_RMA_EVENT) {
+    if (endpoint.caps & FI_REMOTE_WRITE) name.hears_of |= kHearsOfWrites;
+    if (endpoint.caps & FI_REMOTE_READ) name.hears_of |= kHearsOfReads;
+  }
+  return name;
+}
+
+weft_memory Engine::memory_of(const Peer& peer, std::uint64_t key) const {
+  weft_memory memory{peer.address, key};
+  if (peer.memory_port != kUnknownPort) memory.owner.port = peer.memory_port;
+  return memory;
+}
+
+/// An endpoint of this generation is at the peer's address.
+void Engine::know(std::uint32_t index, std::uint16_t generation) {
+  Peer& peer = *peers_[index];
+  if (std::exchange(peer.known, true) && peer.generation != generation) {
+    // What waited for the one before waits in vain.
+    std::vector<Request*> lost;
+    for (auto& [id, request] : requests_)
+      if (request->peer == index && request->kind == Request::Kind::Send && !request->pieces)
+        lost.push_back(request.get());
+    std::sort(lost.begin(), lost.end(), [](const Request* a, const Request* b) { return a->id < b->id; });
+    begin_anew(peer);
+    for (Request* request : lost) {
+      request->error = FI_ECONNRESET;
+      done(*fi::lane(), *request);
+    }
+  }
+  peer.generation = generation;
+}
+
+/// All that was agreed with the endpoint before is void. What came too early is the new one's: the port was
+/// closed when all of the old one's had arrived.
+void Engine::begin_anew(Peer& peer) {
+  peer.sent = peer.expected = 0;
+  peer.greeted = peer.starved = peer.asked = peer.refused = false;
+  peer.assembling = nullptr;
+  peer.credits = peer.granted = model.credits;
+  peer.consumed = 0;
+  waiting_ -= static_cast<unsigned>(peer.waiting.size());
+  peer.waiting.clear();
+  peer.block_key = 0;
+  peer.blocks.clear();
+  // A ring is whole again. Which blocks of the pool the old one had nobody knows: they are lost to it.
+  peer.emptied.clear();
+  for (unsigned i = 0; peer.ring && i < model.ring_blocks; ++i)
+    peer.emptied.push_back(static_cast<std::uint16_t>(i));
+  peer.lent = static_cast<std::uint32_t>(peer.emptied.size());
+}
+
+std::uint32_t Engine::next_tag(Peer& peer, Kind kind, unsigned flags, unsigned credits) {
+  std::uint16_t sequence = peer.sent++;
+  if (!std::exchange(peer.greeted, true)) {
+    flags |= kFirst;
+    sequence = generation_;
+  }
+  return tag_word(kind, flags, credits, sequence);
 }
 
 std::uint32_t Engine::awaited_rank() const {
@@ -164,7 +238,7 @@ void Engine::transmit(Lane& lane, Peer& peer, const Waiting& w) {
   d.operation = nic::Operation::Message;
   d.node = peer.address.node;
   d.port = peer.address.port;
-  d.tag = tag_word(w.kind, flags, back, peer.sent++);
+  d.tag = next_tag(peer, w.kind, flags, back);
   d.length = w.length;
   if (w.request) {
     d.flags = nic::kNotifyDone;
@@ -227,6 +301,7 @@ void Engine::drain(Lane& lane) {
 void Engine::entry(Lane& lane, Cq* cq, Completion c) {
   c.time = lib::now(lane);
   cq->entries.push_back(c);
+  now_ready(*cq);
 }
 
 Request& Engine::new_request(Request::Kind kind, std::uint32_t peer) {

@@ -11,6 +11,7 @@
 #include <list>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "lib/fi/objects.hpp"
 #include "lib/fi/wire.hpp"
@@ -101,6 +102,8 @@ struct Request {
   Buffer result;                 // of an atomic
   std::size_t value_size = 0;
   bool remote_data = false;  // of a put: tells the target when it is there
+  bool reads = false;        // a get, or an atomic that fetches
+  bool told = false;         // the target hears of it by the interface
   std::uint32_t data = 0;
 };
 
@@ -126,8 +129,12 @@ struct Peer {
   weft_address address{};
   std::uint32_t rank = host::kNoRank;
   std::uint64_t handle = FI_ADDR_NOTAVAIL;  // in the address vector
-  std::uint16_t sent = 0, expected = 0;     // sequence numbers
-  std::vector<nic::Message> early;          // that came before their turn
+  std::uint32_t memory_port = kUnknownPort;
+  std::uint16_t generation = 0, hears_of = 0;
+  bool known = false;                    // its generation is
+  bool greeted = false;                  // the first message to it has left
+  std::uint16_t sent = 0, expected = 0;  // sequence numbers
+  std::vector<nic::Message> early;       // that came before their turn
   Incoming* assembling = nullptr;
   std::uint32_t credits = 0;                // small messages that may still go
   std::uint32_t granted = 0, consumed = 0;  // as a receiver: given to this peer, and to be given back
@@ -191,8 +198,6 @@ struct Engine {
   };
   ssize_t atomic(host::Lane& lane, const AtomicCall& call, const Remote& at);
 
-  /// Where to wait for what may concern this endpoint, or others of the process.
-  std::uint32_t wait_port() const;
   /// Takes what has arrived; with `until`, only until there is something in it.
   bool progress(host::Lane& lane, const std::deque<Completion>* until = nullptr);
   /// What the interface does by itself while the program computes, up to this time: it answers requests for
@@ -203,6 +208,10 @@ struct Engine {
   void drain(host::Lane& lane);
   /// A rank whose message this process waits for, if it waits for one rank alone.
   std::uint32_t awaited_rank() const;
+
+  Name name() const;
+  /// The port stays open when the endpoint is closed. True where it is the endpoint's own.
+  bool give_up_port() { return std::exchange(own_port_, false); }
 
   std::uint32_t peer_of_handle(std::uint64_t handle);
   std::uint32_t peer_of_address(weft_address address);
@@ -220,6 +229,10 @@ struct Engine {
 
  private:
   void begin_use();
+  void know(std::uint32_t peer, std::uint16_t generation);
+  void begin_anew(Peer& peer);
+  std::uint32_t next_tag(Peer& peer, Kind kind, unsigned flags, unsigned credits);
+  weft_memory memory_of(const Peer& peer, std::uint64_t key) const;
   // Costs and small messages (engine.cpp).
   void charge(host::Lane& lane, std::int64_t time, host::Protocol protocol);
   void copied(host::Lane& lane, std::size_t bytes, host::Protocol protocol);
@@ -288,6 +301,11 @@ struct Engine {
   // One-sided operations (rma.cpp, atomics.cpp).
   Request& new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote, std::size_t length);
   void remote_data(host::Lane& lane, const nic::Message& m);
+  bool target_hears(const Request& request) const;
+  bool interface_tells(const Request& request) const;
+  void tell_target(host::Lane& lane, const Request& request);
+  void operation_here(host::Lane& lane, const nic::Event& e);
+  void heard_of(host::Lane& lane, bool read, bool atomic, std::size_t length);
   char* memory_at(std::uint64_t key, std::uint64_t offset, std::size_t bytes);
   void atomic_request(host::Lane& lane, std::uint32_t peer, const nic::Message& m);
   void atomic_reply(host::Lane& lane, const nic::Message& m);
@@ -304,6 +322,7 @@ struct Engine {
   std::unordered_map<void*, Incoming*> claimed_;  // by the context of the look that found it
   std::unordered_map<std::uint32_t, std::unique_ptr<Request>> requests_;
   std::uint32_t last_request_ = 0;
+  std::uint16_t generation_;
   unsigned waiting_ = 0;       // small messages and messages for blocks, at all peers
   Blocks pool_, send_blocks_;  // lent to others, and used here to send from
 };

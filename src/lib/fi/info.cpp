@@ -1,6 +1,7 @@
 // What the provider offers: the answer to fi_getinfo.
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ constexpr std::uint64_t kRemoteMemory = FI_RMA | FI_ATOMIC;
 constexpr std::uint64_t kDirections =
     FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 constexpr std::uint64_t kExtras =
-    FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
+    FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_RMA_EVENT;
 constexpr std::uint64_t kAll = kMessages | kRemoteMemory | kDirections | kExtras;
 constexpr std::uint64_t kOrders = FI_ORDER_SAS;
 constexpr std::uint64_t kAtomicOrders =
@@ -40,7 +41,8 @@ const char* objection(std::uint32_t version, const fi_info* hints) {
   if ((hints->caps & kRemoteMemory) && !gives_keys(version, hints))
     return "remote memory without FI_MR_PROV_KEY: keys are given out by the interface";
   if (const fi_ep_attr* ep = hints->ep_attr) {
-    if (ep->type != FI_EP_UNSPEC && ep->type != FI_EP_RDM) return "an endpoint type other than FI_EP_RDM";
+    if (ep->type != FI_EP_UNSPEC && ep->type != FI_EP_RDM && ep->type != FI_EP_DGRAM)
+      return "endpoints with connections (FI_EP_MSG)";
     if (ep->protocol != FI_PROTO_UNSPEC) return "a protocol by name";
     if (ep->tx_ctx_cnt > 1 || ep->rx_ctx_cnt > 1) return "scalable endpoints";
     if (ep->max_msg_size > UINT32_MAX) return "messages of 4 GiB or more";
@@ -71,7 +73,8 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& 
   fi_info* info = fi_allocinfo();
   if (!info) return nullptr;
   bool keys = gives_keys(version, hints);
-  std::uint64_t all = keys ? kAll : kAll & ~kRemoteMemory;
+  // Events at targets cost the target's processor something: only for those who ask.
+  std::uint64_t all = (keys ? kAll : kAll & ~kRemoteMemory) & ~FI_RMA_EVENT;
   info->caps = hints && hints->caps ? hints->caps | (FI_LOCAL_COMM | FI_REMOTE_COMM) : all;
   // A primary capability without directions means all of them.
   if (!(info->caps & (FI_SEND | FI_RECV)) && (info->caps & kMessages)) info->caps |= FI_SEND | FI_RECV;
@@ -79,7 +82,15 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& 
     info->caps |= FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   info->mode = 0;
   info->addr_format = FI_FORMAT_UNSPEC;
-  info->src_addrlen = info->dest_addrlen = 0;
+  // Where an endpoint will be: its port is known once it is enabled.
+  Name here{};
+  here.magic = kNameMagic;
+  here.address = {header.node, kUnknownPort};
+  here.memory_port = kUnknownPort;
+  here.rank = header.rank;
+  info->src_addr = malloc(sizeof here);
+  if (info->src_addr) memcpy(info->src_addr, &here, sizeof here);
+  info->src_addrlen = info->src_addr ? sizeof here : 0;
 
   fi_tx_attr& tx = *info->tx_attr;
   tx.caps = info->caps;
@@ -102,7 +113,8 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& 
   rx.iov_limit = 8;
 
   fi_ep_attr& ep = *info->ep_attr;
-  ep.type = FI_EP_RDM;
+  // Datagrams that always arrive, in order, are datagrams.
+  ep.type = hints && hints->ep_attr && hints->ep_attr->type == FI_EP_DGRAM ? FI_EP_DGRAM : FI_EP_RDM;
   ep.protocol = FI_PROTO_UNSPEC;
   ep.protocol_version = 1;
   ep.max_msg_size = UINT32_MAX;
@@ -126,7 +138,7 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& 
   domain.mr_key_size = 8;
   domain.cq_data_size = 4;
   domain.cq_cnt = domain.cntr_cnt = 64;
-  domain.ep_cnt = domain.tx_ctx_cnt = domain.rx_ctx_cnt = 1;
+  domain.ep_cnt = domain.tx_ctx_cnt = domain.rx_ctx_cnt = host::kPortsPerProcess;
   domain.max_ep_tx_ctx = domain.max_ep_rx_ctx = 1;
   domain.mr_iov_limit = 1;
   domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -167,17 +179,20 @@ int no_wait_set(fid_fabric*, fi_wait_attr*, fid_wait**) {
   return refuse(FI_ENOSYS, FI_LOG_FABRIC, "wait sets are not supported: wait for a queue (fi_cq_sread)\n");
 }
 
-/// May the caller sleep on these? Not while there is something to read.
+/// May the caller sleep on these? Not while there is something to read, or to be taken from the rings.
 int try_wait(fid_fabric*, fid** objects, int count) {
-  for (int i = 0; i < count; ++i)
-    if (objects[i]->fclass == FI_CLASS_CQ && !reinterpret_cast<Cq*>(objects[i])->entries.empty())
-      return -FI_EAGAIN;
+  host::Lane* l = lane();
+  for (int i = 0; l && i < count; ++i) {
+    if (objects[i]->fclass != FI_CLASS_CQ) continue;
+    auto& cq = *reinterpret_cast<Cq*>(objects[i]);
+    if (!cq.entries.empty() || cq.signalled || has_arrivals(*cq.domain, lib::now(*l))) return -FI_EAGAIN;
+  }
   return 0;
 }
 
-fi_ops fabric_object = {sizeof(fi_ops), close_fabric, no_bind, no_control, no_ops, nullptr, nullptr};
+fi_ops fabric_object = {sizeof(fi_ops), close_fabric, refused, refused, refused, refused, refused};
 fi_ops_fabric fabric_calls = {sizeof(fi_ops_fabric), open_domain, no_passive, open_eq,
-                              no_wait_set,           try_wait,    nullptr};
+                              no_wait_set,           try_wait,    refused};
 
 int open_fabric(fi_fabric_attr*, fid_fabric** out, void* context) {
   auto* fabric = new Fabric{};

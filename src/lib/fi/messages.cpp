@@ -67,7 +67,9 @@ ssize_t receive(fid_ep* ep, const Buffer& buffer, fi_addr_t from, bool tagged, s
   if (endpoint.receive_cq && (!endpoint.selective_receive || (flags & FI_COMPLETION)))
     wanted.flags |= FI_COMPLETION;
   if (from != FI_ADDR_UNSPEC && (endpoint.caps & FI_DIRECTED_RECV)) {
+    endpoint.domain->lock.take(*call.lane);
     wanted.peer = endpoint.engine->peer_of_handle(from);
+    endpoint.domain->lock.give();
     if (wanted.peer == kAnyPeer) return -FI_EINVAL;
   }
   if (flags & FI_PEEK) return endpoint.engine->peek(*call.lane, wanted);  // takes its turn itself

@@ -5,6 +5,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
+#include <rdma/fi_collective.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
@@ -31,13 +32,19 @@ extern fi_provider provider;
 /// Says in libfabric's log why something is refused; returns the error, negative.
 __attribute__((format(printf, 3, 4))) int refuse(int error, fi_log_subsys subsystem, const char* why, ...);
 
-/// What an endpoint's name holds: enough to reach it, and whose it is.
+/// What an endpoint's name holds: enough to reach it, and whose it is. At most 32 bytes, the shortest small
+/// message, by which programs may tell it.
 struct Name {
   std::uint32_t magic;
   weft_address address;
   std::uint32_t rank;
+  std::uint32_t memory_port;  // of its node: where its domain's memory is registered
+  std::uint16_t generation;   // tells it from endpoints that had its port before
+  std::uint16_t hears_of;     // kHearsOfWrites, kHearsOfReads
 };
 inline constexpr std::uint32_t kNameMagic = 0x69666577;  // "wefi"
+inline constexpr std::uint32_t kUnknownPort = 0xffffffff;
+inline constexpr std::uint16_t kHearsOfWrites = 1, kHearsOfReads = 2;  // by others, of its memory
 
 struct Fabric {
   fid_fabric fid;
@@ -61,8 +68,13 @@ struct Domain {
   fid_domain fid;
   Fabric* fabric;
   bool memory_keys;  // the application asked for keys of the provider's choosing
-  Endpoint* endpoint = nullptr;
+  std::vector<Endpoint*> endpoints;
   Lock lock;
+  // An interface's keys belong to a port. Memory is registered with one for the whole domain: that of its
+  // first endpoint, or one that is opened for memory and is the first endpoint's later.
+  weft_port* memory_port = nullptr;
+  bool own_memory_port = false;       // it is to be closed with the domain: no endpoint has it
+  bool memory_port_is_fresh = false;  // no endpoint has had it
   std::unordered_map<std::uint64_t, struct Mr*> memories;  // by key
 };
 
@@ -97,7 +109,8 @@ struct Cq {
   fid_cq fid;
   Domain* domain;
   fi_cq_format format;
-  int wait_file = -1;
+  int wait_file = -1;  // ready when there is something to read, or to take from the rings
+  bool file_is_ready = false;
   std::atomic<bool> signalled{false};
   std::deque<Completion> entries;
   bool gave = false;  // something at the last look
@@ -116,6 +129,7 @@ struct Endpoint {
   Cq *send_cq = nullptr, *receive_cq = nullptr;
   bool selective_send = false, selective_receive = false;
   Cntr *send_counter = nullptr, *receive_counter = nullptr, *read_counter = nullptr, *write_counter = nullptr;
+  Cntr *remote_read_counter = nullptr, *remote_write_counter = nullptr;
   std::uint64_t caps, send_flags, receive_flags;
   std::size_t most_inject = 0;  // bytes
   std::size_t least_multi_receive = 64;
@@ -123,18 +137,43 @@ struct Endpoint {
   bool used = false;         // looked at whenever something is waited for
 };
 
-// For objects that have nothing of the kind.
-inline int no_bind(fid*, fid*, std::uint64_t) { return -FI_ENOSYS; }
-inline int no_control(fid*, int, void*) { return -FI_ENOSYS; }
-inline int no_ops(fid*, const char*, std::uint64_t, void**, void*) { return -FI_ENOSYS; }
+/// Stands for every operation that is not there: callers do not look whether there is one.
+struct Refused {
+  template <class Result, class... Arguments>
+  using Operation = Result (*)(Arguments...);
+  template <class Result, class... Arguments>
+  constexpr operator Operation<Result, Arguments...>() const {
+    return [](Arguments...) -> Result { return -FI_ENOSYS; };
+  }
+};
+inline constexpr Refused refused;
 
 inline int too_long_to_inject(const Endpoint& endpoint, std::size_t length) {
   return refuse(FI_EMSGSIZE, FI_LOG_EP_DATA, "%zu bytes to inject, and %zu are the most\n", length,
                 endpoint.most_inject);
 }
 
-/// Takes what has arrived for the process's other endpoints: whoever waits at one waits for all of them.
-void progress_others(const Endpoint& mine, host::Lane& lane);
+/// Takes what has arrived for endpoints of the process's other domains: whoever waits at one waits for all of
+/// them.
+void progress_others(const Domain& mine, host::Lane& lane);
+/// Takes what has arrived for the domain's endpoints; with `until`, only until there is something in it.
+bool progress_all(Domain& mine, host::Lane& lane, const std::deque<Completion>* until = nullptr);
+/// Is one of the domain's endpoints looked at when something is waited for?
+bool is_used(const Domain& domain);
+/// Is there something in their rings that is to be seen by now?
+bool has_arrivals(const Domain& domain, std::int64_t now);
+/// Where to wait for what may concern any endpoint of the process.
+std::uint32_t wait_port();
+/// A rank whose message the domain waits for, if it waits for one rank alone.
+std::uint32_t awaited_rank(const Domain& domain);
+
+/// The port where the domain's memory is registered; one is opened where there is none.
+int memory_port(Domain& domain, weft_port*& port);
+/// Opens a port for an endpoint or for memory.
+int open_port(weft_port*& port, bool& own);
+
+/// Something has been put into the queue: its file is ready.
+void now_ready(Cq& cq);
 
 // Operations of each object, by file.
 int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** domain, void* context);
@@ -153,6 +192,7 @@ extern fi_ops_msg message_operations;
 extern fi_ops_tagged tagged_operations;
 extern fi_ops_rma rma_operations;
 extern fi_ops_atomic atomic_operations;
+extern fi_ops_collective collective_operations;
 
 /// The lane of the calling thread; null outside of a run.
 host::Lane* lane();

@@ -26,7 +26,8 @@ Engine::Remote remote(const Endpoint& endpoint, fi_addr_t to, std::uint64_t addr
   out.fence = flags & FI_FENCE;
   out.context = context;
   // Memory the application registered is known to the interface; an address within it is enough.
-  if (auto* mr = static_cast<Mr*>(descriptor); mr && mr->memory.key && local.parts == 1) {
+  if (auto* mr = static_cast<Mr*>(descriptor);
+      mr && mr->memory.key && local.parts == 1 && endpoint.engine->port == endpoint.domain->memory_port) {
     out.local_key = mr->memory.key;
     out.local_offset =
         static_cast<std::uint64_t>(static_cast<char*>(local.part[0].iov_base) - static_cast<char*>(mr->base));

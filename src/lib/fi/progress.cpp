@@ -64,7 +64,9 @@ void Engine::work_until(Lane& lane, std::int64_t time) {
 void Engine::take(Lane& lane, const nic::Message& m) {
   std::uint32_t index = peer_of_address({m.node, m.port});
   Peer& peer = *peers_[index];
-  if (sequence_of(m.tag) != peer.expected) {
+  bool first = flags_of(m.tag) & kFirst;
+  if (first) know(index, sequence_of(m.tag));
+  if ((first ? 0 : sequence_of(m.tag)) != peer.expected) {
     ++sums.reordered;
     peer.early.push_back(m);
     return;
@@ -196,6 +198,7 @@ void Engine::take(Lane& lane, const nic::Event& e) {
       return;
     case nic::EventKind::Arrived:
     case nic::EventKind::Responded: {
+      if (e.data & kOperationHere && !(e.data & kBlockArrived)) return operation_here(lane, e);
       if (e.data & kBlockArrived) {
         nic::Message m;  // it takes its place among the messages of the pair
         m.node = e.node;
@@ -240,14 +243,10 @@ void Engine::piece_done(Lane& lane, Request& request) {
         request.buffer.write(0, request.bounce.get(), request.length);
         copied(lane, request.length, request.protocol);
       }
-      return done(lane, request);
+      [[fallthrough]];
     case Request::Kind::Put:
-      if (request.remote_data && !request.error) {
-        RemoteDataHead head{request.data, 0, request.length};
-        small(lane, request.peer, Kind::RemoteData, 0, &head, sizeof head);
-      }
-      return done(lane, request);
     case Request::Kind::Atomic:
+      tell_target(lane, request);
       return done(lane, request);
   }
 }

@@ -1,20 +1,48 @@
 // Completion queues, counters and event queues.
+#include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "host/port_set.hpp"
 #include "lib/clocks.hpp"
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
+#include "lib/files.hpp"
 #include "lib/turns.hpp"
 
 namespace weft::fi {
 
 namespace {
 
-Engine* engine_of(Domain* domain) { return domain->endpoint ? domain->endpoint->engine : nullptr; }
+std::vector<Cq*> with_files;
+
+/// Ready or not: what the file shows is what is there.
+void show(Cq& cq, bool ready) {
+  if (ready == cq.file_is_ready) return;
+  cq.file_is_ready = ready;
+  std::uint64_t one = 1;  // around libweft, which would wait in virtual time
+  if (ready)
+    syscall(SYS_write, cq.wait_file, &one, sizeof one);
+  else
+    syscall(SYS_read, cq.wait_file, &one, sizeof one);
+}
+
+/// The answer: the ports of those that are not ready. What lies at others nobody waits for here.
+std::uint32_t show_all(const host::Lane& lane) {
+  std::uint32_t ports = host::kPortSet;
+  for (Cq* cq : with_files) {
+    bool ready = !cq->entries.empty() || cq->signalled || has_arrivals(*cq->domain, lib::now(lane));
+    show(*cq, ready);
+    for (const Endpoint* endpoint : cq->domain->endpoints)
+      if (!ready && endpoint->used) ports = host::with_port(ports, endpoint->engine->port->index);
+  }
+  return ports;
+}
 
 /// Milliseconds from now, in virtual time; less than 0: never.
 std::int64_t deadline_after(const host::Lane& l, int milliseconds) {
@@ -52,15 +80,15 @@ constexpr ssize_t kNothing = 0;  // from a look: no read of a queue gives it
 /// What arrived is handed over one by one, as it is taken and paid for: whoever waits for the first goes on
 /// before the last is looked at. MPI libraries look until there is nothing more, so after each there is
 /// nothing for one look.
-ssize_t look(Cq& cq, Engine& engine, host::Lane& l, void* out, std::size_t count, fi_addr_t* sources) {
-  progress_others(engine.endpoint, l);
+ssize_t look(Cq& cq, host::Lane& l, void* out, std::size_t count, fi_addr_t* sources) {
+  progress_others(*cq.domain, l);
   Entry entered(*cq.domain, l);
   if (!lib::outside() && std::exchange(cq.gave, false)) {
     lib::skipped_look();
     return -FI_EAGAIN;
   }
   // What it took may be what other threads wait for.
-  if (engine.progress(l, &cq.entries) && lib::shares_open_mpi(l)) lib::found_something();
+  if (progress_all(*cq.domain, l, &cq.entries) && lib::shares_open_mpi(l)) lib::found_something();
   ssize_t taken = take(cq, l, out, count, sources);
   cq.gave = taken > 0;
   if (taken != -FI_EAGAIN || lib::outside()) return taken;
@@ -70,15 +98,14 @@ ssize_t look(Cq& cq, Engine& engine, host::Lane& l, void* out, std::size_t count
 ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   auto& cq = *reinterpret_cast<Cq*>(f);
   host::Lane* l = lane();
-  Engine* engine = engine_of(cq.domain);
-  if (!l || !engine || !engine->endpoint.used) return -FI_EAGAIN;
+  if (!l || !is_used(*cq.domain)) return -FI_EAGAIN;
   lib::set_reading(*l, lib::shares_open_mpi(*l));
-  ssize_t taken = look(cq, *engine, *l, out, count, sources);
+  ssize_t taken = look(cq, *l, out, count, sources);
   if (taken == kNothing) {
-    std::uint32_t awaited = engine->awaited_rank();
-    if (!lib::waits_when_it_yields(*l, engine->wait_port(), awaited) &&
-        lib::look_again(*l, engine->wait_port(), awaited))
-      taken = look(cq, *engine, *l, out, count, sources);
+    cq.signalled = false;
+    std::uint32_t awaited = awaited_rank(*cq.domain);
+    if (!lib::waits_when_it_yields(*l, wait_port(), awaited) && lib::look_again(*l, wait_port(), awaited))
+      taken = look(cq, *l, out, count, sources);
   }
   if (taken == kNothing) taken = -FI_EAGAIN;
   if (taken == -FI_EAGAIN) lib::set_reading(*l, false);
@@ -90,20 +117,19 @@ ssize_t read(fid_cq* f, void* out, std::size_t count) { return read_from(f, out,
 ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, const void*, int timeout) {
   auto& cq = *reinterpret_cast<Cq*>(f);
   host::Lane* l = lane();
-  Engine* engine = engine_of(cq.domain);
-  if (!l || !engine) return -FI_EAGAIN;
+  if (!l || !is_used(*cq.domain)) return -FI_EAGAIN;
   std::int64_t deadline = deadline_after(*l, timeout);
   for (;;) {
-    progress_others(engine->endpoint, *l);
+    progress_others(*cq.domain, *l);
     {
       Entry entered(*cq.domain, *l);
-      if (cq.entries.empty()) engine->progress(*l);
+      if (cq.entries.empty()) progress_all(*cq.domain, *l);
       ssize_t taken = take(cq, *l, out, count, sources);
       if (taken != -FI_EAGAIN) return taken;
       if (cq.signalled.exchange(false)) return -FI_EAGAIN;
     }
     if (lib::now(*l) >= deadline) return -FI_EAGAIN;
-    lib::wait_or_be_called(*l, engine->wait_port(), deadline, engine->awaited_rank());
+    lib::wait_or_be_called(*l, wait_port(), deadline, awaited_rank(*cq.domain));
   }
 }
 
@@ -134,7 +160,9 @@ ssize_t read_error(fid_cq* f, fi_cq_err_entry* out, std::uint64_t) {
 }
 
 int signal_queue(fid_cq* f) {
-  reinterpret_cast<Cq*>(f)->signalled = true;
+  auto& cq = *reinterpret_cast<Cq*>(f);
+  cq.signalled = true;
+  now_ready(cq);
   return 0;
 }
 
@@ -150,6 +178,7 @@ const char* error_text(fid_cq*, int error, const void*, char* text, std::size_t 
 int close_cq(fid* f) {
   auto* cq = reinterpret_cast<Cq*>(f);
   if (cq->wait_file >= 0) close(cq->wait_file);
+  std::erase(with_files, cq);
   delete cq;
   return 0;
 }
@@ -161,7 +190,7 @@ int control_cq(fid* f, int command, void* argument) {
   return 0;
 }
 
-fi_ops cq_object = {sizeof(fi_ops), close_cq, no_bind, control_cq, no_ops, nullptr, nullptr};
+fi_ops cq_object = {sizeof(fi_ops), close_cq, refused, control_cq, refused, refused, refused};
 fi_ops_cq cq_calls = {sizeof(fi_ops_cq), read,      read_from,    read_error,
                       wait_read,         wait_from, signal_queue, error_text};
 
@@ -169,11 +198,10 @@ fi_ops_cq cq_calls = {sizeof(fi_ops_cq), read,      read_from,    read_error,
 
 void advance(Cntr& counter) {
   host::Lane* l = lane();
-  Engine* engine = engine_of(counter.domain);
-  if (!l || !engine) return;
-  progress_others(engine->endpoint, *l);
+  if (!l || !is_used(*counter.domain)) return;
+  progress_others(*counter.domain, *l);
   Entry entered(*counter.domain, *l);
-  if (engine->progress(*l)) lib::found_something();
+  if (progress_all(*counter.domain, *l)) lib::found_something();
 }
 
 std::uint64_t read_counter(fid_cntr* f) {
@@ -181,9 +209,8 @@ std::uint64_t read_counter(fid_cntr* f) {
   std::uint64_t before = counter.value;
   advance(counter);
   host::Lane* l = lane();
-  Engine* engine = engine_of(counter.domain);
-  if (counter.value == before && l && engine && !lib::outside() &&
-      lib::look_again(*l, engine->wait_port(), host::kNoRank))
+  if (counter.value == before && l && is_used(*counter.domain) && !lib::outside() &&
+      lib::look_again(*l, wait_port(), host::kNoRank))
     advance(counter);
   return counter.value;
 }
@@ -210,8 +237,7 @@ int set_error(fid_cntr* f, std::uint64_t value) {
 int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
   auto& counter = *reinterpret_cast<Cntr*>(f);
   host::Lane* l = lane();
-  Engine* engine = engine_of(counter.domain);
-  if (!l || !engine) return -FI_EAVAIL;
+  if (!l) return -FI_EAVAIL;
   std::int64_t deadline = deadline_after(*l, timeout);
   std::uint64_t errors = counter.errors;
   for (;;) {
@@ -219,7 +245,7 @@ int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
     if (counter.value >= threshold) return 0;
     if (counter.errors != errors) return -FI_EAVAIL;
     if (lib::now(*l) >= deadline) return -FI_ETIMEDOUT;
-    lib::wait_or_be_called(*l, engine->wait_port(), deadline, host::kNoRank);
+    lib::wait_or_be_called(*l, wait_port(), deadline, host::kNoRank);
   }
 }
 
@@ -228,32 +254,83 @@ int close_counter(fid* f) {
   return 0;
 }
 
-fi_ops counter_object = {sizeof(fi_ops), close_counter, no_bind, no_control, no_ops, nullptr, nullptr};
+fi_ops counter_object = {sizeof(fi_ops), close_counter, refused, refused, refused, refused, refused};
 fi_ops_cntr counter_calls = {sizeof(fi_ops_cntr), read_counter, read_counter_errors, add, set, wait_counter,
                              add_error,           set_error};
 
-// Event queues: nothing here happens later, so they stay empty.
+// Event queues: nothing of the provider's happens later, so there are the events that a program puts there
+// itself.
+
+struct UserEvent {
+  std::uint32_t what;
+  std::vector<char> data;
+};
 
 struct Eq {
   fid_eq fid;
+  bool may_write;
+  std::deque<UserEvent> events;
 };
 
 int close_eq(fid* f) {
   delete reinterpret_cast<Eq*>(f);
   return 0;
 }
-ssize_t read_eq(fid_eq*, std::uint32_t*, void*, std::size_t, std::uint64_t) { return -FI_EAGAIN; }
+ssize_t take_event(Eq& eq, std::uint32_t* event, void* out, std::size_t length, std::uint64_t flags) {
+  if (eq.events.empty()) return -FI_EAGAIN;
+  const UserEvent& first = eq.events.front();
+  if (length < first.data.size()) return -FI_ETOOSMALL;
+  auto bytes = static_cast<ssize_t>(first.data.size());
+  *event = first.what;
+  std::copy(first.data.begin(), first.data.end(), static_cast<char*>(out));
+  if (!(flags & FI_PEEK)) eq.events.pop_front();
+  return bytes;
+}
+
+ssize_t read_eq(fid_eq* f, std::uint32_t* event, void* out, std::size_t length, std::uint64_t flags) {
+  ssize_t taken = take_event(*reinterpret_cast<Eq*>(f), event, out, length, flags);
+  // Who looks again and again waits.
+  host::Lane* l = taken == -FI_EAGAIN ? lane() : nullptr;
+  if (l && !lib::outside()) lib::look_again(*l, wait_port(), host::kNoRank);
+  return taken;
+}
 ssize_t read_eq_error(fid_eq*, fi_eq_err_entry*, std::uint64_t) { return -FI_EAGAIN; }
-ssize_t write_eq(fid_eq*, std::uint32_t, const void*, std::size_t, std::uint64_t) { return -FI_ENOSYS; }
-ssize_t wait_eq(fid_eq*, std::uint32_t*, void*, std::size_t, int, std::uint64_t) { return -FI_EAGAIN; }
+
+ssize_t write_eq(fid_eq* f, std::uint32_t event, const void* data, std::size_t length, std::uint64_t) {
+  auto& eq = *reinterpret_cast<Eq*>(f);
+  if (!eq.may_write)
+    return refuse(FI_EINVAL, FI_LOG_EQ, "an event queue to write to is opened with FI_WRITE\n");
+  auto* from = static_cast<const char*>(data);
+  eq.events.push_back({event, std::vector<char>(from, from + length)});
+  return static_cast<ssize_t>(length);
+}
+
+ssize_t wait_eq(fid_eq* f, std::uint32_t* event, void* out, std::size_t length, int timeout,
+                std::uint64_t flags) {
+  auto& eq = *reinterpret_cast<Eq*>(f);
+  host::Lane* l = lane();
+  if (!l) return -FI_EAGAIN;
+  lib::enter(*l);
+  std::int64_t deadline = deadline_after(*l, timeout);
+  ssize_t taken;
+  // Only another thread can put something there.
+  while ((taken = take_event(eq, event, out, length, flags)) == -FI_EAGAIN && lib::now(*l) < deadline)
+    lib::wait_or_be_called(*l, host::kNoPort, deadline, host::kNoRank);
+  lib::leave();
+  return taken;
+}
 const char* eq_error_text(fid_eq*, int error, const void*, char* text, std::size_t length) {
   return error_text(nullptr, error, nullptr, text, length);
 }
 
-fi_ops eq_object = {sizeof(fi_ops), close_eq, no_bind, no_control, no_ops, nullptr, nullptr};
+fi_ops eq_object = {sizeof(fi_ops), close_eq, refused, refused, refused, refused, refused};
 fi_ops_eq eq_calls = {sizeof(fi_ops_eq), read_eq, read_eq_error, write_eq, wait_eq, eq_error_text};
 
 }  // namespace
+
+void now_ready(Cq& cq) {
+  if (cq.wait_file >= 0) show(cq, true);
+}
 
 int open_cq(fid_domain* domain, fi_cq_attr* attributes, fid_cq** out, void* context) {
   fi_wait_obj wait = attributes->wait_obj;
@@ -264,8 +341,16 @@ int open_cq(fid_domain* domain, fi_cq_attr* attributes, fid_cq** out, void* cont
   cq->fid.ops = &cq_calls;
   cq->domain = reinterpret_cast<Domain*>(domain);
   cq->format = attributes->format == FI_CQ_FORMAT_UNSPEC ? FI_CQ_FORMAT_TAGGED : attributes->format;
-  // Always ready: whoever waits for it looks into the queue, and virtual time moves on by those looks.
-  if (wait == FI_WAIT_FD) cq->wait_file = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (wait == FI_WAIT_FD) {
+    cq->wait_file = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (cq->wait_file < 0) {
+      int error = errno;
+      delete cq;
+      return refuse(error, FI_LOG_CQ, "the system has no file for a wait object: %s\n", strerror(error));
+    }
+    with_files.push_back(cq);
+    lib::set_refresh(show_all);
+  }
   *out = &cq->fid;
   return 0;
 }
@@ -283,10 +368,14 @@ int open_cntr(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** out, void
   return 0;
 }
 
-int open_eq(fid_fabric*, fi_eq_attr*, fid_eq** out, void* context) {
+int open_eq(fid_fabric*, fi_eq_attr* attributes, fid_eq** out, void* context) {
+  if (attributes && attributes->wait_obj != FI_WAIT_NONE && attributes->wait_obj != FI_WAIT_UNSPEC &&
+      attributes->wait_obj != FI_WAIT_YIELD)
+    return refuse(FI_ENOSYS, FI_LOG_EQ, "event queues have no wait objects to hand out\n");
   auto* eq = new Eq{};
   eq->fid.fid = {FI_CLASS_EQ, context, &eq_object};
   eq->fid.ops = &eq_calls;
+  eq->may_write = attributes && (attributes->flags & FI_WRITE);
   *out = &eq->fid;
   return 0;
 }

@@ -106,7 +106,7 @@ void Engine::complete(Lane& lane, Incoming* in, int error) {
   Receive* receive = in->receive;
   std::size_t stored = std::min(in->length, in->target.length);
   std::size_t lost = in->length - stored;
-  if (!error && lost) error = FI_ETRUNC;
+  if (!error && lost && !(receive->flags & FI_DISCARD)) error = FI_ETRUNC;
   std::uint64_t flags = FI_RECV | (in->tagged ? FI_TAGGED : FI_MSG) | (in->has_data ? FI_REMOTE_CQ_DATA : 0);
   bool last = false;
   if (receive->multi()) {
@@ -239,12 +239,13 @@ ssize_t Engine::receive(Lane& lane, const Receive& wanted) {
 /// Is there a message for this? A look that finds none counts as one at an empty queue, or loops of them
 /// would stand still in time.
 ssize_t Engine::peek(Lane& lane, Receive wanted) {
+  if (!endpoint.receive_cq) return refuse(FI_ENOCQ, FI_LOG_EP_DATA, "a look is answered in a queue\n");
   Incoming* in = nullptr;
   for (int turn = 0; turn < 2 && !in; ++turn) {
     if (turn && (lib::outside() || !lib::look_again(lane, wait_port(), host::kNoRank))) break;
-    progress_others(endpoint, lane);
+    progress_others(*endpoint.domain, lane);
     Entry entered(*endpoint.domain, lane);
-    progress(lane);
+    progress_all(*endpoint.domain, lane);
     in = find_unexpected(lane, wanted, wanted.flags & FI_CLAIM);
     if (!in) continue;
     lib::found_something();
@@ -257,9 +258,9 @@ ssize_t Engine::peek(Lane& lane, Receive wanted) {
         FI_RECV | (in->tagged ? FI_TAGGED : FI_MSG) | (in->has_data ? FI_REMOTE_CQ_DATA : 0);
     entry(lane, endpoint.receive_cq,
           {wanted.context, flags, in->length, nullptr, in->data, in->tag, peers_[in->peer]->handle, 0, 0, 0});
-    if (wanted.flags & FI_DISCARD) {
+    if (wanted.flags & FI_DISCARD) {  // this look is its one completion
       wanted.buffer = Buffer();
-      wanted.flags = 0;
+      wanted.flags = FI_DISCARD;
       take_unexpected(lane, in, wanted);
     }
   }
@@ -293,6 +294,7 @@ ssize_t Engine::cancel(void* context) {
       if (endpoint.receive_cq)
         endpoint.receive_cq->entries.push_back(
             {context, flags, 0, nullptr, 0, receive->tag, FI_ADDR_NOTAVAIL, FI_ECANCELED, 0, 0});
+      if (endpoint.receive_cq) now_ready(*endpoint.receive_cq);
       if (endpoint.receive_counter) ++endpoint.receive_counter->errors;
       delete receive;
       return 0;

@@ -21,6 +21,7 @@ Request& Engine::new_remote(Request::Kind kind, std::uint32_t peer, const Remote
                         ? endpoint.read_counter
                         : endpoint.write_counter;
   request.length = length;
+  request.reads = kind == Request::Kind::Get || remote.fetches;
   request.protocol = kind == Request::Kind::Put   ? Protocol::Put
                      : kind == Request::Kind::Get ? Protocol::Get
                                                   : Protocol::Atomic;
@@ -43,12 +44,18 @@ ssize_t Engine::put(Lane& lane, const Buffer& from, const Remote& to) {
     piece_done(lane, request);
     return 0;
   }
-  unsigned fence = to.fence ? nic::kFence : 0;
-  weft_memory remote{peers_[peer]->address, to.key};
+  unsigned flags = to.fence ? nic::kFence : 0;
+  std::uint64_t operand = 0;
+  if ((request.told = interface_tells(request))) {
+    flags |= nic::kNotifyRemote;
+    operand = kOperationHere | peers_[peer]->address.port;
+  }
+  weft_memory remote = memory_of(*peers_[peer], to.key);
   if (from.length <= port->header->limits.immediate_limit) {
     nic::Descriptor d;
     d.operation = nic::Operation::ImmediatePut;
-    d.flags = static_cast<std::uint16_t>(nic::kNotifyDone | fence);
+    d.flags = static_cast<std::uint16_t>(nic::kNotifyDone | flags);
+    d.operand = operand;
     d.node = remote.owner.node;
     d.port = remote.owner.port;
     d.remote_key = remote.key;
@@ -73,7 +80,7 @@ ssize_t Engine::put(Lane& lane, const Buffer& from, const Remote& to) {
       return result;
     }
   }
-  move(lane, request, nic::Operation::Put, remote, to.address, key, offset, 0, fence);
+  move(lane, request, nic::Operation::Put, remote, to.address, key, offset, operand, flags);
   return 0;
 }
 
@@ -96,18 +103,69 @@ ssize_t Engine::get(Lane& lane, const Buffer& into, const Remote& from) {
       return result;
     }
   }
-  move(lane, request, nic::Operation::Get, {peers_[peer]->address, from.key}, from.address, key, offset, 0,
-       from.fence ? nic::kFence : 0);
+  unsigned flags = from.fence ? nic::kFence : 0;
+  std::uint64_t operand = 0;
+  if ((request.told = interface_tells(request))) {
+    flags |= nic::kNotifyRemote;
+    operand = kOperationHere | peers_[peer]->address.port;
+  }
+  move(lane, request, nic::Operation::Get, memory_of(*peers_[peer], from.key), from.address, key, offset,
+       operand, flags);
   return 0;
 }
 
-/// Data that a put brought for the target's completion queue. It follows the put, so it comes when all of it
-/// is there.
+/// Does the target want to hear of it when it is done (FI_RMA_EVENT)?
+bool Engine::target_hears(const Request& request) const {
+  return peers_[request.peer]->hears_of & (request.reads ? kHearsOfReads : kHearsOfWrites);
+}
+
+/// By the interface, where the operation is one piece and has nothing else to say.
+bool Engine::interface_tells(const Request& request) const {
+  return target_hears(request) && !request.remote_data && request.length <= port->header->limits.rdma_limit;
+}
+
+/// By a message otherwise, which follows what it is about.
+void Engine::tell_target(Lane& lane, const Request& request) {
+  if (request.error) return;
+  bool hears = target_hears(request) && !request.told;
+  if (!hears && !request.remote_data) return;
+  std::uint32_t what = (request.remote_data ? kCarriesData : 0) | (request.reads ? kWasRead : 0) |
+                       (request.kind == Request::Kind::Atomic ? kWasAtomic : 0);
+  RemoteDataHead head{request.data, what, request.length};
+  small(lane, request.peer, Kind::RemoteData, 0, &head, sizeof head);
+}
+
+/// An operation on memory of the domain was meant for one of its endpoints, not for the port alone where that
+/// memory is registered.
+void Engine::operation_here(Lane& lane, const nic::Event& e) {
+  auto number = static_cast<std::uint32_t>(e.data);
+  for (Endpoint* one : endpoint.domain->endpoints)
+    if (one->engine && one->engine->port->self.port == number)
+      return one->engine->heard_of(lane, e.kind == nic::EventKind::Responded, false, e.length);
+}
+
+/// Counted where there is a counter for it, otherwise an entry of the queue of receives.
+void Engine::heard_of(Lane& lane, bool read, bool atomic, std::size_t length) {
+  if (!(endpoint.caps & FI_RMA_EVENT)) return;
+  Cntr* counter = read ? endpoint.remote_read_counter : endpoint.remote_write_counter;
+  if (counter) {
+    ++counter->value;
+  } else if (endpoint.receive_cq && !endpoint.selective_receive) {
+    std::uint64_t flags = (atomic ? FI_ATOMIC : FI_RMA) | (read ? FI_REMOTE_READ : FI_REMOTE_WRITE);
+    entry(lane, endpoint.receive_cq, {nullptr, flags, length, nullptr, 0, 0, FI_ADDR_NOTAVAIL, 0, 0, 0});
+  }
+}
+
+/// What an operation brought for the target's completion queue, or that it was. It follows the operation, so
+/// it comes when all of it is there.
 void Engine::remote_data(Lane& lane, const nic::Message& m) {
   RemoteDataHead head;
   if (m.length < sizeof head) return;
   memcpy(&head, m.data, sizeof head);
   charge(lane, model.receive_cost, Protocol::Put);
+  if (!(head.what & kCarriesData))
+    return heard_of(lane, head.what & kWasRead, head.what & kWasAtomic, head.length);
+  if ((endpoint.caps & FI_RMA_EVENT) && endpoint.remote_write_counter) ++endpoint.remote_write_counter->value;
   if (!endpoint.receive_cq) return;
   entry(lane, endpoint.receive_cq,
         {nullptr, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, head.length, nullptr, head.data, 0,

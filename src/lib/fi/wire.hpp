@@ -15,14 +15,17 @@ enum class Kind : std::uint32_t {
   Credit,       // nothing: credits alone
   Atomic,       // AtomicHead, operands
   AtomicReply,  // AtomicReplyHead, results
-  RemoteData,   // RemoteDataHead: a put has arrived that has something to say
-  Ask,          // nothing: blocks are wanted
-  Grant,        // GrantHead, numbers of blocks: the sender's until it has filled them. None: there are none
-  Block,        // not a message: a block was put, EagerHead and data in it
-  BlockMore,    // the same: more data of that message
+  RemoteData,  // RemoteDataHead: an operation on the target's memory is done, and the target is to hear of it
+  Ask,         // nothing: blocks are wanted
+  Grant,       // GrantHead, numbers of blocks: the sender's until it has filled them. None: there are none
+  Block,       // not a message: a block was put, EagerHead and data in it
+  BlockMore,   // the same: more data of that message
 };
 
 inline constexpr unsigned kTagged = 1, kHasData = 2, kStarved = 4;
+/// The first message of an endpoint to another. Its sequence number is 0, and in its place is the sender's
+/// generation: a port may have belonged to an endpoint that was closed, of which the receiver still knows.
+inline constexpr unsigned kFirst = 8;
 
 struct EagerHead {
   std::uint32_t length, data;
@@ -64,6 +67,9 @@ inline std::uint64_t block_word(std::uint32_t tag, std::uint32_t block) {
   return kBlockArrived | std::uint64_t{block} << 32 | tag;
 }
 
+/// What the event of a put or get says that its target is to hear of: the number of the target's port.
+inline constexpr std::uint64_t kOperationHere = 1ull << 62;
+
 /// Needs credit, where small messages have it: what others can send without being asked.
 inline bool needs_credit(Kind kind) {
   return kind == Kind::Eager || kind == Kind::More || kind == Kind::Request || kind == Kind::Atomic;
@@ -74,9 +80,10 @@ struct AtomicReplyHead {
 };
 
 struct RemoteDataHead {
-  std::uint32_t data, reserved;
+  std::uint32_t data, what;  // what: kCarriesData, or that of an operation the target is to hear of
   std::uint64_t length;
 };
+inline constexpr std::uint32_t kCarriesData = 1, kWasRead = 2, kWasAtomic = 4;
 
 /// The smallest nic.message_limit all of these fit into.
 inline constexpr unsigned kLeastMessage = 32;
