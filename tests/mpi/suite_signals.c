@@ -212,10 +212,25 @@ static void waits_for_signals(void) {
   setitimer(ITIMER_REAL, &once, NULL);
   CHECK(sigwait(&set, &number) == 0 && number == SIGALRM && about(MPI_Wtime() - begun, 250e-6));
   on(SIGALRM, count, 0);
-  kill(getpid(), SIGALRM); /* is held back until it may come */
+  raise(SIGALRM); /* is held back until it may come */
   CHECK(signals == 0);
   sigprocmask(SIG_SETMASK, &before, NULL);
   CHECK(signals == 1);
+}
+
+/* Blocked but for the wait: the library's own threads, which let it in, must not get it. */
+static void suspended(void) {
+  sigset_t set, before;
+  sigemptyset(&set);
+  sigaddset(&set, SIGALRM);
+  sigprocmask(SIG_BLOCK, &set, &before);
+  on(SIGALRM, count, 0);
+  struct itimerval once = {{0, 0}, {0, 350}};
+  double begun = MPI_Wtime();
+  setitimer(ITIMER_REAL, &once, NULL);
+  CHECK(sigsuspend(&before) == -1 && errno == EINTR && signals == 1);
+  CHECK(about(MPI_Wtime() - begun, 350e-6));
+  sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
 static void raised(void) {
@@ -269,6 +284,7 @@ int main(int argc, char** argv) {
                                       {"timer_file", timer_file},
                                       {"waits_with_limits", waits_with_limits},
                                       {"waits_for_signals", waits_for_signals},
+                                      {"suspended", suspended},
                                       {"raised", raised},
                                       {"clocks", clocks}};
   return suite(argc, argv, MPI_THREAD_SINGLE, "suite_signals", cases, COUNT_OF(cases));
