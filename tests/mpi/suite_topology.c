@@ -136,11 +136,11 @@ static void cart_halo(void) {
   MPI_Type_vector(N, 1, WIDE, MPI_INT, &column);
   MPI_Type_commit(&row), MPI_Type_commit(&column);
   MPI_Datatype types[4] = {row, row, column, column};
-  MPI_Aint from[4] = {(1 * WIDE + 1) * sizeof(int), (N * WIDE + 1) * sizeof(int),
-                      (1 * WIDE + 1) * sizeof(int), (1 * WIDE + N) * sizeof(int)};
+  MPI_Aint from[4] = {0, (N - 1) * WIDE * sizeof(int), 0,
+                      (N - 1) * sizeof(int)}; /* behind the first corner */
   MPI_Aint to[4] = {1 * sizeof(int), ((N + 1) * WIDE + 1) * sizeof(int), 1 * WIDE * sizeof(int),
                     (1 * WIDE + N + 1) * sizeof(int)};
-  MPI_Neighbor_alltoallw(field, counts, from, types, field, counts, to, types, comm);
+  MPI_Neighbor_alltoallw(&field[1][1], counts, from, types, field, counts, to, types, comm);
   for (int i = 1; i <= N; ++i) {
     CHECK(shape[0] <= 2 || field[0][i] == pattern(near[0], N, 2, i));
     CHECK(shape[0] <= 2 || field[N + 1][i] == pattern(near[1], 1, 2, i));
