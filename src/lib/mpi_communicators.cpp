@@ -88,6 +88,8 @@ Communicator communicator(Word word) {
   Communicator c;
   c.members = static_cast<std::uint32_t>(members);
   Word peers = peers_of(handle);
+  int count = 0;
+  if (call("PMPI_Group_size", peers, &count) == 0) c.peers = static_cast<std::uint32_t>(count);
   auto first = static_cast<std::uint32_t>(translated(peers, 0));
   c.number = std::uint64_t{times_met(first, c.members)} << 48 | std::uint64_t{first} << 24 | c.members;
   if (handle != mpi_world()) {
@@ -110,7 +112,10 @@ void forget_communicator(Word address) {
     if (entry.handle == handle) free_group(entry);
 }
 
-int rank_in_world(const Communicator& c, int rank) { return c.group ? translated(c.group, rank) : rank; }
+int rank_in_world(const Communicator& c, int rank) {
+  if (rank < 0 || static_cast<std::uint32_t>(rank) >= c.peers) return -1;  // the call itself will complain
+  return c.group ? translated(c.group, rank) : rank;
+}
 
 Word split_by_node(Word communicator, Word type, Word key, Word info, Word out) {
   constexpr int kUndefined = -32766;  // in both

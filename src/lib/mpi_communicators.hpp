@@ -10,10 +10,12 @@ namespace weft::lib {
 struct Communicator {
   std::uint64_t number = 0;   // 0: not known
   std::uint32_t members = 0;  // of its own side, where it has two
+  std::uint32_t peers = 0;    // of the other side, where it has two
   Word group = 0;             // whose ranks peers are given in; 0: as in the world
 };
 
 Communicator communicator(Word handle);
+/// -1: there is no such rank.
 int rank_in_world(const Communicator& communicator, int rank);
 /// Handles are used again: called with the address of one that is about to be freed.
 void forget_communicator(Word address_of_handle);

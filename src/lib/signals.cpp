@@ -61,6 +61,11 @@ int sigsuspend(const sigset_t* set) {
   WEFT_REAL(sigsuspend);
   host::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sigsuspend(set);
+  sigset_t let_in;
+  sigfillset(&let_in);
+  for (int i = 1; i < NSIG; ++i)
+    if (sigismember(set, i) == 1) sigdelset(&let_in, i);
+  lib::SignalWait waits(let_in);
   while (!is_pending(set)) {
     if (!lib::timers_are_set() && lib::has_children()) {  // as shells wait for theirs
       lib::ChildWait wait;
@@ -70,7 +75,8 @@ int sigsuspend(const sigset_t* set) {
       lib::Outside outside;
       return next_sigsuspend(set);
     }
-    if (sleep_for_signal(*lane, host::kNoDeadline) == -EINTR) {
+    // A timer's signal may be blocked but for this wait: then no handler ends the sleep.
+    if (sleep_for_signal(*lane, lib::next_timer(*lane)) == -EINTR) {
       errno = EINTR;
       return -1;
     }
@@ -86,6 +92,7 @@ int sigtimedwait(const sigset_t* __restrict set, siginfo_t* __restrict info,
   std::int64_t deadline =
       timeout ? lib::saturated(lib::now(*lane), timeout->tv_sec, timeout->tv_nsec * 1000) : host::kNoDeadline;
   const timespec none{};
+  lib::SignalWait waits(*set);
   for (;;) {
     int found = next_sigtimedwait(set, info, &none);
     if (found >= 0 || errno != EAGAIN || lib::now(*lane) >= deadline) return found;

@@ -50,6 +50,8 @@ constexpr unsigned kIntervalTimers = 3, kTimers = 128;
 Timer timers[kTimers];
 unsigned used = kIntervalTimers;  // all in use lie before this
 
+thread_local sigset_t waited_for;  // a copy: a handler may jump out of a wait
+
 void set(Timer& t, std::int64_t at, std::int64_t interval) {
   bool was = t.at != host::kNoDeadline, is = at != host::kNoDeadline;
   t.at = at;
@@ -90,7 +92,8 @@ void send(const Timer& t) {
   info.si_code = t.has_value ? SI_TIMER : SI_KERNEL;
   info.si_value = t.value;
   info.si_overrun = static_cast<int>(t.missed);
-  if (t.lane == 0) {
+  bool for_this_thread = t.lane != 0 || sigismember(&waited_for, t.signal) == 1;
+  if (!for_this_thread) {
     syscall(SYS_rt_sigqueueinfo, getpid(), t.signal, &info);
   } else {
     syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), t.signal, &info);
@@ -218,6 +221,10 @@ bool run_timers(host::Lane& lane) {
   }
   return handled;
 }
+
+SignalWait::SignalWait(const sigset_t& set) : outer_(waited_for) { waited_for = set; }
+
+SignalWait::~SignalWait() { waited_for = outer_; }
 
 }  // namespace weft::lib
 

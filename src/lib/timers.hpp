@@ -6,6 +6,8 @@
 // behind a file makes the file ready.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -27,5 +29,18 @@ inline void check_timers(host::Lane& lane) {
   if (timers_are_set() && !outside() && next_timer(lane) <= now(lane)) [[unlikely]]
     run_timers(lane);
 }
+
+/// While it lives, this thread waits for these signals: as in the kernel, one of a timer is for this thread
+/// and not for another that lets it in, such as those an MPI library starts.
+class SignalWait {
+ public:
+  explicit SignalWait(const sigset_t& set);
+  ~SignalWait();
+  SignalWait(const SignalWait&) = delete;
+  SignalWait& operator=(const SignalWait&) = delete;
+
+ private:
+  sigset_t outer_;  // of a wait that a handler interrupts
+};
 
 }  // namespace weft::lib

@@ -1,0 +1,63 @@
+/* A program of many small tests. Each has a name, checks its own results on every rank, and gives one line:
+ * whether all was right, the virtual time of the rank that took longest and that of all ranks together. So
+ * two runs that print the same took the same time in each of them. Arguments name the tests to run; without
+ * any, all of them run. */
+#ifndef WEFT_TESTS_MPI_SUITE_H
+#define WEFT_TESTS_MPI_SUITE_H
+
+#include <stdint.h>
+
+#include "check.h"
+
+struct Case {
+  const char* name;
+  void (*run)(void);
+};
+
+#define COUNT_OF(array) ((int)(sizeof(array) / sizeof(*(array))))
+
+static inline void run_case(const struct Case* one) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  long before = checks_failed;
+  double begun = MPI_Wtime();
+  one->run();
+  long mine[2] = {checks_failed - before, (long)((MPI_Wtime() - begun) * 1e9 + 0.5)}, sum[2], most;
+  MPI_Reduce(mine, sum, 2, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  MPI_Reduce(&mine[1], &most, 1, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+  if (rank == 0) printf("%s %s: %ld ns, %ld ns\n", sum[0] ? "WRONG" : "ok", one->name, most, sum[1]);
+}
+
+/* The whole program, with this level of threads. Returns its exit code. */
+static inline int suite(int argc, char** argv, int level, const char* what, const struct Case* cases,
+                        int count) {
+  int provided, known = 0;
+  MPI_Init_thread(&argc, &argv, level, &provided);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  CHECK(provided >= level);
+  for (int i = 0; i < count; ++i) {
+    int wanted = argc < 2;
+    for (int a = 1; a < argc; ++a) wanted |= !strcmp(argv[a], cases[i].name);
+    known += wanted;
+    if (wanted) run_case(&cases[i]);
+  }
+  CHECK(argc < 2 || known == argc - 1); /* every name given is one of ours */
+  return end(what);
+}
+
+static inline int* ints(int count) { return calloc((size_t)(count > 0 ? count : 1), sizeof(int)); }
+
+/* The numbers that `from` has for `to`. */
+static inline int* filled(int count, int from, int to, int step) {
+  int* out = ints(count);
+  for (int i = 0; i < count; ++i) out[i] = pattern(from, to, step, i);
+  return out;
+}
+
+static inline int holds(const int* in, int count, int from, int to, int step) {
+  for (int i = 0; i < count; ++i)
+    if (in[i] != pattern(from, to, step, i)) return 0;
+  return 1;
+}
+
+#endif
