@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <future>
 
-#include "base/text.hpp"
 #include "mpi_programs.hpp"
 
 namespace weft::test {
@@ -52,8 +51,7 @@ void expect_twice_the_same(const Suite& suite, const std::string& program) {
   EXPECT_EQ(first.code, 0) << first.out << first.err;
   EXPECT_EQ(lines_that_begin_with("ok ", first.out), suite.tests) << first.out << first.err;
   EXPECT_THAT(first.out, HasSubstr(" 0 failed"));
-  EXPECT_EQ(first.out, again.out);
-  EXPECT_EQ(first.err, again.err);
+  EXPECT_EQ(first.out, again.out);  // not what Weft says of real time where the machine is slow
 }
 
 class MpiSuite : public testing::TestWithParam<Suite> {};
