@@ -172,6 +172,9 @@ int memory_port(Domain& domain, weft_port*& port);
 /// Opens a port for an endpoint or for memory.
 int open_port(weft_port*& port, bool& own);
 
+/// Milliseconds from now, in virtual time; less than 0: never.
+std::int64_t deadline_after(const host::Lane& l, int milliseconds);
+
 /// Something has been put into the queue: its file is ready.
 void now_ready(Cq& cq);
 
