@@ -107,7 +107,10 @@ TEST_P(NetPipe, MeasuresTheSameTwiceAndSlowerWithFaults) {
     EXPECT_EQ(late[i].first, clean[i].first);
     more += late[i].second - clean[i].second;
   }
-  EXPECT_GE(more, 0);  // ways that are left may be as long: then only the time without any shows
+  if (std::string_view(GetParam().name) == "torus")
+    EXPECT_GT(more, 0);
+  else
+    EXPECT_GE(more, 0);  // a tree has ways left that are as long: only the time without any shows
   EXPECT_GT(virtual_time(broken), virtual_time(first));
 }
 
