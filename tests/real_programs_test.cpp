@@ -224,7 +224,7 @@ TEST_P(Hpcc, VerifiesItsResultsUpToItsLastSections) {
   expect_verified(clean.text);
   EXPECT_EQ(clean.run.code, 1);
   EXPECT_THAT(clean.run.err, HasSubstr("weft: interrupted"));
-  HpccResult broken = run_hpcc(ground(), size(), faults(ground(), "2ms"), 120, last);
+  HpccResult broken = run_hpcc(ground(), size(), faults(ground(), "1ms"), 120, last);
   expect_verified(broken.text);
   EXPECT_EQ(answers(broken.text), answers(clean.text));
   expect_rerouted(broken.run.err);
