@@ -250,7 +250,7 @@ void random_pairs(Trial& trial) {
   for (unsigned ways : {1u, 2u, 4u}) {
     if (trial.quick && ways != kShippedWays) continue;
     machine::Machine m =
-        trial.machine({"topology.groups=1", fmt::format("routing.ways={}", ways), "router.kind=tiled"});
+        trial.machine({"topology.groups=1", fmt::format("routing.ways={}", ways)});
     nodes = m.graph->endpoints();
     double share = 100 * random_pairs_share(m, trial.quick ? 256 : 768, draws);
     series.points.emplace_back(ways, share);
