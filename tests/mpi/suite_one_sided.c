@@ -1,9 +1,6 @@
 /* Windows of memory that others reach, with every kind of window and of synchronisation. */
 #include "suite.h"
 
-static int right_of(void) { return (rank + 1) % size; }
-static int left_of(void) { return (rank + size - 1) % size; }
-
 static MPI_Win window_on(void* memory, int bytes) {
   MPI_Win window;
   MPI_Win_create(memory, bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
