@@ -7,6 +7,7 @@
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 #include "lib/mpi_start.hpp"
+#include "lib/mpi_windows.hpp"
 
 namespace weft::fi {
 
