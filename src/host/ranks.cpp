@@ -271,7 +271,9 @@ void Simulation::collect() {
   }
   Time latest{0};
   for (LaneRef r : ran) {
-    latest = std::max(latest, processes_[r.rank].lanes[r.lane].request.clock);
+    const Time clock = processes_[r.rank].lanes[r.lane].request.clock;
+    latest = std::max(latest, clock);
+    if (talks(r.rank)) talked_until_ = std::max(talked_until_, clock);
     if (processes_[r.rank].ended) continue;
     nudge_others(r.rank, r.lane);
     if (have_spinners_ && processes_[r.rank].shares) nudge_node(r.rank, r.lane);

@@ -39,7 +39,8 @@ pthread_key_t thread_end;
 // In a preloaded library these are set before main; -1 marks a thread that must not have a lane.
 thread_local Lane* my_lane = nullptr;
 thread_local unsigned empty_looks = 0;
-thread_local unsigned file_looks = 0;  // the same, at files
+thread_local unsigned calls_in_vain = 0;  // of MPI, since something was found
+thread_local unsigned file_looks = 0;     // the same, at files
 thread_local unsigned clock_reads = 0;
 thread_local const void* clock_site = nullptr;  // of the last look at the clock
 thread_local const void* site_for = nullptr;    // of the next one
@@ -57,6 +58,8 @@ thread_local pollfd watched[kWatched];  // looked at in vain since something was
 thread_local std::size_t watched_count = 0;
 
 constexpr unsigned kFreeLooks = 3;          // that find nothing and cost no visit to the simulator
+constexpr unsigned kIdleLooks = 64;         // where nothing is under way, before they take longer
+constexpr unsigned kFreshCalls = 1000;      // in a row, before their looks add up
 constexpr unsigned kFreeClockReads = 1000;  // in a row, before they cost time
 constexpr std::int64_t kFirstQuantum = 1'000'000, kLastQuantum = 100'000'000'000;
 
@@ -401,17 +404,25 @@ bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
 
 }  // namespace
 
-bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
+bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank, bool expects) {
   if (l.doing.inside() && host::call_facts(l.doing.call()).only_looks) return test_again(l, port, for_rank);
   if (++empty_looks > kFreeLooks) {
     l.argument[0] = quantum == 0;
-    quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
+    bool first = quantum == 0 || (!expects && empty_looks <= kIdleLooks);
+    quantum = first ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
     ask(l, Call::Spin, port, now(l) + quantum, for_rank);
     return true;
   }
   if (now(l) <= l.safe_until) return false;
   ask(l, Call::Wait, port, now(l), for_rank);
   return true;
+}
+
+void begin_call() {
+  if (calls_in_vain >= kFreshCalls) return;
+  ++calls_in_vain;
+  empty_looks = 0;
+  quantum = 0;
 }
 
 void pause(Lane& l) {
@@ -509,6 +520,7 @@ void found_file() {
 
 void found_something() {
   empty_looks = 0;
+  calls_in_vain = 0;
   watched_count = 0;
   quantum = 0;
   aside = 0;

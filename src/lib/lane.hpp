@@ -132,11 +132,14 @@ int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std:
                   std::uint32_t port);
 
 /// A look that found nothing, for free. True where time has moved on since, so that looking again makes
-/// sense.
-bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);
+/// sense. Who expects nothing that is under way has probably other work to go on with.
+bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank, bool expects = true);
 /// The same, at the cost of a look. True where time has moved on since, so that looking again makes sense.
 bool found_nothing(host::Lane& lane, std::uint32_t port);
 void found_something();
+/// A call of MPI begins that may wait. What calls before it looked for in vain says nothing about this one:
+/// it may look once and come back. But a program that waits by calling again and again gets there.
+void begin_call();
 /// Out of the way of others for a moment, which is longer each time until something is found: threads that
 /// poll in turn must not take a turn each nanosecond.
 void let_others_go_first(host::Lane& lane);

@@ -269,6 +269,11 @@ std::uint32_t awaited_rank(const Domain& domain) {
   return domain.endpoints.size() == 1 ? domain.endpoints.front()->engine->awaited_rank() : host::kNoRank;
 }
 
+bool anything_under_way() {
+  return std::any_of(enabled.begin(), enabled.end(),
+                     [](const Endpoint* endpoint) { return endpoint->engine->under_way(); });
+}
+
 void Engine::begin_use() {
   endpoint.used = true;
   enabled.push_back(&endpoint);
