@@ -95,6 +95,9 @@ TEST(Waiting, LongWorkOfAThreadIsNoWaiting) {
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, all.out);
   EXPECT_EQ(r.err, all.err);
+  ProgramResult rounds = twice(2, {kPrograms + "spin", "rounds"});
+  for (const char* line : {"rank 0 counted to 3200000000, ", "rank 1 counted to 3200000000, "})
+    EXPECT_THAT(rounds.out, HasSubstr(line));
 }
 
 TEST(Waiting, ChildrenSleepInTheRanksTime) {
