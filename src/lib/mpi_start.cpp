@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/libevent.hpp"
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
 #include "lib/mpi_library.hpp"
@@ -54,17 +55,6 @@ void refuse_strangers() {
       "weft: MPI_Init in a process that is no rank of this run. `weft run` starts the ranks, and a rank is "
       "one MPI program: leave out mpirun, mpiexec or srun, and give a second program a run of its own\n");
   exit(2);
-}
-
-/// PMIx closes its connection while libevent still watches it; whether libevent sees that, and complains on
-/// standard error, is a matter of luck.
-void silence_libevent() {
-  using Log = void (*)(int, const char*);
-  for (const char* name : {"libevent_core-2.1.so.7", "libevent-2.1.so.7"}) {
-    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-    auto set = library ? reinterpret_cast<void (*)(Log)>(dlsym(library, "event_set_log_callback")) : nullptr;
-    if (set) set([](int, const char*) {});
-  }
 }
 
 /// Open MPI starts and ends outside of virtual time. An MPICH sends messages meanwhile, so it stays inside:
@@ -135,7 +125,7 @@ int finish(Call call) {
   do
     if (serve_others) serve_others();
   while (lib::meet_or_event(*lane) == -EAGAIN);
-  silence_libevent();
+  host::silence_libevent();
   header->phase.store(host::MpiPhase::Ending);
   leave_time(*lane);
   int result = call();
