@@ -103,6 +103,10 @@ void run_apart(std::uint32_t why);
 
 /// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
 bool outside();
+/// Since it began to.
+std::int64_t real_time_outside();
+/// Does the thread wait for the simulator? Then this is a handler of a signal, which has no turn.
+bool is_blocked();
 
 /// The first lane of the run this process belongs to, whosever it is; null outside of one.
 const host::Lane* first_lane();
@@ -126,6 +130,8 @@ class ChildWait {
 /// in a row it waits for one of them, for a time that grows. True where it has.
 bool look_again_at_files(host::Lane& lane, const pollfd* files, std::size_t count, long call);
 void found_file();
+/// Those files, as arguments of a wait: they end it too.
+void name_watched_files(host::Lane& lane);
 /// Waits for one of these files, something in the rings of the port, or the deadline. -ENOSYS where the
 /// simulator cannot watch the files.
 int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
@@ -151,6 +157,8 @@ void wait_for_memory(host::Lane& lane, unsigned times);
 /// A look at the clock, from this place of the program; one that only looks at it must see it move. Outside,
 /// it stands still unless somebody waits for it.
 std::int64_t read_clock(host::Lane& lane, const void* site);
+/// The program has done something else since it read its clock.
+void clock_was_not_read();
 /// The next look is on behalf of this place, not of the function that makes it.
 void look_for(const void* site);
 
