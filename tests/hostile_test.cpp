@@ -24,24 +24,8 @@ const std::vector<std::string> kSmall{"--set", "topology.dims=[4,4]"};
 
 /// Runs the command in a process whose descriptors and limits `prepare` has changed.
 ProgramResult run_prepared(const std::vector<std::string>& arguments, const std::function<void()>& prepare,
-                           unsigned seconds = 60) {
-  ScratchFolder scratch;
-  std::string out = scratch.file("out"), err = scratch.file("err");
-  pid_t child = fork();
-  if (child == 0) {
-    alarm(seconds);
-    int files[2] = {open(out.c_str(), O_WRONLY | O_CREAT, 0666), open(err.c_str(), O_WRONLY | O_CREAT, 0666)};
-    dup2(files[0], 1), dup2(files[1], 2), close(files[0]), close(files[1]);
-    prepare();
-    std::vector<char*> argv{const_cast<char*>(WEFT_PROGRAM)};
-    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    execv(WEFT_PROGRAM, argv.data());
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out), read_file(err)};
+                           unsigned seconds = 180) {
+  return run_program(arguments, seconds, prepare);
 }
 
 void redirect(int descriptor, const char* path) {

@@ -29,7 +29,7 @@ inline Words run_words(const Words& machine, unsigned ranks, const Words& comman
 
 inline ProgramResult run_ranks(const Words& machine, unsigned ranks, const Words& command,
                                const Words& options = {}) {
-  return run_program(run_words(machine, ranks, command, options), 100);
+  return run_program(run_words(machine, ranks, command, options));
 }
 
 /// Settings of a description as options.

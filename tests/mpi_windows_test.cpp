@@ -78,7 +78,9 @@ TEST(MpiSpawn, IsRefusedInWords) {
   ProgramResult r = run_ranks(kTorus, 3, {kPrograms + "spawn"});
   EXPECT_EQ(r.code, 0) << r.out << r.err;
   EXPECT_THAT(r.out, HasSubstr(" 0 failed"));
-  EXPECT_THAT(r.err, HasSubstr("weft: rank 1: MPI_Comm_spawn: ranks cannot be added to a run"));
+  EXPECT_THAT(r.err, HasSubstr("weft: rank 1: MPI_Comm_spawn: ranks cannot be added to a run; it has 3, as "
+                               "MPI_UNIVERSE_SIZE says. Start as many as are needed with -n"));
+  EXPECT_THAT(r.err, HasSubstr("weft: rank 0: MPI_Comm_spawn_multiple: ranks cannot be added"));
   ProgramResult fatal = run_ranks(kTorus, 3, {kPrograms + "spawn", "fatal"});
   EXPECT_EQ(fatal.code, 1);
   EXPECT_THAT(fatal.err, HasSubstr("MPI_ERR_SPAWN"));

@@ -76,12 +76,7 @@ TEST(Script, TwoAtOnceTakeTurns) {
     _exit(127);
   }
   std::string waits = "waiting for another ./weft that builds in " + folder;
-  bool said = false;
-  for (int i = 0; i < 200 && !said; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    said = read_file(err).find(waits) != std::string::npos;
-  }
-  EXPECT_TRUE(said) << read_file(err);
+  EXPECT_TRUE(comes_true([&] { return read_file(err).find(waits) != std::string::npos; })) << read_file(err);
   EXPECT_FALSE(std::filesystem::exists(folder + "/build.ninja")) << "and builds nothing meanwhile";
   kill(-child, SIGKILL);
   waitpid(child, nullptr, 0);

@@ -114,6 +114,7 @@ enum class CallKind : std::uint8_t { Message, Finish, Collective, Window, Other 
   X(Win_flush_local, 2, Window, -1, -1, 0, -1, -1)                 \
   X(Win_flush_local_all, 1, Window, -1, -1, -1, -1, -1)            \
   X(Win_test, 2, Window, -1, -1, -1, -1, -1)                       \
+  X(Win_sync, 1, Window, -1, -1, -1, -1, -1)                       \
   X(Put, 8, Window, 1, 2, 3, -1, -1)                               \
   X(Get, 8, Window, 1, 2, 3, -1, -1)                               \
   X(Accumulate, 9, Window, 1, 2, 3, -1, -1)                        \
@@ -142,7 +143,8 @@ struct CallFacts {
 };
 
 constexpr bool only_looks(std::string_view name) {
-  return name.starts_with("Test") || name == "Iprobe" || name == "Improbe";
+  return name.starts_with("Test") || name == "Iprobe" || name == "Improbe" || name == "Win_test" ||
+         name == "Win_sync";
 }
 
 inline const CallFacts& call_facts(std::size_t call) {

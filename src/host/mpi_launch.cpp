@@ -13,6 +13,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
+#include "host/libevent.hpp"
 #include "host/mpi_layout.hpp"
 #include "host/pmi_server.hpp"
 
@@ -230,6 +231,7 @@ MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library
   settings.text(PMIX_SERVER_TMPDIR, folder);
   settings.text(PMIX_SYSTEM_TMPDIR, folder);
   require(PMIx_server_init(&functions, settings.data(), settings.size()), "the PMIx server");
+  silence_libevent();
   server_->pmi = std::make_unique<PmiServer>(static_cast<unsigned>(nodes.size()), mapping_of(map_of(nodes)));
   abort_seen = {};
   Facts job = job_facts(server_->map, folder);

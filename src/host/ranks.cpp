@@ -181,6 +181,7 @@ bool Simulation::left_behind() {
 void Simulation::lived_until(std::uint32_t rank, Time last) {
   result_.ranks[rank].end = std::max(result_.ranks[rank].end, last);
   result_.end = std::max(result_.end, last);
+  if (talks(rank)) talked_until_ = std::max(talked_until_, last);
   if (last > kEndOfTime) fail(OutOfTime().what());
 }
 
@@ -192,8 +193,10 @@ void Simulation::end_rank(std::uint32_t rank, Ending ending) {
   result.ended = true;
   result.ending = ending;
   for (std::uint32_t i = 0; i < kLanes; ++i)
-    if (p.lanes[i].state == State::Running)
-      lived_until(rank, p.segment->request(i, p.lanes[i].granted).clock);
+    if (p.lanes[i].state == State::Running) {
+      p.lanes[i].request = p.segment->request(i, p.lanes[i].granted);
+      lived_until(rank, p.lanes[i].request.clock);
+    }
   for (LaneBook& lane : p.lanes) {
     if (lane.leaving) --leaving_;
     if (lane.meeting) --meeting_;
@@ -271,12 +274,14 @@ void Simulation::collect() {
   }
   Time latest{0};
   for (LaneRef r : ran) {
-    latest = std::max(latest, processes_[r.rank].lanes[r.lane].request.clock);
+    const Time clock = processes_[r.rank].lanes[r.lane].request.clock;
+    latest = std::max(latest, clock);
+    if (talks(r.rank)) talked_until_ = std::max(talked_until_, clock);
     if (processes_[r.rank].ended) continue;
     nudge_others(r.rank, r.lane);
     if (have_spinners_ && processes_[r.rank].shares) nudge_node(r.rank, r.lane);
   }
-  see_files(latest, 0);
+  see_files(ran.empty() ? talked_until_ : latest, 0);
 }
 
 void Simulation::collect_lane(std::uint32_t rank, std::uint32_t index) {

@@ -314,16 +314,21 @@ void Simulation::nudge_node(std::uint32_t rank, std::uint32_t index) {
   }
 }
 
+/// Has it opened sockets?
+bool Simulation::talks(std::uint32_t rank) const {
+  constexpr std::uint32_t kTalks = 2;
+  return processes_[rank].segment->header().shares.load(std::memory_order_relaxed) & kTalks;
+}
+
 /// Ranks of a node that have memory in common run one after the other, as threads of one process do: what
 /// they see of each other must not depend on the system. So do ranks that talk over sockets.
 void Simulation::take_turns_by_node(std::uint32_t rank) {
-  constexpr std::uint32_t kTalks = 2;
-  auto talks = [&](const Process& p) { return p.segment->header().shares.load() & kTalks; };
-  const bool with_talkers = talks(processes_[rank]);
+  const bool with_talkers = talks(rank);
   std::vector<bool> together(processes_.size(), false);
   std::uint32_t first = processes_[rank].turn;
-  for (Process& p : processes_) {
-    if (p.nic != processes_[rank].nic && !(with_talkers && talks(p))) continue;
+  for (std::uint32_t other = 0; other < processes_.size(); ++other) {
+    Process& p = processes_[other];
+    if (p.nic != processes_[rank].nic && !(with_talkers && talks(other))) continue;
     together[p.turn] = true;
     first = std::min(first, p.turn);
     if (p.nic == processes_[rank].nic) p.shares = true;
@@ -501,10 +506,18 @@ bool Simulation::write(std::uint32_t owner, std::uint64_t address, const void* f
   if (p.ended) return false;
   errno = 0;
   if (!write_memory(p.owner, address, from, length)) return access_failed(owner, errno);
-  // Whoever looks at memory there sees it now.
-  for (std::uint32_t i = 0; i < kLanes; ++i)
-    if (p.lanes[i].state == State::Waiting && p.lanes[i].request.call == Call::Pause)
-      plan(owner, i, std::max(p.lanes[i].request.clock, fabric_->now()));
+  // Whoever looks at memory there sees it now; so does MPI where it waits for a window to change.
+  for (std::uint32_t i = 0; i < kLanes; ++i) {
+    const LaneBook& lane = p.lanes[i];
+    if (lane.state == State::Absent && i >= p.joins) break;  // lanes are taken from the front
+    if (lane.state != State::Waiting) continue;
+    bool looks = lane.request.call == Call::Pause;
+    if (lane.request.call == Call::Spin) {
+      Doing doing = doing_of(p.segment->lane(i));
+      looks = doing.inside() && call_facts(doing.call()).kind == CallKind::Window;
+    }
+    if (looks) plan(owner, i, std::max(lane.request.clock, fabric_->now()));
+  }
   return true;
 }
 

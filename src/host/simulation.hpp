@@ -216,6 +216,7 @@ class Simulation : private nic::Host {
   void nudge_others(std::uint32_t rank, std::uint32_t lane);
   void nudge_node(std::uint32_t rank, std::uint32_t lane);
   void nudge(std::uint32_t rank, std::uint32_t lane, const LaneBook& ran);
+  bool talks(std::uint32_t rank) const;
   void take_turns_by_node(std::uint32_t rank);
   bool watch_files(std::uint32_t rank, std::uint32_t lane);
   bool see_files(Time at, int milliseconds);
@@ -250,6 +251,7 @@ class Simulation : private nic::Host {
   std::vector<nic::Descriptor> posted_;
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
   Time horizon_{kNoDeadline}, last_activity_{0};
+  Time talked_until_{0};  // the latest clock of a rank with sockets: what it has sent may still be on its way
   unsigned leaving_ = 0;
   unsigned meeting_ = 0;
   Time meeting_time_{0};

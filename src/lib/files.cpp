@@ -66,10 +66,18 @@ bool does_not_wait(int file) {
   return flags < 0 || flags & O_NONBLOCK;
 }
 
+/// Then other ranks may wait for this one by the launcher, and virtual time with them.
+bool mpi_starts_or_ends() {
+  host::MpiPhase phase = lib::segment()->phase.load(std::memory_order_relaxed);
+  return phase == host::MpiPhase::Starting || phase == host::MpiPhase::Ending;
+}
+
 /// The lane of a thread that may wait for this file; null where the call is left to the system.
 host::Lane* lane_for(int file, const void* caller) {
   host::Lane* lane = lib::virtual_lane();
-  if (!lane || is_launchers(file) || lane->doing.inside() || lib::of_launcher_library(caller)) return nullptr;
+  if (!lane || is_launchers(file) || lane->doing.inside() || mpi_starts_or_ends() ||
+      lib::of_launcher_library(caller))
+    return nullptr;
   return lane;
 }
 

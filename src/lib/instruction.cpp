@@ -19,8 +19,11 @@ class Reader {
     prefixes();
     std::uint8_t code = next();
     if (code == 0x0f) {
-      two_bytes(next());
+      code = next();
+      outcome_of_two_bytes(code);
+      two_bytes(code);
     } else {
+      outcome_of_one_byte(code);
       one_byte(code);
     }
     return out_;
@@ -68,13 +71,89 @@ class Reader {
   }
 
   unsigned size() const { return wide_ ? 8 : narrow_ ? 2 : 4; }
+  unsigned constant() const { return narrow_ ? 2 : 4; }
 
   void computes() { out_.known = true; }
 
-  void reads() {
+  /// An operand that is read, or a register; `constant` bytes follow it.
+  void reads(unsigned constant = 0) {
     out_.known = true;
     std::uint64_t address = 0;
-    if (operand(0, address)) out_.reads_at = segment_ ? 0 : address;
+    if (operand(constant, address)) out_.reads_at = segment_ ? 0 : address;
+  }
+
+  void has_outcome(unsigned bytes, bool second_register) {
+    out_.has_outcome = true;
+    const std::uint64_t mask = bytes >= 8 ? ~0ull : (1ull << (8 * bytes)) - 1;
+    if (of_register())
+      out_.operands = value((form() & 7) | (rex_ & 1 ? 8 : 0)) & mask;
+    else
+      out_.tested = bytes;
+    if (second_register)
+      out_.operands = out_.operands * 31 + (value(extension() | (rex_ & 4 ? 8 : 0)) & mask);
+  }
+
+  void outcome_of_one_byte(std::uint8_t code) {
+    const unsigned bytes = code & 1 ? size() : 1;
+    if (code < 0x40 && (code & 7) < 6) {
+      out_.uses_outcome = code >> 3 == 2 || code >> 3 == 3;  // adc, sbb
+      if ((code & 7) < 4) return has_outcome(bytes, true);
+    }
+    if ((code < 0x40 && (code & 7) < 6) || code == 0xa8 || code == 0xa9) {  // with rax and a constant
+      out_.has_outcome = true;
+      out_.operands = value(0) & (bytes >= 8 ? ~0ull : (1ull << (8 * bytes)) - 1);
+      return;
+    }
+    switch (code) {
+      case 0x80:
+      case 0x81:
+        out_.uses_outcome = extension() == 2 || extension() == 3;
+        return has_outcome(bytes, false);
+      case 0x83:
+        out_.uses_outcome = extension() == 2 || extension() == 3;
+        return has_outcome(size(), false);
+      case 0x84:
+      case 0x85:
+        return has_outcome(bytes, true);
+      case 0x69:
+      case 0x6b:
+        return has_outcome(size(), false);
+      case 0xc0:
+      case 0xc1:
+      case 0xd0:
+      case 0xd1:
+      case 0xd2:
+      case 0xd3:
+      case 0xf6:
+      case 0xf7:
+        return has_outcome(bytes, false);
+      case 0xfe:
+      case 0xff:
+        if (extension() < 2) has_outcome(bytes, false);
+        return;
+      default:
+        out_.uses_outcome = (code & 0xf0) == 0x70;  // jumps
+    }
+  }
+
+  void outcome_of_two_bytes(std::uint8_t code) {
+    out_.uses_outcome = (code & 0xf0) == 0x40 || (code & 0xf0) == 0x80 || (code & 0xf0) == 0x90;
+    switch (code) {
+      case 0xa3:
+      case 0xaf:
+      case 0xb1:
+      case 0xbc:
+      case 0xbd:
+      case 0xc1:
+        return has_outcome(size(), true);
+      case 0xb0:
+      case 0xc0:
+        return has_outcome(1, true);
+      case 0xba:
+        return has_outcome(size(), false);
+      default:
+        return;
+    }
   }
 
   /// A store to where the operand is, unless that is a register; `constant` bytes follow it.
@@ -142,11 +221,11 @@ class Reader {
       case 0xe8:  // call
         return pushes();
       case 0x80:
-        return extension() == 7 ? reads() : stores(1, 1);
+        return extension() == 7 ? reads(1) : stores(1, 1);
       case 0x81:
-        return extension() == 7 ? reads() : stores(size(), narrow_ ? 2 : 4);
+        return extension() == 7 ? reads(constant()) : stores(size(), constant());
       case 0x83:
-        return extension() == 7 ? reads() : stores(size(), 1);
+        return extension() == 7 ? reads(1) : stores(size(), 1);
       case 0x86:
       case 0x88:
         return stores(1);
@@ -156,7 +235,7 @@ class Reader {
       case 0xc6:
         return stores(1, 1);
       case 0xc7:
-        return stores(size(), narrow_ ? 2 : 4);
+        return stores(size(), constant());
       case 0xc0:
         return stores(1, 1);
       case 0xc1:
@@ -168,9 +247,10 @@ class Reader {
       case 0xd3:
         return stores(size());
       case 0xf6:
-        return extension() == 2 || extension() == 3 ? stores(1) : reads();
+        return extension() == 2 || extension() == 3 ? stores(1) : reads(extension() < 2 ? 1 : 0);
       case 0xf7:
-        return extension() == 2 || extension() == 3 ? stores(size()) : reads();
+        return extension() == 2 || extension() == 3 ? stores(size())
+                                                    : reads(extension() < 2 ? constant() : 0);
       case 0xfe:
         return stores(1);
       case 0xff:
@@ -180,9 +260,11 @@ class Reader {
       case 0x90:
         out_.pause = repeat_;
         return computes();
-      case 0x63:  // moves and tests
       case 0x69:
+        return reads(constant());
       case 0x6b:
+        return reads(1);
+      case 0x63:  // moves and tests
       case 0x84:
       case 0x85:
       case 0x8a:
@@ -220,7 +302,7 @@ class Reader {
       case 0xae:  // fences
         return of_register() && extension() >= 5 && !repeat_ ? computes() : void();
       case 0xba:
-        return extension() == 4 ? reads() : stores(size(), 1);
+        return extension() == 4 ? reads(1) : stores(size(), 1);
       case 0x1e:  // nothing, in several forms
       case 0x1f:
         return computes();

@@ -38,27 +38,12 @@ pthread_key_t thread_end;
 
 // In a preloaded library these are set before main; -1 marks a thread that must not have a lane.
 thread_local Lane* my_lane = nullptr;
-thread_local unsigned empty_looks = 0;
-thread_local unsigned file_looks = 0;  // the same, at files
-thread_local unsigned clock_reads = 0;
-thread_local const void* clock_site = nullptr;  // of the last look at the clock
-thread_local const void* site_for = nullptr;    // of the next one
-thread_local bool worked = false;               // before the last look, for so long that it took time
 void (*background)(Lane&, std::int64_t) = nullptr;
 thread_local bool in_background = false;
-thread_local std::int64_t quantum = 0;
 thread_local std::int64_t computed_until = 0;
-thread_local std::int64_t aside = 0;  // its last moment out of the way of others
 thread_local unsigned outside_depth = 0;
 thread_local std::int64_t outside_since = 0;
 thread_local bool blocked = false;  // a handler that runs meanwhile has no turn
-constexpr std::size_t kWatched = 8;
-thread_local pollfd watched[kWatched];  // looked at in vain since something was found
-thread_local std::size_t watched_count = 0;
-
-constexpr unsigned kFreeLooks = 3;          // that find nothing and cost no visit to the simulator
-constexpr unsigned kFreeClockReads = 1000;  // in a row, before they cost time
-constexpr std::int64_t kFirstQuantum = 1'000'000, kLastQuantum = 100'000'000'000;
 
 long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
   return syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
@@ -268,7 +253,7 @@ bool has_lane(int thread) {
 }
 
 void enter(Lane& l) {
-  clock_reads = 0;
+  clock_was_not_read();
   const host::Costs& costs = header->costs;
   // What MPI itself does, the description says, and what the interface does meanwhile is no computing.
   if (costs.compute == 0 || l.doing.inside() || in_background) return;
@@ -307,10 +292,7 @@ void jump_to(Lane& l, std::int64_t time) {
 namespace {
 
 int ask_once(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
-  if (call == Call::Spin) {
-    l.argument[1] = reinterpret_cast<std::uint64_t>(watched);
-    l.argument[2] = watched_count;
-  }
+  if (call == Call::Spin) name_watched_files(l);
   l.call = call;
   l.port = port;
   l.deadline = deadline;
@@ -356,7 +338,7 @@ int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint
 int meet(Lane& l) {
   if (outside_depth) {
     outside_depth = 0;
-    clock_reads = 0;
+    clock_was_not_read();
   }
   return ask(l, Call::Meet, host::kNoPort, host::kNoDeadline, host::kNoRank);
 }
@@ -373,95 +355,9 @@ void run_apart(std::uint32_t why) {
 
 bool outside() { return outside_depth != 0; }
 
-bool found_nothing(Lane& l, std::uint32_t port) {
-  move_on(l, header->costs.poll);
-  return look_again(l, port, host::kNoRank);
-}
+std::int64_t real_time_outside() { return real_time() - outside_since; }
 
-namespace {
-
-/// MPI_Test and its like: a program that calls them has other work in between, which costs nothing where
-/// computing is not counted. So time must not run ahead of it: for a thousand looks it moves on by what a
-/// look costs, then by more and more, so that a program that only waits gets there.
-bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
-  constexpr unsigned kLooksOfAStage = 1024;
-  unsigned stage = ++empty_looks / kLooksOfAStage;
-  if (stage == 0) {
-    move_on(l, header->costs.poll);
-    if (now(l) <= l.safe_until) return false;
-    ask(l, Call::Wait, port, now(l), for_rank);
-    return true;
-  }
-  l.argument[0] = 0;
-  std::int64_t step = kFirstQuantum;
-  for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
-  ask(l, Call::Spin, port, now(l) + step, for_rank);
-  return true;
-}
-
-}  // namespace
-
-bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
-  if (l.doing.inside() && host::call_facts(l.doing.call()).only_looks) return test_again(l, port, for_rank);
-  if (++empty_looks > kFreeLooks) {
-    l.argument[0] = quantum == 0;
-    quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
-    ask(l, Call::Spin, port, now(l) + quantum, for_rank);
-    return true;
-  }
-  if (now(l) <= l.safe_until) return false;
-  ask(l, Call::Wait, port, now(l), for_rank);
-  return true;
-}
-
-void pause(Lane& l) {
-  move_on(l, header->costs.poll);
-  l.argument[0] = quantum == 0;  // it may have done something since it looked last
-  l.argument[1] = 0;
-  quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
-  std::int64_t until = now(l) + quantum;
-  ask(l, Call::Pause, host::kAnyPort, until, host::kNoRank);
-  if (now(l) < until) quantum = 0;  // something came
-}
-
-void wait_for_memory(Lane& l, unsigned times) {
-  constexpr unsigned kMostDoublings = 17;
-  l.argument[0] = times == 0;
-  l.argument[1] = 1;
-  std::int64_t most = kFirstQuantum << (times < kMostDoublings ? times : kMostDoublings);
-  // What lies in the rings is for those who call; memory itself changes by puts, and by others who run.
-  ask(l, Call::Pause, host::kNoPort, now(l) + most, host::kNoRank);
-  if (header->costs.compute == 1) computed_until = cpu_time();  // looking is not computing
-}
-
-int ask_for_files(Lane& l, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
-                  std::uint32_t port) {
-  l.argument[0] = 1;
-  l.argument[1] = reinterpret_cast<std::uint64_t>(files);
-  l.argument[2] = count;
-  l.argument[3] = static_cast<std::uint64_t>(call);
-  return ask(l, Call::Files, port, deadline, host::kNoRank);
-}
-
-bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long call) {
-  constexpr unsigned kLooksOfAStage = 1024;
-  for (std::size_t i = 0; i < count; ++i) {
-    bool known = files[i].fd < 0;
-    for (std::size_t j = 0; j < watched_count && !known; ++j)
-      known = watched[j].fd == files[i].fd && watched[j].events == files[i].events;
-    if (!known && watched_count < kWatched) watched[watched_count++] = files[i];
-  }
-  unsigned stage = ++file_looks / kLooksOfAStage;
-  if (stage == 0) return false;
-  std::int64_t step = kFirstQuantum;
-  for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
-  const std::int64_t begun = now(l), until = begun + step;
-  int asked = ask_for_files(l, files, count, until, call, host::kAnyPort);
-  // What lay in the rings before is nothing this thread takes, or it would have: not again for that.
-  if (asked == 0 && now(l) == begun) asked = ask_for_files(l, files, count, until, call, host::kNoPort);
-  if (asked == -ENOSYS) ask(l, Call::Sleep, host::kNoPort, until, host::kNoRank);
-  return true;
-}
+bool is_blocked() { return blocked; }
 
 const Lane* first_lane() { return header ? host::lane_at(header, 0) : nullptr; }
 
@@ -502,91 +398,6 @@ ChildWait::~ChildWait() {
   leave();
 }
 
-void found_file() {
-  file_looks = 0;
-  watched_count = 0;
-}
-
-void found_something() {
-  empty_looks = 0;
-  watched_count = 0;
-  quantum = 0;
-  aside = 0;
-}
-
-void let_others_go_first(Lane& l) {
-  constexpr std::int64_t kFirst = 1'000, kLast = 128'000;
-  aside = aside == 0 ? kFirst : aside < kLast ? aside * 2 : aside;
-  ask(l, Call::Sleep, host::kNoPort, now(l) + aside, host::kNoRank);
-}
-
-void look_for(const void* site) { site_for = site; }
-
-namespace {
-
-/// What lies between a look at the clock from some place and the next one.
-struct Way {
-  const void* from = nullptr;
-  bool is_work = false;
-};
-constexpr unsigned kWays = 16;
-thread_local Way ways[kWays];
-thread_local unsigned known_ways = 0;
-thread_local bool counts = false;  // the way that has just begun
-
-const Way* way_from(const void* site) {
-  for (const Way& way : ways)
-    if (way.from == site) return &way;
-  return nullptr;
-}
-
-/// A program that looks at its clock again and again computes until it shows some time. Where it looks before
-/// and after each piece of work, the way back to the first look is no work, and takes no time: it is a matter
-/// of some hundred instructions. The way after each look is counted once.
-bool passes_time(const void* site, unsigned counted) {
-  constexpr unsigned kWork = 400;
-  static_assert(kWork < kMostCounted);
-  const void* from = std::exchange(clock_site, site);
-  if (std::exchange(counts, false)) ways[known_ways++ % kWays] = {from, counted >= kWork};
-  const Way* way = way_from(from);
-  bool work = way && way->is_work;
-  bool passes = work || !worked;
-  worked = work;
-  return passes;
-}
-
-/// Before the program goes on from there.
-void begin_way(const void* site) {
-  if (way_from(site)) return;
-  end_counting();  // its first call takes longer
-  counts = begin_counting();
-}
-
-}  // namespace
-
-std::int64_t read_clock(Lane& l, const void* site) {
-  const unsigned counted = counts ? end_counting() : 0;
-  if (site_for) site = std::exchange(site_for, nullptr);
-  if (blocked) return now(l);
-  unsigned reads = clock_reads;
-  header->clock_reads.store(header->clock_reads.load(std::memory_order_relaxed) + 1,
-                            std::memory_order_relaxed);
-  if (outside_depth) {
-    if (reads < kFreeClockReads) ++clock_reads;
-    return reads < kFreeClockReads ? now(l) : now(l) + (real_time() - outside_since);
-  }
-  enter(l);
-  clock_reads = reads < kFreeClockReads ? reads + 1 : reads;
-  if (reads >= kFreeClockReads) {
-    if (passes_time(site, counted)) compute_for(l, 1'000'000);
-    begin_way(site);
-  }
-  check_timers(l);
-  if (now(l) > host::kLastClock) [[unlikely]]  // nobody comes back from there
-    ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);
-  return now(l);
-}
-
 }  // namespace weft::lib
 
 extern "C" {
@@ -604,7 +415,7 @@ void weft_outside_end(void) {
   using namespace weft;
   host::Lane* l = lib::lane_if_any();
   if (!l || !lib::outside_depth || --lib::outside_depth) return;
-  lib::clock_reads = 0;
+  lib::clock_was_not_read();
   lib::ask(*l, host::Call::Sleep, host::kNoPort, lib::now(*l), host::kNoRank);
   lib::leave();
 }

@@ -103,6 +103,10 @@ void run_apart(std::uint32_t why);
 
 /// Between weft_outside_begin and weft_outside_end: the thread waits for something real.
 bool outside();
+/// Since it began to.
+std::int64_t real_time_outside();
+/// Does the thread wait for the simulator? Then this is a handler of a signal, which has no turn.
+bool is_blocked();
 
 /// The first lane of the run this process belongs to, whosever it is; null outside of one.
 const host::Lane* first_lane();
@@ -126,17 +130,22 @@ class ChildWait {
 /// in a row it waits for one of them, for a time that grows. True where it has.
 bool look_again_at_files(host::Lane& lane, const pollfd* files, std::size_t count, long call);
 void found_file();
+/// Those files, as arguments of a wait: they end it too.
+void name_watched_files(host::Lane& lane);
 /// Waits for one of these files, something in the rings of the port, or the deadline. -ENOSYS where the
 /// simulator cannot watch the files.
 int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
                   std::uint32_t port);
 
 /// A look that found nothing, for free. True where time has moved on since, so that looking again makes
-/// sense.
-bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank);
+/// sense. Who expects nothing that is under way has probably other work to go on with.
+bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank, bool expects = true);
 /// The same, at the cost of a look. True where time has moved on since, so that looking again makes sense.
 bool found_nothing(host::Lane& lane, std::uint32_t port);
 void found_something();
+/// A call of MPI begins that may wait. What calls before it looked for in vain says nothing about this one:
+/// it may look once and come back. But a program that waits by calling again and again gets there.
+void begin_call();
 /// Out of the way of others for a moment, which is longer each time until something is found: threads that
 /// poll in turn must not take a turn each nanosecond.
 void let_others_go_first(host::Lane& lane);
@@ -148,6 +157,8 @@ void wait_for_memory(host::Lane& lane, unsigned times);
 /// A look at the clock, from this place of the program; one that only looks at it must see it move. Outside,
 /// it stands still unless somebody waits for it.
 std::int64_t read_clock(host::Lane& lane, const void* site);
+/// The program has done something else since it read its clock.
+void clock_was_not_read();
 /// The next look is on behalf of this place, not of the function that makes it.
 void look_for(const void* site);
 

@@ -84,7 +84,9 @@ class Watch {
     inside = true;
     lib::enter(*lane_);
     record_.call = static_cast<std::uint16_t>(call);
-    describe(host::call_facts(record_.call), words, record_);
+    const CallFacts& facts = host::call_facts(record_.call);
+    if (!facts.only_looks) lib::begin_call();
+    describe(facts, words, record_);
     record_.begin = lib::now(*lane_);
     lane_->doing = host::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
     if (call == MpiCall::Win_allocate_shared) lib::segment()->shares.fetch_or(lib::kSharesMemory);

@@ -129,27 +129,36 @@ Word split_by_node(Word communicator, Word type, Word key, Word info, Word out) 
 
 namespace {
 
-Word refuse_to_spawn(const char* name, Word communicator, Word root) {
+/// In words, once; with the class of error that MPI has for it, for each process asked for, too.
+Word refuse_to_spawn(const char* name, Word communicator, Word root, Word asked, Word codes) {
   const int kSpawn = is_mpich() ? 42 : 50;  // MPI_ERR_SPAWN
   int me = -1;
   call("PMPI_Comm_rank", communicator, &me);
   if (me == static_cast<int>(root))
-    fprintf(stderr,
-            "weft: rank %u: %s: ranks cannot be added to a run. Start as many as are needed with -n, and let "
-            "MPI_Comm_split make groups of them\n",
-            run()->rank, name);
+    fprintf(
+        stderr,
+        "weft: rank %u: %s: ranks cannot be added to a run; it has %u, as MPI_UNIVERSE_SIZE says. Start as "
+        "many as are needed with -n, and let MPI_Comm_split make groups of them\n",
+        run()->rank, name, run()->ranks);
+  for (Word i = 0; codes && i < asked; ++i) reinterpret_cast<int*>(codes)[i] = kSpawn;
   call("PMPI_Comm_call_errhandler", communicator, Word{kSpawn});
   return kSpawn;
 }
 
 }  // namespace
 
-Word refuse_spawn(Word, Word, Word, Word, Word root, Word communicator, Word, Word) {
-  return refuse_to_spawn("MPI_Comm_spawn", communicator, root);
+Word refuse_spawn(Word, Word, Word most, Word, Word root, Word communicator, Word, Word codes) {
+  return refuse_to_spawn("MPI_Comm_spawn", communicator, root, static_cast<int>(most), codes);
 }
 
-Word refuse_spawn_multiple(Word, Word, Word, Word, Word, Word root, Word communicator, Word, Word) {
-  return refuse_to_spawn("MPI_Comm_spawn_multiple", communicator, root);
+Word refuse_spawn_multiple(Word count, Word, Word, Word most, Word, Word root, Word communicator, Word,
+                           Word codes) {
+  int me = -1;
+  call("PMPI_Comm_rank", communicator, &me);
+  Word asked = 0;  // only the root knows
+  for (int i = 0; me == static_cast<int>(root) && i < static_cast<int>(count); ++i)
+    asked += reinterpret_cast<const int*>(most)[i];
+  return refuse_to_spawn("MPI_Comm_spawn_multiple", communicator, root, asked, codes);
 }
 
 Word begin_with_first_byte(Word& buffer, Word& datatype) {

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/libevent.hpp"
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
 #include "lib/mpi_library.hpp"
@@ -24,19 +25,7 @@ namespace {
 
 weft_port* port = nullptr;
 void (*serve_others)() = nullptr;
-std::size_t (*one_sided_count)() = nullptr;
 int depth = 0;
-
-/// A function of Open MPI's layer for remote memory, behind the one of that name here.
-void* of_component(const char* name) {
-  void* component = dlopen("mca_btl_ofi.so", RTLD_LAZY | RTLD_NOLOAD);
-  return component ? dlsym(component, name) : nullptr;
-}
-
-constexpr int kNotSupported = -8;  // OPAL_ERR_NOT_SUPPORTED
-
-/// Sum and swap, by their numbers in Open MPI.
-bool is_atomic_of_component(int operation) { return operation == 0x01 || operation == 0x1a; }
 
 /// MPI libraries that do not use the simulated network would run around it.
 void refuse_others() {
@@ -66,17 +55,6 @@ void refuse_strangers() {
       "weft: MPI_Init in a process that is no rank of this run. `weft run` starts the ranks, and a rank is "
       "one MPI program: leave out mpirun, mpiexec or srun, and give a second program a run of its own\n");
   exit(2);
-}
-
-/// PMIx closes its connection while libevent still watches it; whether libevent sees that, and complains on
-/// standard error, is a matter of luck.
-void silence_libevent() {
-  using Log = void (*)(int, const char*);
-  for (const char* name : {"libevent_core-2.1.so.7", "libevent-2.1.so.7"}) {
-    void* library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
-    auto set = library ? reinterpret_cast<void (*)(Log)>(dlsym(library, "event_set_log_callback")) : nullptr;
-    if (set) set([](int, const char*) {});
-  }
 }
 
 /// Open MPI starts and ends outside of virtual time. An MPICH sends messages meanwhile, so it stays inside:
@@ -147,7 +125,7 @@ int finish(Call call) {
   do
     if (serve_others) serve_others();
   while (lib::meet_or_event(*lane) == -EAGAIN);
-  silence_libevent();
+  host::silence_libevent();
   header->phase.store(host::MpiPhase::Ending);
   leave_time(*lane);
   int result = call();
@@ -164,7 +142,6 @@ namespace weft::lib {
 
 weft_port* mpi_port() { return port; }
 void set_mpi_service(void (*serve)()) { serve_others = serve; }
-void set_one_sided_count(std::size_t (*count)()) { one_sided_count = count; }
 
 }  // namespace weft::lib
 
@@ -190,37 +167,6 @@ using Finalize = int (*)();
   int prefix##_Finalize() {                                                                              \
     return finish([&] { return reinterpret_cast<Finalize>(lib::mpi_function(#prefix "_Finalize"))(); }); \
   }
-
-/// Of Open MPI: waits until all one-sided operations are done. Its own never yields, and tries a lock of
-/// plain instructions that others hold while they wait: threads would spin there for ever (lib/turns.hpp).
-int mca_btl_ofi_flush(void*, void*) {
-  static auto progress = reinterpret_cast<void (*)()>(dlsym(RTLD_DEFAULT, "opal_progress"));
-  if (!progress)
-    if (void* library = dlopen("libopen-pal.so.40", RTLD_LAZY | RTLD_NOLOAD))
-      progress = reinterpret_cast<void (*)()>(dlsym(library, "opal_progress"));
-  do progress();
-  while (one_sided_count && one_sided_count());
-  return 0;
-}
-
-// Of Open MPI: atomic operations of its layer for remote memory. For those that layer has no name for in
-// libfabric (all but sum and swap) it ends the program; told that they are not supported, what is
-// above it does them by compare and swap.
-int mca_btl_ofi_aop(void* module, void* peer, std::uint64_t address, void* handle, int operation,
-                    std::uint64_t operand, int flags, int order, void* done, void* context, void* data) {
-  static auto next = reinterpret_cast<decltype(&mca_btl_ofi_aop)>(of_component("mca_btl_ofi_aop"));
-  if (!next || !is_atomic_of_component(operation)) return kNotSupported;
-  return next(module, peer, address, handle, operation, operand, flags, order, done, context, data);
-}
-
-int mca_btl_ofi_afop(void* module, void* peer, void* result, std::uint64_t address, void* result_handle,
-                     void* handle, int operation, std::uint64_t operand, int flags, int order, void* done,
-                     void* context, void* data) {
-  static auto next = reinterpret_cast<decltype(&mca_btl_ofi_afop)>(of_component("mca_btl_ofi_afop"));
-  if (!next || !is_atomic_of_component(operation)) return kNotSupported;
-  return next(module, peer, result, address, result_handle, handle, operation, operand, flags, order, done,
-              context, data);
-}
 
 WEFT_WRAP_MPI(MPI)
 WEFT_WRAP_MPI(PMPI)

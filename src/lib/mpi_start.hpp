@@ -1,8 +1,6 @@
 // A program's MPI_Init and MPI_Finalize in virtual time.
 #pragma once
 
-#include <cstddef>
-
 #include "lib/weft.h"
 
 namespace weft::lib {
@@ -13,8 +11,5 @@ weft_port* mpi_port();
 /// Called in MPI_Finalize, in virtual time, at first and whenever something has arrived: takes it, answers
 /// it, and does not return before what is still to be sent has left.
 void set_mpi_service(void (*serve)());
-
-/// Tells how many one-sided operations MPI has not heard the end of.
-void set_one_sided_count(std::size_t (*count)());
 
 }  // namespace weft::lib

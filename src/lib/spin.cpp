@@ -67,7 +67,7 @@ class Stepper {
     anchored_ = now != nullptr;
     if (now) memcpy(anchor_, *now, sizeof anchor_);
     window_ = window;
-    since_anchor_ = stored_ = passes_ = 0;
+    since_anchor_ = stored_ = passes_ = alike_ = 0;
     paused_ = too_much_ = looks_elsewhere_ = false;
     places_ = 0;
   }
@@ -85,14 +85,16 @@ class Stepper {
     }
     return true;
   }
+  void add_to_places(std::uint64_t word) { places_ = (places_ ^ word) * 0x9e3779b97f4a7c15; }
   bool only_counts(const gregset_t& now);
   /// False where the instruction is none of a loop that waits.
   bool watch(const gregset_t& now);
 
   bool hard_ = false, anchored_ = false, paused_ = false, too_much_ = false;
   bool looks_elsewhere_ = false;  // not only at its own stack
-  std::uint64_t places_ = 0;      // where this round has looked, in one number
-  unsigned steps_ = 0, since_anchor_ = 0, window_ = 1, stored_ = 0, passes_ = 0;
+  std::uint64_t places_ = 0;      // where this round has looked, and what it went by, in one number
+  std::uint64_t tested_ = 0;      // what the last instruction that has an outcome was about
+  unsigned steps_ = 0, since_anchor_ = 0, window_ = 1, stored_ = 0, passes_ = 0, alike_ = 0;
   gregset_t anchor_;
   Stored store_[kMostStores];
   // Of the last pass: registers and stored words, and by how much they had changed.
@@ -100,8 +102,8 @@ class Stepper {
   std::uint64_t last_[kWords], change_[kWords];
 };
 
-/// At the same place again and again, where each round looks at the same places in memory and adds the same
-/// to each register and word.
+/// At the same place again and again, where each round looks at the same places in memory, adds the same to
+/// each register and word, and decides where to go by the same values: what it counts is not what ends it.
 bool Stepper::only_counts(const gregset_t& now) {
   if (!looks_elsewhere_ || too_much_) return false;
   std::uint64_t words[kWords] = {std::exchange(places_, 0)};
@@ -116,15 +118,23 @@ bool Stepper::only_counts(const gregset_t& now) {
     change_[i] = change;
     last_[i] = words[i];
   }
-  return ++passes_ > 4 && alike;
+  alike_ = alike ? alike_ + 1 : 0;
+  return ++passes_ > 4 && alike_ > 2;
 }
 
 bool Stepper::watch(const gregset_t& now) {
   Instruction i = look_at_instruction(now);
   if (!i.known) return false;
   paused_ |= i.pause;
+  if (i.uses_outcome) add_to_places(tested_);
+  if (i.has_outcome) {
+    std::uint64_t word = 0;
+    if (hard_ && i.tested && i.reads_at && !read_own(i.reads_at, &word, i.tested < 8 ? i.tested : 8))
+      return false;
+    tested_ = i.operands * 31 + word;
+  }
   if (i.reads_at) {
-    places_ = (places_ ^ i.reads_at) * 0x9e3779b97f4a7c15;
+    add_to_places(i.reads_at);
     auto stack = static_cast<std::uint64_t>(now[REG_RSP]);
     looks_elsewhere_ |= !i.stores && (i.reads_at < stack - 128 || i.reads_at > stack + 0x10000);
   }

@@ -99,6 +99,15 @@ static void long_work(void) {
   printf("rank %d got %d, %.0f ns\n", rank, got, (MPI_Wtime() - start) * 1e9);
 }
 
+/* A loop that counts its rounds and ends by that count is no waiting, although it looks at the same place. */
+static void counted_work(void) {
+  static volatile int step = 4;
+  long sum = 0;
+  for (long i = 0; i < 800 * 1000 * 1000L; ++i) sum += step;
+  MPI_Barrier(MPI_COMM_WORLD);
+  printf("rank %d counted to %ld, %.0f ns\n", rank, sum, (MPI_Wtime() - start) * 1e9);
+}
+
 int main(int argc, char** argv) {
   int given;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &given);
@@ -109,6 +118,7 @@ int main(int argc, char** argv) {
   if (strcmp(how, "barrier") == 0) barriers();
   if (strcmp(how, "pause") == 0 || strcmp(how, "count") == 0) flags(how);
   if (strcmp(how, "work") == 0) long_work();
+  if (strcmp(how, "rounds") == 0) counted_work();
   MPI_Finalize();
   return 0;
 }

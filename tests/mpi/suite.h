@@ -45,6 +45,10 @@ static inline int suite(int argc, char** argv, int level, const char* what, cons
   return end(what);
 }
 
+/* Neighbours in a ring of all ranks. */
+static inline int right_of(void) { return (rank + 1) % size; }
+static inline int left_of(void) { return (rank + size - 1) % size; }
+
 static inline int* ints(int count) { return calloc((size_t)(count > 0 ? count : 1), sizeof(int)); }
 
 /* The numbers that `from` has for `to`. */
@@ -58,6 +62,35 @@ static inline int holds(const int* in, int count, int from, int to, int step) {
   for (int i = 0; i < count; ++i)
     if (in[i] != pattern(from, to, step, i)) return 0;
   return 1;
+}
+
+/* Operations on integers that MPI has, and what each of them does. */
+#define EVERY_OPERATION \
+  { MPI_SUM, MPI_PROD, MPI_MAX, MPI_MIN, MPI_LAND, MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR }
+
+static inline long applied(int op, long a, long b) {
+  switch (op) {
+    case 0:
+      return a + b;
+    case 1:
+      return a * b;
+    case 2:
+      return a > b ? a : b;
+    case 3:
+      return a < b ? a : b;
+    case 4:
+      return a && b;
+    case 5:
+      return a || b;
+    case 6:
+      return !a != !b;
+    case 7:
+      return a & b;
+    case 8:
+      return a | b;
+    default:
+      return a ^ b;
+  }
 }
 
 #endif

@@ -1,9 +1,6 @@
 /* Operations on memory of others that read, compute and write as one; and types with gaps on both sides. */
 #include "suite.h"
 
-static int right_of(void) { return (rank + 1) % size; }
-static int left_of(void) { return (rank + size - 1) % size; }
-
 static MPI_Win window_on(void* memory, int bytes) {
   MPI_Win window;
   MPI_Win_create(memory, bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
@@ -32,35 +29,9 @@ static void tickets(void) {
   free(all);
 }
 
-static long applied(int op, long a, long b) {
-  switch (op) {
-    case 0:
-      return a + b;
-    case 1:
-      return a * b;
-    case 2:
-      return a > b ? a : b;
-    case 3:
-      return a < b ? a : b;
-    case 4:
-      return a && b;
-    case 5:
-      return a || b;
-    case 6:
-      return !a != !b;
-    case 7:
-      return a & b;
-    case 8:
-      return a | b;
-    default:
-      return a ^ b;
-  }
-}
-
 /* Every rank gives its numbers to every other with each operation: what is there depends on no order. */
 static void accumulate_every_operation(void) {
-  MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MAX,  MPI_MIN, MPI_LAND,
-                  MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
+  MPI_Op ops[] = EVERY_OPERATION;
   enum { N = 20 };
   for (int op = 0; op < COUNT_OF(ops); ++op) {
     long memory[N], mine[N], expected[N];

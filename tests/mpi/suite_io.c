@@ -25,8 +25,6 @@ static MPI_File fresh(void) {
   return opened(MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE);
 }
 
-static int right_of(void) { return (rank + 1) % size; }
-
 /* Everything written by all is there for all. */
 static void settle(MPI_File file) {
   MPI_File_sync(file);

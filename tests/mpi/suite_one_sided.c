@@ -1,9 +1,6 @@
 /* Windows of memory that others reach, with every kind of window and of synchronisation. */
 #include "suite.h"
 
-static int right_of(void) { return (rank + 1) % size; }
-static int left_of(void) { return (rank + size - 1) % size; }
-
 static MPI_Win window_on(void* memory, int bytes) {
   MPI_Win window;
   MPI_Win_create(memory, bytes, sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &window);
@@ -301,6 +298,23 @@ static void nobody_and_oneself(void) {
   MPI_Win_free(&window);
 }
 
+/* A window of one rank has nobody to wait for, so it takes hardly any time. */
+static void alone(void) {
+  int memory[4] = {0}, value = 5 + rank;
+  double begun = MPI_Wtime();
+  MPI_Win window;
+  MPI_Win_create(memory, sizeof memory, sizeof(int), MPI_INFO_NULL, MPI_COMM_SELF, &window);
+  for (int i = 0; i < 20; ++i) MPI_Win_fence(0, window);
+  MPI_Put(&value, 1, MPI_INT, 0, 3, 1, MPI_INT, window);
+  MPI_Win_fence(0, window);
+  MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, window);
+  for (int i = 0; i < 20; ++i) MPI_Win_sync(window);
+  MPI_Win_unlock(0, window);
+  MPI_Win_free(&window);
+  CHECK(memory[3] == value);
+  CHECK(MPI_Wtime() - begun < 200e-6);
+}
+
 int main(int argc, char** argv) {
   static const struct Case cases[] = {{"fence_put", fence_put},
                                       {"fence_get", fence_get},
@@ -314,6 +328,7 @@ int main(int argc, char** argv) {
                                       {"dynamic", dynamic},
                                       {"window_properties", window_properties},
                                       {"shared_memory", shared_memory},
-                                      {"nobody_and_oneself", nobody_and_oneself}};
+                                      {"nobody_and_oneself", nobody_and_oneself},
+                                      {"alone", alone}};
   return suite(argc, argv, MPI_THREAD_SINGLE, "suite_one_sided", cases, COUNT_OF(cases));
 }

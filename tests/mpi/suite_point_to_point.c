@@ -4,9 +4,6 @@
 
 #include "suite.h"
 
-static int right_of(void) { return (rank + 1) % size; }
-static int left_of(void) { return (rank + size - 1) % size; }
-
 typedef int (*Send)(const void*, int, MPI_Datatype, int, int, MPI_Comm);
 typedef int (*Isend)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 

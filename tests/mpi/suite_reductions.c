@@ -4,34 +4,8 @@
 
 #include "suite.h"
 
-static unsigned applied(int op, unsigned a, unsigned b) {
-  switch (op) {
-    case 0:
-      return a + b;
-    case 1:
-      return a * b;
-    case 2:
-      return a > b ? a : b;
-    case 3:
-      return a < b ? a : b;
-    case 4:
-      return a && b;
-    case 5:
-      return a || b;
-    case 6:
-      return !a != !b;
-    case 7:
-      return a & b;
-    case 8:
-      return a | b;
-    default:
-      return a ^ b;
-  }
-}
-
 static void every_operation(void) {
-  MPI_Op ops[] = {MPI_SUM, MPI_PROD, MPI_MAX,  MPI_MIN, MPI_LAND,
-                  MPI_LOR, MPI_LXOR, MPI_BAND, MPI_BOR, MPI_BXOR};
+  MPI_Op ops[] = EVERY_OPERATION;
   enum { N = 33 };
   for (int op = 0; op < COUNT_OF(ops); ++op) {
     unsigned mine[N], root_has[N], all_have[N], expected[N];
@@ -39,7 +13,7 @@ static void every_operation(void) {
       mine[i] = (unsigned)pattern(rank, op, 0, i) % (i % 3 ? 1000 : 2);
       expected[i] = (unsigned)pattern(0, op, 0, i) % (i % 3 ? 1000 : 2);
       for (int r = 1; r < size; ++r)
-        expected[i] = applied(op, expected[i], (unsigned)pattern(r, op, 0, i) % (i % 3 ? 1000 : 2));
+        expected[i] = (unsigned)applied(op, expected[i], pattern(r, op, 0, i) % (i % 3 ? 1000 : 2));
     }
     MPI_Reduce(mine, root_has, N, MPI_UNSIGNED, ops[op], op % size, MPI_COMM_WORLD);
     CHECK(rank != op % size || !memcmp(root_has, expected, sizeof expected));

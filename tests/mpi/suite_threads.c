@@ -6,9 +6,6 @@
 
 enum { THREADS = 3, ROUNDS = 6 };
 
-static int right_of(void) { return (rank + 1) % size; }
-static int left_of(void) { return (rank + size - 1) % size; }
-
 struct Thread {
   int number, wrong;
   MPI_Comm comm;
@@ -161,6 +158,38 @@ static void* reaches(void* p) {
 
 static void windows(void) { in_threads(reaches); }
 
+/* All threads put into memory that they attach to one window. */
+static MPI_Win shared_window;
+
+static void* attaches(void* p) {
+  enum { N = 30 };
+  struct Thread* me = p;
+  MPI_Aint mine, all[64];
+  int *memory = ints(N), *out = ints(N);
+  MPI_Win_attach(shared_window, memory, N * sizeof(int));
+  MPI_Get_address(memory, &mine);
+  MPI_Allgather(&mine, 1, MPI_AINT, all, 1, MPI_AINT, me->comm);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < N; ++i) out[i] = pattern(rank, me->number, round, i);
+    MPI_Put(out, N, MPI_INT, right_of(), all[right_of()], N, MPI_INT, shared_window);
+    MPI_Win_flush(right_of(), shared_window);
+    MPI_Barrier(me->comm);
+    me->wrong += !holds(memory, N, left_of(), me->number, round);
+    MPI_Barrier(me->comm);
+  }
+  MPI_Win_detach(shared_window, memory);
+  free(memory), free(out);
+  return NULL;
+}
+
+static void dynamic_windows(void) {
+  MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &shared_window);
+  MPI_Win_lock_all(0, shared_window);
+  in_threads(attaches);
+  MPI_Win_unlock_all(shared_window);
+  MPI_Win_free(&shared_window);
+}
+
 /* The barrier of many suites: count, then look at a volatile variable. */
 static volatile int arrived[2 * ROUNDS];
 
@@ -248,6 +277,7 @@ int main(int argc, char** argv) {
                                       {"matched", matched},
                                       {"communicators", communicators},
                                       {"windows", windows},
+                                      {"dynamic_windows", dynamic_windows},
                                       {"spin_barrier", spin_barrier},
                                       {"handed_over", handed_over},
                                       {"waited_elsewhere", waited_elsewhere}};

@@ -7,6 +7,7 @@
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 #include "lib/mpi_start.hpp"
+#include "lib/mpi_windows.hpp"
 
 namespace weft::fi {
 
@@ -266,6 +267,11 @@ std::uint32_t wait_port() {
 
 std::uint32_t awaited_rank(const Domain& domain) {
   return domain.endpoints.size() == 1 ? domain.endpoints.front()->engine->awaited_rank() : host::kNoRank;
+}
+
+bool anything_under_way() {
+  return std::any_of(enabled.begin(), enabled.end(),
+                     [](const Endpoint* endpoint) { return endpoint->engine->under_way(); });
 }
 
 void Engine::begin_use() {

@@ -208,6 +208,11 @@ struct Engine {
   void drain(host::Lane& lane);
   /// A rank whose message this process waits for, if it waits for one rank alone.
   std::uint32_t awaited_rank() const;
+  /// Is something posted or begun whose end the user has not heard of?
+  bool under_way() const {
+    return !requests_.empty() || !posted_[0].empty() || !posted_[1].empty() || one_sided_under_way ||
+           waiting_;
+  }
 
   Name name() const;
   /// The port stays open when the endpoint is closed. True where it is the endpoint's own.

@@ -166,6 +166,8 @@ bool has_arrivals(const Domain& domain, std::int64_t now);
 std::uint32_t wait_port();
 /// A rank whose message the domain waits for, if it waits for one rank alone.
 std::uint32_t awaited_rank(const Domain& domain);
+/// Is something posted or begun at any endpoint?
+bool anything_under_way();
 
 /// The port where the domain's memory is registered; one is opened where there is none.
 int memory_port(Domain& domain, weft_port*& port);

@@ -98,7 +98,8 @@ ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   if (taken == kNothing) {
     cq.signalled = false;
     std::uint32_t awaited = awaited_rank(*cq.domain);
-    if (!lib::waits_when_it_yields(*l, wait_port(), awaited) && lib::look_again(*l, wait_port(), awaited))
+    if (!lib::waits_when_it_yields(*l, wait_port(), awaited) &&
+        lib::look_again(*l, wait_port(), awaited, anything_under_way()))
       taken = look(cq, *l, out, count, sources);
   }
   if (taken == kNothing) taken = -FI_EAGAIN;
