@@ -35,7 +35,7 @@ struct Options {
   std::string fault;
   std::uint64_t age_limit = 1'000'000;
   std::string out;
-  bool json = false;
+  bool json = false, until_full = false;
 };
 
 std::atomic<bool> interrupted{false};
@@ -144,6 +144,7 @@ std::string command_line(const Options& o) {
   if (o.message_class) add("message-class", std::to_string(o.message_class));
   add("seed", std::to_string(o.seed));
   if (!o.fault.empty()) add("fault", o.fault);
+  if (o.until_full) out += " --until-full";
   return out;
 }
 
@@ -153,6 +154,7 @@ int traffic(Options options) {
   how.loads = parse_loads(options.load);
   how.threads = options.threads ? options.threads : default_threads();
   how.age_limit = options.age_limit;
+  how.until_full = options.until_full;
   how.interrupted = &interrupted;
   workload::Workload workload = workload::read_workload(options.workload);
   workload.batch = options.batch;
@@ -235,6 +237,8 @@ std::function<int()> declare_traffic(CLI::App& app) {
          "--age-limit", o->age_limit,
          "Cycles a packet may be in the network before the run ends and says what it waits for; 0: any time")
       ->option_text("CYCLES [1000000]");
+  app.add_flag("--until-full", o->until_full,
+               "Past saturation, measure only once the network's buffers are full, however long that takes");
   app.add_option("--threads", o->threads,
                  "Threads of each engine; 0: the cores there are. With 1, loads run in parallel instead. "
                  "Results are the same")

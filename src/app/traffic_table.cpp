@@ -17,6 +17,7 @@ using measure::TrafficResult;
 std::string state_of(const TrafficPoint& p) {
   return p.stalled               ? "STALLED"
          : !p.unmeasured.empty() ? "NOT MEASURED"
+         : p.filling             ? "saturated, still filling"
          : p.saturated           ? "saturated"
          : p.steady              ? ""
                                  : "not steady";

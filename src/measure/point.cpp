@@ -1,12 +1,13 @@
 // Warm-up and measurement of one load.
 //
 // The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. A window is as
-// long as packets take through the network, or longer: several times where latency is to keep still, once
-// where only throughput is. Then batches of a window each, or of half a window past saturation, are measured:
-// 8, and twice as many again while the 95% confidence interval of the mean latency is wider than 1% either
-// way, up to 32. If the first half of the batches differs from the second, or a network that seemed saturated
-// caught up, the warm-up was too short after all: what was measured is thrown away and all starts again, with
-// windows twice as long.
+// long as packets take through the network, or longer: several times where latency is to keep still. Past
+// saturation only throughput is: there four windows together are that long, and the test waits for the
+// network's buffers to be full, or says that they are not. Then batches of a window each, or of three quarters
+// of one past saturation, are measured: 8, and twice as many again while the 95% confidence interval of the
+// mean latency is wider than 1% either way, up to 32. If the first half of the batches differs from the
+// second, or a network that seemed saturated caught up, the warm-up was too short after all: what was
+// measured is thrown away and all starts again, with windows twice as long.
 //
 // Memory is bounded by the sources: past saturation their queues fill, and what they make beyond that is
 // refused and counted. The measurement itself is never cut short; what cannot be measured is called so.
@@ -41,7 +42,10 @@ constexpr double kWantedHalfWidth = 0.01;  // of the mean latency
 constexpr double kBehind = 0.02;           // of what is made, where it counts as saturated
 constexpr double kRefused = 0.002;         // the same, of what sources with a full queue refuse
 // A window must be so many times as long as packets take through the network, for latency and for throughput.
-constexpr double kTransitsForLatency = 4, kTransitsForThroughput = 1;
+constexpr double kTransitsForLatency = 4, kTransitsForThroughput = 0.25;
+// Past saturation a network's buffers fill, for 50,000 cycles on a large machine. Unless asked for, that is
+// waited for only until so many flits have crossed a cable: some seconds.
+constexpr std::uint64_t kHopsToFill = 30'000'000;
 constexpr Cycle kAfterFaults = 30'000;  // at least so long after the last fault of a script
 constexpr unsigned kFaultSlices = 100;
 constexpr std::size_t kPairsNamed = 20;
@@ -193,25 +197,33 @@ class PointRun {
     Warmth warmth = Warmth::Undecided;
     for (unsigned i = 1; i <= kMostWindows && warmth == Warmth::Undecided; ++i) {
       Arrivals before = arrivals();
-      std::uint64_t made_before = traffic_.flits_made();
-      advance(window_);
+      std::uint64_t made_before = traffic_.flits_made(), injected_before = engine_.counters().flits_injected;
+      const Cycle cycles = window_;
+      advance(cycles);
       if (over()) return Warmth::Undecided;
       Arrivals in_window = arrivals() - before;
       std::uint64_t made = traffic_.flits_made() - made_before;
+      std::uint64_t injected = engine_.counters().flits_injected - injected_before;
+      const bool behind = falls_behind(made, in_window.flits, kBehind);
+      const bool may_fill = !experiment_.until_full && engine_.counters().flit_hops > kHopsToFill;
+      if (behind && fills(injected, in_window.flits) && !may_fill) i = std::min(i, kMostWindows / 2);
       // Windows short against the time a packet is under way say little: take longer ones, and start the test
       // again. That the sources' queues grow can be seen sooner than that latency keeps still.
-      double transits =
-          falls_behind(made, in_window.flits, kBehind) ? kTransitsForThroughput : kTransitsForLatency;
-      auto wanted = static_cast<Cycle>(transits * in_window.mean_network());
+      auto wanted = static_cast<Cycle>((behind ? kTransitsForThroughput : kTransitsForLatency) *
+                                       in_window.mean_network());
       bool in_vain = test.windows() == kWindowsBeforeLonger && !test.behind() && doublings_ < kMostDoublings;
-      if (in_window.packets == 0 || window_ < wanted) {
-        window_ = in_window.packets == 0 ? window_ * 2 : wanted;
+      if (in_window.packets == 0) {
+        window_ *= 2;
         test = {};
-      } else if (in_vain) {
+      } else if (window_ < wanted && !behind) {
+        window_ = wanted;
+        test = {};
+      } else if (window_ >= wanted && in_vain) {
         double_window();
         test = {};
       } else {
-        warmth = test.add({in_window.mean_packet(), made, in_window.flits});
+        window_ = std::max(window_, wanted);
+        warmth = test.add({in_window.mean_packet(), made, in_window.flits, injected, cycles}, may_fill);
       }
     }
     return warmth == Warmth::Undecided && test.behind() ? Warmth::Saturated : warmth;
@@ -223,6 +235,7 @@ class PointRun {
     made_at_start_ = traffic_.flits_made();
     hops_at_start_ = engine_.counters().flit_hops;
     refused_at_start_ = engine_.counters().flits_refused;
+    injected_at_start_ = engine_.counters().flits_injected;
     for (Recorder& recorder : recorders_) recorder.start_afresh();
     links_.start();
     batch_means_.clear();
@@ -235,7 +248,7 @@ class PointRun {
   /// Whether the mean latency kept still. Past saturation it cannot: then throughput must, and the fewest
   /// batches do.
   bool measure(bool saturated) {
-    const Cycle batch = saturated ? std::max<Cycle>(kSamplesPerBatch, window_ / 2) : window_;
+    const Cycle batch = saturated ? std::max<Cycle>(kSamplesPerBatch, window_ * 3 / 4) : window_;
     while (batch_means_.size() < kMostBatches) {
       Arrivals before = arrivals();
       for (unsigned i = 1; i <= kSamplesPerBatch; ++i) {
@@ -343,6 +356,9 @@ class PointRun {
     point_.generated = static_cast<double>(traffic_.flits_made() - made_at_start_) / sender_cycles;
     point_.accepted = static_cast<double>(measured.flits) / sender_cycles;
     point_.refused = static_cast<double>(refused()) / sender_cycles;
+    const std::uint64_t injected = engine_.counters().flits_injected - injected_at_start_;
+    point_.injected = static_cast<double>(injected) / sender_cycles;
+    point_.filling = point_.saturated && fills(injected, measured.flits);
     point_.mean_routers =
         measured.packets ? static_cast<double>(measured.routers) / static_cast<double>(measured.packets) : 0;
     point_.flit_hops = engine_.counters().flit_hops - hops_at_start_;
@@ -400,7 +416,7 @@ class PointRun {
   // When the measured time began:
   Cycle measured_from_ = 0;
   Arrivals at_start_;
-  std::uint64_t made_at_start_ = 0, hops_at_start_ = 0, refused_at_start_ = 0;
+  std::uint64_t made_at_start_ = 0, hops_at_start_ = 0, refused_at_start_ = 0, injected_at_start_ = 0;
   std::vector<double> batch_means_;  // mean packet latency
   std::vector<double> batch_flits_;  // that arrived
 };

@@ -25,6 +25,7 @@ struct Experiment {
   const workload::Members& members;
   const workload::Pattern& pattern;
   std::span<const network::link::FaultEvent> faults = {};
+  bool until_full = false;  // past saturation: measure only once the network's buffers are full
 };
 
 /// Runs one load until its figures are good, or a batch until it is delivered. Nothing where `cancelled`

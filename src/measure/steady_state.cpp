@@ -34,23 +34,34 @@ bool within(double value, double reference, double share) {
   return std::abs(value - reference) <= share * reference;
 }
 
+double per_cycle(const Window& window) {
+  return static_cast<double>(window.delivered) / static_cast<double>(window.cycles);
+}
+
 }  // namespace
 
 bool falls_behind(std::uint64_t made, std::uint64_t delivered, double share) {
   return static_cast<double>(delivered) < (1 - share) * static_cast<double>(made);
 }
 
-Warmth WarmUpTest::add(const Window& window) {
+bool fills(std::uint64_t injected, std::uint64_t delivered) {
+  constexpr double kFilling = 0.03;
+  return static_cast<double>(injected) > (1 + kFilling) * static_cast<double>(delivered);
+}
+
+Warmth WarmUpTest::add(const Window& window, bool may_fill) {
   constexpr double kAlikeLatency = 0.015, kAlikeDelivered = 0.03, kBehind = 0.03;
   bool first = windows_++ == 0;  // fills the network, so it is always behind
   bool behind = !first && falls_behind(window.made, window.delivered, kBehind);
   bool latency_alike = within(window.mean_latency, before_.mean_latency, kAlikeLatency);
-  bool delivered_alike =
-      within(static_cast<double>(window.delivered), static_cast<double>(before_.delivered), kAlikeDelivered);
+  bool delivered_alike = within(per_cycle(window), per_cycle(before_), kAlikeDelivered);
+  bool full = may_fill || !fills(window.injected, window.delivered);
   alike_ = !first && !behind && latency_alike ? alike_ + 1 : 0;
   behind_ = !behind ? 0 : delivered_alike ? behind_ + 1 : 1;
+  full_ = behind && full ? full_ + 1 : 0;
   before_ = window;
-  return alike_ >= 2 ? Warmth::Steady : behind_ >= 4 ? Warmth::Saturated : Warmth::Undecided;
+  if (alike_ >= 2) return Warmth::Steady;
+  return behind_ >= 4 && full_ >= 4 ? Warmth::Saturated : Warmth::Undecided;
 }
 
 double half_width_95(const std::vector<double>& batch_means) {

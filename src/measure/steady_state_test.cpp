@@ -32,6 +32,23 @@ TEST(SteadyState, SourcesThatStayAheadAreSaturated) {
   EXPECT_EQ(test.add({70, 1000, 850}), Warmth::Saturated);
 }
 
+TEST(SteadyState, BuffersThatFillAreNotSaturatedYet) {
+  WarmUpTest patient, hasty;
+  const Window filling{50, 1000, 700, 950, 100}, full{50, 1000, 700, 710, 100};
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(patient.add(filling), Warmth::Undecided);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(hasty.add(filling, true), Warmth::Undecided);
+  EXPECT_EQ(hasty.add(filling, true), Warmth::Saturated);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(patient.add(full), Warmth::Undecided);
+  EXPECT_EQ(patient.add(full), Warmth::Saturated);
+}
+
+TEST(SteadyState, WindowsOfAnyLengthCompare) {
+  WarmUpTest test;
+  for (unsigned cycles = 100; cycles < 500; cycles += 100)
+    EXPECT_EQ(test.add({50, 10 * cycles, 7 * cycles, 7 * cycles, cycles}), Warmth::Undecided);
+  EXPECT_EQ(test.add({50, 5000, 3500, 3500, 500}), Warmth::Saturated);
+}
+
 TEST(SteadyState, HalfWidthIsStudents) {
   // 8 values of standard deviation 2 * sqrt(8/7): t(7) = 2.3646.
   std::vector<double> values{8, 12, 8, 12, 8, 12, 8, 12};

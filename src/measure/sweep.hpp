@@ -20,6 +20,7 @@ struct SweepOptions {
   std::function<void(const TrafficPoint& point, std::size_t done)> progress;
   const std::atomic<bool>* interrupted = nullptr;
   std::vector<network::link::FaultEvent> faults = {};  // of every point
+  bool until_full = false;  // past saturation: measure only once the network's buffers are full
 };
 
 /// Past saturation a curve has nothing more to tell: points after the second saturated one are left out,

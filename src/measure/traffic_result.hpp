@@ -78,6 +78,8 @@ struct TrafficPoint {
   double generated = 0;  // ... made by the sources in the measured time
   double accepted = 0;   // ... delivered
   double refused = 0;    // ... made by sources whose queue was full
+  double injected = 0;   // ... that went into the network
+  bool filling = false;  // more went in than came out: buffers were not full yet, and throughput may change
   std::uint64_t completion_cycles =
       0;                       // of a batch: when its last packet arrived; 0 where sources have no end
   Latency packet;              // from creation to the last flit's arrival

@@ -78,10 +78,12 @@ ordered_json point_json(const TrafficPoint& point, const Graph& graph) {
   ordered_json out{{"offered", point.offered},
                    {"generated", point.generated},
                    {"accepted", point.accepted},
-                   {"refused", point.refused}};
+                   {"refused", point.refused},
+                   {"injected", point.injected}};
   if (point.completion_cycles) out["completion_cycles"] = point.completion_cycles;
   out["saturated"] = point.saturated;
   out["steady"] = point.steady;
+  out["filling"] = point.filling;
   out["stalled"] = point.stalled;
   if (point.stalled) out["stall"] = point.stall;
   out["packet_latency_cycles"] = latency_json(point.packet);

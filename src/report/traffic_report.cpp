@@ -234,6 +234,7 @@ class Report {
     for (const TrafficPoint& p : result_.points) {
       std::string state = p.stalled               ? "stalled"
                           : !p.unmeasured.empty() ? "not measured"
+                          : p.filling             ? "still filling"
                           : p.saturated           ? "saturated"
                           : p.steady              ? "steady"
                                                   : "not steady";

@@ -93,7 +93,7 @@ void Kernel<Route, CutThrough, Voq>::find_way_by_relation(QueueNumber q, Queue& 
   if (candidates_.empty()) return;  // nowhere to go: it waits, and the watchdog says so
   std::uint32_t mask = 0;
   for (const routing::Candidate& c : candidates_) {
-    if (c.port != candidates_[0].port) return;  // several ways: it chooses when it asks
+    if (c.port != candidates_[0].port) return remember_ways(queue);  // several: it chooses when it asks
     mask |= b_.class_channels[c.channel_class];
   }
   queue.out = info.first + candidates_[0].port;
