@@ -14,8 +14,6 @@ namespace weft::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 struct Case {
   std::string name, machine;
   std::vector<std::string> settings;
@@ -59,7 +57,7 @@ double bisection_bound(const machine::Machine& m, const network::flit::Settings&
   return std::min(1.0, flits_per_cycle * (a + b) / (a * b));
 }
 
-ordered_json measure(const Case& one) {
+Json measure(const Case& one) {
   machine::Machine m = machine::build(machine::describe(one.machine, one.settings));
   workload::WorkloadText text;
   text.pattern = one.pattern;
@@ -84,7 +82,7 @@ ordered_json measure(const Case& one) {
 
 void run(const std::function<void(app::BenchCase)>& done) {
   for (const Case& one : cases()) {
-    ordered_json figures = app::measure_in_own_process([&] { return measure(one); });
+    Json figures = app::measure_in_own_process([&] { return measure(one); });
     bool within = !figures.contains("error") && figures["accepted"] >= figures["limit_accepted"];
     done({one.name, std::move(figures), within});
   }

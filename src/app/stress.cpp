@@ -135,22 +135,20 @@ int stress(Options o) {
   return totals.failed ? 1 : 0;
 }
 
-std::function<int()> declare_stress(CLI::App& app) {
+std::function<int()> declare_stress(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("--count", o->count, "Scenarios to run; default 100")->option_text("N");
-  app.add_option("--hours", o->hours, "Run for so long instead")
-      ->option_text("H")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", o->seed, "Which scenarios there are")->option_text("N [1]");
-  app.add_option("--only", o->only, "Run this scenario alone and show it")->option_text("NUMBER");
+  app.add_option("--count", o->count, "Scenarios to run; default 100").option_text("N");
+  app.add_option("--hours", o->hours, "Run for so long instead").option_text("H").not_negative();
+  app.add_option("--seed", o->seed, "Which scenarios there are").option_text("N [1]");
+  app.add_option("--only", o->only, "Run this scenario alone and show it").option_text("NUMBER");
   app.add_flag(
       "--proofs", o->proofs,
       "Instead: every registered topology and routing with dead cables, routers and groups; does the "
       "proof of `weft check` say what traffic between all pairs does?");
   app.add_flag("--show", o->show, "Show every scenario");
   app.add_option("--threads", o->threads, "Scenarios at the same time; 0: the cores there are")
-      ->option_text("N [0]")
-      ->check(CLI::Range(0, 1024));
+      .option_text("N [0]")
+      .range(0, 1024);
   return [o] { return stress(*o); };
 }
 

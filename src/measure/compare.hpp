@@ -1,10 +1,10 @@
 // One comparison: machines x workloads x engines, as points that can be run in any order, by any process.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "config/schema.hpp"
 
 namespace weft::measure {
@@ -62,10 +62,9 @@ std::vector<ComparePoint> compare_points(const CompareSpec& spec);
 std::string point_key(const CompareSpec& spec, const ComparePoint& point);
 
 /// Runs one point. The result is a flat object; "error" in it says why there are no figures.
-nlohmann::ordered_json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned threads);
+Json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned threads);
 
 /// What it found wrong with the order expected of the machines, largest size each; empty: nothing.
-std::vector<std::string> check_expected(const CompareSpec& spec,
-                                        const std::vector<nlohmann::ordered_json>& results);
+std::vector<std::string> check_expected(const CompareSpec& spec, const std::vector<Json>& results);
 
 }  // namespace weft::measure

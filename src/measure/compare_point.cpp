@@ -12,7 +12,6 @@
 namespace weft::measure {
 
 using network::flow::FlowPair;
-using nlohmann::ordered_json;
 
 namespace {
 
@@ -27,7 +26,7 @@ Settings all_settings(const T& one, std::uint32_t variant) {
 }
 
 void run_static(const CompareSpec& spec, const CompareWorkload& w, const Settings& settings,
-                const machine::Machine& m, unsigned threads, ordered_json& out) {
+                const machine::Machine& m, unsigned threads, Json& out) {
   workload::WorkloadText text;
   text.pattern = w.kind;
   text.pattern_settings = settings;
@@ -73,7 +72,7 @@ double mean_cables(const workload::Program& program, const std::vector<network::
 }
 
 void run_replay(const CompareSpec& spec, const CompareWorkload& w, const Settings& settings,
-                const std::string& engine, const machine::Machine& m, unsigned threads, ordered_json& out) {
+                const std::string& engine, const machine::Machine& m, unsigned threads, Json& out) {
   workload::ReplayText text;
   text.engine = engine;
   text.seed = spec.seed;
@@ -101,7 +100,7 @@ void run_replay(const CompareSpec& spec, const CompareWorkload& w, const Setting
 
 }  // namespace
 
-ordered_json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned threads) {
+Json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned threads) {
   const CompareMachine& cm = spec.machines[point.machine];
   const CompareWorkload& w = spec.workloads[point.workload];
   const std::string& engine = spec.engines[point.engine];
@@ -109,7 +108,7 @@ ordered_json run_point(const CompareSpec& spec, const ComparePoint& point, unsig
   Settings own = all_settings(cm, point.machine_variant);
   machine_settings.insert(machine_settings.end(), own.begin(), own.end());
   Settings workload_settings = all_settings(w, point.workload_variant);
-  ordered_json out{{"machine", cm.name}, {"workload", w.name}, {"engine", engine}};
+  Json out{{"machine", cm.name}, {"workload", w.name}, {"engine", engine}};
   if (!w.variants.empty()) out["variant"] = join(w.variants[point.workload_variant], " ");
   try {
     machine::Machine m = machine::build(machine::describe(cm.base, machine_settings));
@@ -128,14 +127,14 @@ ordered_json run_point(const CompareSpec& spec, const ComparePoint& point, unsig
   return out;
 }
 
-std::vector<std::string> check_expected(const CompareSpec& spec, const std::vector<ordered_json>& results) {
+std::vector<std::string> check_expected(const CompareSpec& spec, const std::vector<Json>& results) {
   std::vector<std::string> wrong;
   bool time = spec.figure == CompareFigure::Time;
   const char* figure = time ? "completion_ps" : "throughput_bps";
   // The largest size of a machine counts; each workload, variant and engine is ranked by itself.
-  auto value = [&](const std::string& machine, const ordered_json& like) -> const ordered_json* {
-    const ordered_json* best = nullptr;
-    for (const ordered_json& r : results)
+  auto value = [&](const std::string& machine, const Json& like) -> const Json* {
+    const Json* best = nullptr;
+    for (const Json& r : results)
       if (r["machine"] == machine && r["workload"] == like["workload"] && r["engine"] == like["engine"] &&
           r.value("variant", "") == like.value("variant", "") && r.contains(figure) &&
           (!best || r["endpoints"] > (*best)["endpoints"]))
@@ -143,7 +142,7 @@ std::vector<std::string> check_expected(const CompareSpec& spec, const std::vect
     return best;
   };
   std::vector<std::string> done;
-  for (const ordered_json& like : results) {
+  for (const Json& like : results) {
     std::string name = fmt::format("{} {} ({})", like["workload"].get<std::string>(),
                                    like.value("variant", ""), like["engine"].get<std::string>());
     if (std::find(done.begin(), done.end(), name) != done.end()) continue;
@@ -151,7 +150,7 @@ std::vector<std::string> check_expected(const CompareSpec& spec, const std::vect
     for (std::size_t i = 0; i + 1 < spec.expected.size(); ++i)
       for (const std::string& better : spec.expected[i])
         for (const std::string& worse : spec.expected[i + 1]) {
-          const ordered_json *a = value(better, like), *b = value(worse, like);
+          const Json *a = value(better, like), *b = value(worse, like);
           if (!a || !b) {
             wrong.push_back(fmt::format("{}: {} has no figure", name, a ? worse : better));
             continue;
