@@ -6,7 +6,7 @@
 
 #include "app/bench.hpp"
 #include "base/parallel.hpp"
-#include "measure/sweep.hpp"
+#include "measure/traffic/sweep.hpp"
 #include "network/flit/settings.hpp"
 #include "topology/metrics.hpp"
 

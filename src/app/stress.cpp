@@ -1,5 +1,5 @@
 // `weft stress`: random machines, traffic and faults until something breaks.
-#include "measure/stress.hpp"
+#include "measure/stress/stress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "app/verb.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "measure/proof_case.hpp"
+#include "measure/stress/proof_case.hpp"
 
 namespace weft::app {
 
@@ -50,8 +50,8 @@ StressResult run_one(const StressScenario& scenario, std::uint64_t number) {
 }
 
 void print_scenario(std::uint64_t number, const StressScenario& s, const StressResult& r) {
-  fmt::print("--- scenario {}\n{}{} packets from each endpoint, up to {} flits, one in {} cycles\n", number,
-             s.machine, s.packets_per_endpoint, s.longest_packet, s.spacing);
+  fmt::print("--- scenario {}\n{}{}\n{} packets from each endpoint, up to {} flits, one in {} cycles\n",
+             number, s.machine, join(s.settings, "\n"), s.packets_per_endpoint, s.longest_packet, s.spacing);
   if (!s.faults.empty()) fmt::print("faults:\n{}", s.faults);
   for (const std::string& line : r.timeline) fmt::print("  {}\n", line);
   fmt::print("{} delivered, {} undeliverable, {} flits sent again, {} taken back, {} cycles\n",

@@ -13,7 +13,7 @@
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
-#include "measure/sweep.hpp"
+#include "measure/traffic/sweep.hpp"
 #include "report/traffic_csv.hpp"
 #include "report/traffic_json.hpp"
 #include "report/traffic_report.hpp"

@@ -117,7 +117,7 @@ namespace detail {
 
 void add_field(Section& section, Declared declared, std::string expected, Print print,
                std::function<void(void*, const Node&, const std::string&, Reader&)> read) {
-  Field field{std::move(declared.name), std::move(declared.help), std::move(expected), "", false, {}, {}};
+  Field field{std::move(declared.name), std::move(declared.help), std::move(expected), "", false, {}, {}, {}};
   field.print = [print, offset = declared.offset](const void* object) {
     return print(static_cast<const char*>(object) + offset);
   };
@@ -136,8 +136,14 @@ static std::uint64_t position(const void* value, std::size_t size) {
 static_assert(std::endian::native == std::endian::little);
 
 void add_choice(Section& section, Declared declared, std::size_t size, std::vector<std::string> words) {
-  Field field{
-      std::move(declared.name), std::move(declared.help), "one of " + join(words, ", "), "", false, {}, {}};
+  Field field{std::move(declared.name),
+              std::move(declared.help),
+              "one of " + join(words, ", "),
+              "",
+              false,
+              words,
+              {},
+              {}};
   field.print = [offset = declared.offset, size, words](const void* object) {
     return quote(words[position(static_cast<const char*>(object) + offset, size)]);
   };

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "measure/compare.hpp"
+#include "measure/compare/compare.hpp"
 
 namespace weft::report {
 

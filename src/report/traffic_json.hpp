@@ -3,7 +3,7 @@
 
 #include "base/json.hpp"
 #include "machine/machine.hpp"
-#include "measure/traffic_result.hpp"
+#include "measure/traffic/result.hpp"
 
 namespace weft::report {
 
