@@ -14,8 +14,6 @@ namespace weft::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 struct Case {
   std::string name, dims;
   double load;
@@ -63,7 +61,7 @@ class Ignore : public network::Observer {
 };
 
 /// The figures of a case, with a list of samples where its median will stand.
-ordered_json measure(const Case& one, int samples) {
+Json measure(const Case& one, int samples) {
   // The reference router of docs/validation.md: four stages, four channels of eight flits, wormhole, iSLIP.
   std::string text =
       "[topology]\nkind = \"torus\"\ndims = " + one.dims +
@@ -97,13 +95,13 @@ ordered_json measure(const Case& one, int samples) {
   const double routers = m.graph->routers();
   const auto packets =
       static_cast<double>(counters.flits_injected - counters.flits_delivered) / one.packet_flits;
-  ordered_json out{{"ns_per_flit_hop", ns},
-                   {"ns_per_flit_hop_best", *std::min_element(ns.begin(), ns.end())},
-                   {"bytes_per_router", static_cast<double>(engine.bytes()) / routers},
-                   {"packets_per_router", packets / routers},
-                   {"bytes_per_packet", network::flit::PacketStore::kPacketBytes},
-                   {"routers", m.graph->routers()},
-                   {"flit_hops", engine.counters().flit_hops}};
+  Json out{{"ns_per_flit_hop", ns},
+           {"ns_per_flit_hop_best", *std::min_element(ns.begin(), ns.end())},
+           {"bytes_per_router", static_cast<double>(engine.bytes()) / routers},
+           {"packets_per_router", packets / routers},
+           {"bytes_per_packet", network::flit::PacketStore::kPacketBytes},
+           {"routers", m.graph->routers()},
+           {"flit_hops", engine.counters().flit_hops}};
   if (one.most_ns > 0) out["limit_ns_per_flit_hop"] = one.most_ns;
   return out;
 }
@@ -111,7 +109,7 @@ ordered_json measure(const Case& one, int samples) {
 void run(const std::function<void(app::BenchCase)>& done) {
   // A shared machine is slow for seconds at a time. So what has a limit is measured once in each of several
   // rounds: a slow spell then hits one sample of each case, and not all samples of one.
-  std::vector<ordered_json> all(cases().size());
+  std::vector<Json> all(cases().size());
   std::vector<std::vector<double>> ns(cases().size());
   for (int round = 0; round < kSamples; ++round)
     for (std::size_t i = 0; i < cases().size(); ++i) {
@@ -119,11 +117,11 @@ void run(const std::function<void(app::BenchCase)>& done) {
       if ((round > 0 && one.most_ns == 0) || all[i].contains("error")) continue;
       all[i] = app::measure_in_own_process([&] { return measure(one, one.most_ns > 0 ? 1 : kSamples); });
       if (all[i].contains("error")) continue;
-      for (double sample : all[i]["ns_per_flit_hop"]) ns[i].push_back(sample);
+      for (const Json& sample : all[i]["ns_per_flit_hop"]) ns[i].push_back(sample.get<double>());
     }
   for (std::size_t i = 0; i < cases().size(); ++i) {
     const Case& one = cases()[i];
-    ordered_json& figures = all[i];
+    Json& figures = all[i];
     if (!figures.contains("error")) {
       std::sort(ns[i].begin(), ns[i].end());
       figures["ns_per_flit_hop"] = ns[i][kSamples / 2];
@@ -135,9 +133,7 @@ void run(const std::function<void(app::BenchCase)>& done) {
     if (within) within = figures["bytes_per_router"] <= kMostBytesPerRouter;
     done({one.name, std::move(figures), within});
   }
-  ordered_json machine = app::measure_in_own_process([] {
-    return ordered_json{{"pointer_chase_ns", pointer_chase_ns()}};
-  });
+  Json machine = app::measure_in_own_process([] { return Json{{"pointer_chase_ns", pointer_chase_ns()}}; });
   done({"this machine", std::move(machine), true});
 }
 

@@ -15,7 +15,6 @@ namespace weft::bench {
 namespace {
 
 using namespace network::flow;
-using nlohmann::ordered_json;
 
 constexpr std::uint64_t kMegabyte = 1'000'000;
 
@@ -66,7 +65,7 @@ std::vector<FlowPair> permutation(std::uint32_t endpoints, std::uint64_t seed) {
   return pairs;
 }
 
-ordered_json solve(const StaticCase& one) {
+Json solve(const StaticCase& one) {
   machine::Machine m = machine::build(machine::describe_text(one.description, "bench", {}));
   StaticResult r = solve_static(m, permutation(m.graph->endpoints(), 1), kMegabyte, default_threads());
   WEFT_CHECK(r.unreachable == 0, "every endpoint can be reached");
@@ -107,7 +106,7 @@ const std::vector<DynamicCase>& dynamic_cases() {
 }
 
 /// Every host keeps `per_host` flows under way: when one ends, its next starts.
-ordered_json come_and_go(const DynamicCase& one) {
+Json come_and_go(const DynamicCase& one) {
   machine::Machine m = machine::build(machine::describe_text(one.description, "bench", {}));
   Links links(m);
   RouteMaker maker(m, links);
@@ -154,7 +153,7 @@ ordered_json come_and_go(const DynamicCase& one) {
 }
 
 /// A program with its dependencies, through the interface all engines share.
-ordered_json all_to_all() {
+Json all_to_all() {
   machine::Machine m = machine::build(machine::describe_text(
       "[routing]\nkind = \"dimension-order\"\n[topology]\nkind = \"torus\"\ndims = [8, 8, 8]\n", "bench",
       {}));
@@ -170,16 +169,16 @@ ordered_json all_to_all() {
 
 void run(const std::function<void(app::BenchCase)>& done) {
   for (const DynamicCase& one : dynamic_cases()) {
-    ordered_json figures = app::measure_in_own_process([&] { return come_and_go(one); });
+    Json figures = app::measure_in_own_process([&] { return come_and_go(one); });
     if (one.least_per_second > 0) figures["limit_flows_per_cpu_second"] = one.least_per_second;
     bool within = !figures.contains("error") && figures["flows_per_cpu_second"] >= one.least_per_second;
     done({one.name, std::move(figures), within});
   }
-  ordered_json program = app::measure_in_own_process(all_to_all);
+  Json program = app::measure_in_own_process(all_to_all);
   bool ran = !program.contains("error");
   done({"program: 512 ranks, all-to-all, torus 8x8x8", std::move(program), ran});
   for (const StaticCase& one : static_cases()) {
-    ordered_json figures = app::measure_in_own_process([&] { return solve(one); });
+    Json figures = app::measure_in_own_process([&] { return solve(one); });
     figures["limit_seconds"] = one.most_seconds;
     figures["limit_bytes"] = one.most_bytes;
     bool within = !figures.contains("error") && figures["wall_seconds"] <= one.most_seconds &&

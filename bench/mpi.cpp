@@ -18,8 +18,6 @@ namespace weft::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 /// Round trips between the first rank and the last, then an all-reduce of all.
 constexpr const char* kProgram = R"(
 #include <mpi.h>
@@ -92,8 +90,7 @@ void message_cost(const std::string& name, const std::vector<std::string>& machi
     us.push_back((many.cpu - few.cpu) * 1e6 / (2 * kTurns));
   }
   std::sort(us.begin(), us.end());
-  ordered_json figures{
-      {"cpu_us_per_message", us[kRepeats / 2]}, {"best", us.front()}, {"messages", 2 * kTurns}};
+  Json figures{{"cpu_us_per_message", us[kRepeats / 2]}, {"best", us.front()}, {"messages", 2 * kTurns}};
   if (limit > 0) figures["limit_us"] = limit;
   if (!fine) figures["error"] = "a run failed";
   done({"8 B message, " + name, figures, fine && (limit == 0 || us[kRepeats / 2] <= limit)});
@@ -102,7 +99,7 @@ void message_cost(const std::string& name, const std::vector<std::string>& machi
 void start_cost(unsigned ranks, double most_seconds, std::uint64_t most_bytes, const Program& program,
                 const std::function<void(app::BenchCase)>& done) {
   Cost cost = run_weft(command({"tianhe2"}, ranks, program, 0), most_bytes != 0);
-  ordered_json figures{{"wall_seconds", cost.wall}, {"cpu_seconds", cost.cpu}};
+  Json figures{{"wall_seconds", cost.wall}, {"cpu_seconds", cost.cpu}};
   if (most_seconds > 0) figures["limit_cpu_seconds"] = most_seconds;
   if (most_bytes) {
     figures["memory_bytes"] = cost.most_bytes;

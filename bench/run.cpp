@@ -13,8 +13,6 @@ namespace weft::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 std::string example(const std::string& name) {
   return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "examples" / name).string();
 }
@@ -41,8 +39,7 @@ void message_cost(const std::string& engine, double limit, const std::function<v
     us.push_back((many.cpu - few.cpu) * 1e6 / kMessages);
   }
   std::sort(us.begin(), us.end());
-  ordered_json figures{
-      {"cpu_us_per_message", us[kRepeats / 2]}, {"best", us.front()}, {"messages", kMessages}};
+  Json figures{{"cpu_us_per_message", us[kRepeats / 2]}, {"best", us.front()}, {"messages", kMessages}};
   if (limit > 0) figures["limit_us"] = limit;
   if (!fine) figures["error"] = "a run failed";
   done({"message, " + engine + " engine, three cables", figures,
@@ -58,11 +55,11 @@ void run(const std::function<void(app::BenchCase)>& done) {
       "run", "torus", "-n", "256", "--engine", "ideal", "--", example("message_rate"), "--count", "10"};
   Cost cost = run_weft(many, true);
   done({"256 processes of message_rate",
-        ordered_json{{"wall_seconds", cost.wall},
-                     {"cpu_seconds", cost.cpu},
-                     {"memory_bytes", cost.most_bytes},
-                     {"limit_seconds", kMostSeconds},
-                     {"limit_bytes", kMostBytes}},
+        Json{{"wall_seconds", cost.wall},
+             {"cpu_seconds", cost.cpu},
+             {"memory_bytes", cost.most_bytes},
+             {"limit_seconds", kMostSeconds},
+             {"limit_bytes", kMostBytes}},
         cost.fine && cost.wall <= kMostSeconds && cost.most_bytes <= kMostBytes});
 }
 

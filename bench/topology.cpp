@@ -11,7 +11,6 @@ namespace weft::bench {
 
 namespace {
 
-using nlohmann::ordered_json;
 using routing::Routing;
 using topology::EndpointId;
 using topology::Graph;
@@ -54,20 +53,20 @@ std::uint64_t walk(const Graph& graph, const Routing& routing, EndpointId from, 
   return cables;
 }
 
-ordered_json build_and_walk(const Case& one) {
+Json build_and_walk(const Case& one) {
   machine::Machine m = machine::build(machine::describe_text(one.description, "bench", {}));
   const Graph& graph = *m.graph;
   std::uint64_t cables = 0;
   for (std::uint32_t i = 0; i < kWalks; ++i)
     cables += walk(graph, *m.routing, random_below(kSeed, i, 0, graph.endpoints()),
                    random_below(kSeed, i, 1, graph.endpoints()));
-  ordered_json out{{"endpoints", graph.endpoints()},
-                   {"routers", graph.routers()},
-                   {"cables", graph.cables()},
-                   {"graph_bytes", graph.bytes()},
-                   {"routing_bytes", m.routing->bytes()},
-                   {"routes_walked", kWalks},
-                   {"cables_per_route", static_cast<double>(cables) / kWalks}};
+  Json out{{"endpoints", graph.endpoints()},
+           {"routers", graph.routers()},
+           {"cables", graph.cables()},
+           {"graph_bytes", graph.bytes()},
+           {"routing_bytes", m.routing->bytes()},
+           {"routes_walked", kWalks},
+           {"cables_per_route", static_cast<double>(cables) / kWalks}};
   for (const machine::Stage& stage : m.stages) {
     std::string key = stage.name + "_seconds";
     std::replace(key.begin(), key.end(), ' ', '_');
@@ -78,7 +77,7 @@ ordered_json build_and_walk(const Case& one) {
 
 void run(const std::function<void(app::BenchCase)>& done) {
   for (const Case& one : kCases) {
-    ordered_json figures = app::measure_in_own_process([&] { return build_and_walk(one); });
+    Json figures = app::measure_in_own_process([&] { return build_and_walk(one); });
     figures["limit_seconds"] = kMostSeconds;
     figures["limit_bytes"] = kMostBytes;
     bool within = !figures.contains("error") && figures["wall_seconds"] <= kMostSeconds &&

@@ -6,14 +6,12 @@
 
 #include "app/bench.hpp"
 #include "base/parallel.hpp"
-#include "measure/sweep.hpp"
+#include "measure/traffic/sweep.hpp"
 #include "network/flit/settings.hpp"
 
 namespace weft::bench {
 
 namespace {
-
-using nlohmann::ordered_json;
 
 struct Case {
   std::string name, machine;
@@ -69,7 +67,7 @@ double cut_bound(const machine::Machine& m, const network::flit::Settings& setti
   return bound;
 }
 
-ordered_json measure(const Case& one) {
+Json measure(const Case& one) {
   machine::Machine m = machine::build(machine::describe(one.machine, one.settings));
   workload::WorkloadText text;
   text.pattern = one.pattern;
@@ -95,7 +93,7 @@ ordered_json measure(const Case& one) {
 
 void run(const std::function<void(app::BenchCase)>& done) {
   for (const Case& one : cases()) {
-    ordered_json figures = app::measure_in_own_process([&] { return measure(one); });
+    Json figures = app::measure_in_own_process([&] { return measure(one); });
     bool within = !figures.contains("error") && figures["accepted"] >= figures["limit_accepted"];
     done({one.name, std::move(figures), within});
   }

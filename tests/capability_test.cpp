@@ -5,7 +5,7 @@
 #include <set>
 
 #include "machines.hpp"
-#include "measure/proof_case.hpp"
+#include "measure/stress/proof_case.hpp"
 #include "routing/verify.hpp"
 #include "topology/exanest_shape.hpp"
 #include "topology/grid_shape.hpp"

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "measure/compare.hpp"
+#include "measure/compare/compare.hpp"
 #include "test_paths.hpp"
 
 namespace weft::test {

@@ -21,7 +21,7 @@ TEST_P(Fuzz, FindsNothing) {
   std::string program = std::string(WEFT_BUILD "/fuzz/fuzz_") + target.name;
   if (!*WEFT_FUZZ_COMPILER)
     GTEST_SKIP() << "no fuzz targets here: a build with sanitizers, or clang++ with libFuzzer was not found "
-                    "(packages.txt)";
+                    "(packages-test.txt)";
   ASSERT_TRUE(std::filesystem::exists(program)) << program << " was not built";
   ScratchFolder scratch;
   std::string corpus = std::string(WEFT_ROOT "/tests/corpus/") + target.name,

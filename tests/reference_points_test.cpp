@@ -12,7 +12,7 @@
 #include <ostream>
 
 #include "machines.hpp"
-#include "measure/point.hpp"
+#include "measure/traffic/point.hpp"
 
 namespace weft::test {
 namespace {

@@ -83,5 +83,74 @@ TEST(Script, TwoAtOnceTakeTurns) {
   close(lock);
 }
 
+/// Programs of these names, in front of those there are: what the script calls, without what it takes.
+class Stubs {
+ public:
+  explicit Stubs(const ScratchFolder& scratch)
+      : folder_(scratch.file("stubs")), asked_(scratch.file("asked")) {
+    std::filesystem::create_directory(folder_);
+    add("dpkg-query", "echo \"${@: -1}\" >>" + asked_ + "; printf installed");
+    add("cmake",
+        "while [ \"$1\" != -B ]; do shift; done; mkdir -p \"$2\"; touch \"$2/build.ninja\" "
+        "\"$2/CMakeCache.txt\"");
+    add("ctest", "echo tested");
+    add("ninja",
+        "echo '[0/3] first'; sleep 1; echo '[1/3] second'; echo 'a warning'; echo '[3/3] third'\n"
+        "printf '#!/bin/sh\\necho ran \"$@\"\\n' >\"$2/weft\"; chmod +x \"$2/weft\"");
+  }
+  void add(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ + "/" + name) << "#!/bin/bash\n" << text << "\n";
+    std::filesystem::permissions(folder_ + "/" + name, std::filesystem::perms::owner_all);
+  }
+  std::string path() const { return "PATH=" + folder_ + ":$PATH "; }
+  std::string asked() const { return read_file(asked_); }
+
+ private:
+  std::string folder_, asked_;
+};
+
+TEST(Script, ABuildShowsHowFarItIs) {
+  ScratchFolder scratch;
+  Stubs stubs(scratch);
+  int code = -1;
+  std::string text =
+      says(stubs.path() + "WEFT_BUILD_DIR=" + scratch.file("build") + " " WEFT_ROOT "/weft list 2>&1", code);
+  EXPECT_EQ(code, 0) << text;
+  EXPECT_THAT(
+      text, testing::ContainsRegex("configuring\nweft: building [^\n]*\nweft: building: 0 of 3, [0-9]+ s\n"));
+  EXPECT_THAT(text, testing::EndsWith("ran list\n"));
+  // On a terminal, which `script` is: one line that is written over.
+  std::string again = says(stubs.path() + "WEFT_BUILD_DIR=" + scratch.file("other") +
+                               " script -qec '" WEFT_ROOT "/weft list' /dev/null 2>&1",
+                           code);
+  EXPECT_THAT(again, HasSubstr("\rweft: building: 3 of 3, ")) << again;
+}
+
+TEST(Script, ABuildThatFailsShowsWhy) {
+  ScratchFolder scratch;
+  Stubs stubs(scratch);
+  stubs.add("ninja", "echo '[1/3] first'; echo 'error: no luck'; exit 1");
+  int code = -1;
+  std::string text =
+      says(stubs.path() + "WEFT_BUILD_DIR=" + scratch.file("build") + " " WEFT_ROOT "/weft list 2>&1", code);
+  EXPECT_EQ(code, 1);
+  EXPECT_THAT(text, HasSubstr("error: no luck\nweft: build failed; the whole log is "));
+}
+
+TEST(Script, OnlyTestsNeedThePackagesOfTests) {
+  ScratchFolder scratch;
+  Stubs stubs(scratch);
+  int code = -1;
+  says(stubs.path() + "WEFT_BUILD_DIR=" + scratch.file("build") + " " WEFT_ROOT "/weft list 2>&1", code);
+  EXPECT_THAT(stubs.asked(), HasSubstr("libfmt-dev\n"));
+  for (const char* name : {"lammps", "hpcc", "slurmd", "clang", "libgtest-dev"})
+    EXPECT_THAT(stubs.asked(), testing::Not(HasSubstr(name + std::string("\n"))));
+  std::string text =
+      says(stubs.path() + "WEFT_BUILD_DIR=" + scratch.file("build") + " " WEFT_ROOT "/weft test 2>&1", code);
+  EXPECT_EQ(code, 0) << text;
+  EXPECT_THAT(stubs.asked(), HasSubstr("lammps\n"));
+  EXPECT_THAT(text, testing::EndsWith("tested\n"));
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -10,7 +10,7 @@
 #include "app/load_list.hpp"
 #include "base/text.hpp"
 #include "machines.hpp"
-#include "measure/sweep.hpp"
+#include "measure/traffic/sweep.hpp"
 #include "run_program.hpp"
 #include "test_paths.hpp"
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Every header compiles alone: whoever includes it needs nothing else first.
 
-The source of the same name includes it before all else, so the build shows it for most. The others are compiled here; one
-that passed is not compiled again until it, something it includes, or the compiler changes.
+The build does not show it, because it reads precompiled headers first. One that passed is not compiled again until it,
+something it includes, or the compiler changes. Headers may be named; without names all are looked at.
 """
 import hashlib
 import os
-import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 from sources import ROOT, files, includes, resolve
 
@@ -33,8 +33,12 @@ def closure(header):
     return sorted(seen)
 
 
+def shown(header):
+    return str(header.relative_to(ROOT) if header.is_relative_to(ROOT) else header)
+
+
 def stamp(header, compiler):
-    text = hashlib.sha256(compiler + " ".join(FLAGS).encode() + str(header.relative_to(ROOT)).encode())
+    text = hashlib.sha256(compiler + " ".join(FLAGS).encode() + shown(header).encode())
     for path in closure(header):
         text.update(path.read_bytes())
     return PASSED / text.hexdigest()
@@ -47,15 +51,7 @@ def syntax_errors(code):
 
 
 def compile_alone(header):
-    return syntax_errors(f'#include "{header.relative_to(ROOT)}"\n')
-
-
-def shown_by_its_source(header):
-    source = header.with_suffix(".cpp")
-    if not source.exists():
-        return False
-    first = re.search(r'^#include (.*)$', source.read_text(), re.MULTILINE)
-    return first is not None and resolve(source, first.group(1).strip('"')) == header
+    return syntax_errors(f'#include "{shown(header)}"\n')
 
 
 def main():
@@ -64,24 +60,24 @@ def main():
     CONFIGURED.mkdir(parents=True, exist_ok=True)
     for template in files(".in"):
         (CONFIGURED / template.stem).write_bytes(template.read_bytes())
-    headers = files(".hpp")
-    stamps = {header: stamp(header, compiler) for header in headers if not shown_by_its_source(header)}
+    named = [Path(name).resolve() for name in sys.argv[1:]]
+    headers = named or files(".hpp")
+    stamps = {header: stamp(header, compiler) for header in headers}
     changed = [header for header in stamps if not stamps[header].exists()]
     failures = 0
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for header, complaints in zip(changed, pool.map(compile_alone, changed)):
             if complaints:
                 failures += 1
-                print(f"{header.relative_to(ROOT)} does not compile alone:\n{complaints}", file=sys.stderr)
+                print(f"{shown(header)} does not compile alone:\n{complaints}", file=sys.stderr)
             else:
                 stamps[header].touch()
     for old in PASSED.iterdir():
-        if old not in stamps.values():
+        if not named and old not in stamps.values():
             old.unlink(missing_ok=True)
     if failures:
         return 1
-    print(f"headers: {len(headers)} compile alone, {len(headers) - len(stamps)} of them first in their source "
-          f"({len(changed)} compiled now)")
+    print(f"headers: {len(headers)} compile alone ({len(changed)} compiled now)")
     return 0
 
 

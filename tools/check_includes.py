@@ -1,12 +1,40 @@
 #!/usr/bin/env python3
-"""A folder of src/ includes only itself and the folders before it in the layout. Prints who includes whom, how often."""
+"""Who may include whom, folder by folder and file by file.
+
+  - A folder of src/ includes only itself and the folders before it in LAYOUT; sub-folders are folders of their own.
+  - What programs link (lib) is apart: it includes itself, the C library and the declarations it shares with the simulator,
+    and nothing includes it.
+  - No header includes itself, over whatever others.
+  - No two parts of a folder need each other, a part being a header and the source of the same name.
+  - A file of the project is named from src/, in quotes: not in brackets, not relative.
+
+Prints who includes whom, how often. --root names another tree: a test plants one violation of each kind in it.
+"""
+import argparse
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
+from pathlib import Path
 
-from sources import ROOT, files, includes
+from sources import ROOT, all_includes
 
-LAYOUT = ["base", "config", "topology", "routing", "machine", "network", "nic", "host", "workload", "measure", "report",
-          "lib", "app"]
+LAYOUT = ["base", "config", "topology", "routing", "machine",
+          "network/link", "network", "network/flit", "network/flow", "network/ideal",
+          "nic", "host", "workload",
+          "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
+          "report", "app"]
+# Preloaded into programs: nothing of the simulator may come with it but these layouts.
+APART = ["lib", "lib/fi"]
+SHARED = {"host/port_layout.hpp", "host/port_set.hpp", "host/mpi_calls.hpp", "host/mpi_layout.hpp"}
+# Parts that still need each other. Whoever takes one apart takes it from here; none is added.
+ENTANGLED = [
+    {"routing/states", "routing/distances", "routing/vias", "routing/routing"},
+    {"machine/core_clock", "machine/description"},
+    {"nic/fabric_state", "nic/fabric"},
+    {"network/flit/worker", "network/flit/kernel", "network/flit/kernel_channels", "network/flit/kernel_endpoints",
+     "network/flit/kernel_links", "network/flit/kernel_switch", "network/flit/kernel_ways", "network/flit/guard",
+     "network/flit/engine"},
+    {"lib/turns", "lib/timers", "lib/clocks", "lib/threads", "lib/spin", "lib/disturbance", "lib/lane"},
+]
 
 
 def is_test(path):
@@ -14,30 +42,97 @@ def is_test(path):
     return path.stem.endswith("_test") or path.stem.startswith("test_")
 
 
-def main():
+def knots(graph):
+    """The sets of nodes that reach each other (Tarjan)."""
+    number, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in number:
+                visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == number[node]:
+            at = stack.index(node)
+            found.append(set(stack[at:]))
+            del stack[at:]
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return [knot for knot in found if len(knot) > 1 or any(node in graph[node] for node in knot)]
+
+
+def direction_problem(folder, target, written):
+    """Why a file of `folder` must not include one of `target`, or nothing."""
+    if folder in APART:
+        if target in APART:
+            return "" if APART.index(target) <= APART.index(folder) else f"{folder} must not include {target}"
+        return "" if written in SHARED else f"{folder} is apart: of the simulator it includes only what they share, not {written}"
+    if target in APART:
+        return f"{folder} must not include {target}, which is apart"
+    return "" if LAYOUT.index(target) <= LAYOUT.index(folder) else f"{folder} must not include {target}"
+
+
+def check(source):
     problems, uses = [], Counter()
-    for path in files(".cpp", ".hpp"):
-        place = path.relative_to(ROOT).parts
-        if place[0] != "src" or is_test(path):
+    headers, parts = defaultdict(set), defaultdict(set)
+    known = LAYOUT + APART
+    for path in sorted(p for p in source.rglob("*") if p.suffix in (".cpp", ".hpp", ".c", ".h")):
+        name, folder = path.relative_to(source).as_posix(), path.parent.relative_to(source).as_posix()
+        if is_test(path) or folder == ".":
             continue
-        if place[1] not in LAYOUT:
-            problems.append(f"{path.relative_to(ROOT)}:1: folder '{place[1]}' is not in the layout of tools/check_includes.py")
+        if folder not in known:
+            problems.append(f"src/{name}:1: folder '{folder}' is not in the layout of tools/check_includes.py")
             continue
-        for line, written in includes(path):
-            where, target = f"{path.relative_to(ROOT)}:{line}", written.split("/")[0]
-            if target not in LAYOUT:
-                problems.append(f'{where}: "{written}": write includes from src/, as "folder/file.hpp"')
-            elif LAYOUT.index(target) > LAYOUT.index(place[1]):
-                problems.append(f"{where}: {place[1]} must not include {target}")
-            uses[place[1], target] += 1
+        for line, written, in_quotes in all_includes(path):
+            where, ours = f"src/{name}:{line}", (source / written).is_file()
+            if not in_quotes and not ours:
+                continue  # the system's
+            if not in_quotes:
+                problems.append(f"{where}: <{written}>: a file of the project is included in quotes")
+            if not ours:
+                if in_quotes:
+                    problems.append(f'{where}: "{written}": write includes from src/, as "folder/file.hpp"')
+                continue
+            target = Path(written).parent.as_posix()
+            if target not in known:
+                problems.append(f'{where}: "{written}": its folder is not in the layout')
+                continue
+            if problem := direction_problem(folder, target, written):
+                problems.append(f"{where}: {problem}")
+            uses[folder, target] += 1
+            if path.suffix in (".hpp", ".h"):
+                headers[name].add(written)
+            part, other = name.rsplit(".", 1)[0], written.rsplit(".", 1)[0]
+            if part != other and folder == target:
+                parts[part].add(other)
+    for knot in knots(headers):
+        problems.append(f"src/{min(knot)}:1: headers include each other: {', '.join(sorted(knot))}")
+    found = knots(parts)
+    for knot in found:
+        if knot not in ENTANGLED:
+            problems.append(f"src/{min(knot)}: parts need each other: {', '.join(sorted(knot))}")
+    if source == ROOT / "src":
+        for knot in ENTANGLED:
+            if knot not in found:
+                problems.append(f"tools/check_includes.py: no longer so, take it out of ENTANGLED: {', '.join(sorted(knot))}")
+    return problems, uses
+
+
+def main():
+    arguments = argparse.ArgumentParser()
+    arguments.add_argument("--root", type=Path, default=ROOT)
+    problems, uses = check(arguments.parse_args().root.resolve() / "src")
     if problems:
         print(*problems, sep="\n", file=sys.stderr)
         return 1
-    print(f"includes: {sum(uses.values())}, all toward the start of the layout")
-    used = [folder for folder in LAYOUT if any(folder in pair for pair in uses)]
-    print(" " * 10 + "".join(f"{folder:>10}" for folder in used))
+    print(f"includes: {sum(uses.values())}, all toward the start of the layout, none in a circle")
+    used = [folder for folder in LAYOUT + APART if any(folder in pair for pair in uses)]
     for folder in used:
-        print(f"{folder:>10}" + "".join(f"{uses[folder, target] or '.':>10}" for target in used))
+        print(f"{folder:>17}: " + ", ".join(f"{target} {uses[folder, target]}" for target in used if uses[folder, target]))
     return 0
 
 

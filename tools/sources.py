@@ -4,7 +4,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("src", "bench", "tests", "examples")
-_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+_INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 
 def files(*endings):
@@ -12,11 +12,16 @@ def files(*endings):
     return sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in endings)
 
 
-def includes(path):
-    """(line number, included path as written) of every include in quotes."""
+def all_includes(path):
+    """(line number, included path as written, whether in quotes) of every include."""
     for number, line in enumerate(path.read_text().splitlines(), 1):
         if found := _INCLUDE.match(line):
-            yield number, found.group(1)
+            yield number, found.group(1) or found.group(2), found.group(1) is not None
+
+
+def includes(path):
+    """(line number, included path as written) of every include in quotes."""
+    return ((number, written) for number, written, in_quotes in all_includes(path) if in_quotes)
 
 
 def resolve(path, written):

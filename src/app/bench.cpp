@@ -16,8 +16,6 @@ namespace weft::app {
 
 namespace {
 
-using nlohmann::ordered_json;
-
 void write_all(int to, std::string_view text) {
   while (!text.empty()) {
     ssize_t written = write(to, text.data(), text.size());
@@ -38,8 +36,8 @@ std::string read_all(int from) {
   }
 }
 
-[[noreturn]] void run_child(int to, const std::function<ordered_json()>& work) {
-  ordered_json figures;
+[[noreturn]] void run_child(int to, const std::function<Json()>& work) {
+  Json figures;
   try {
     figures = work();
   } catch (const std::exception& error) {
@@ -54,10 +52,10 @@ double seconds(const timeval& t) {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
 }
 
-std::string figure_text(const ordered_json& value) {
+std::string figure_text(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  if (value.is_number_unsigned()) return with_commas(value.get<std::uint64_t>());
-  if (value.is_number_float()) return fmt::format("{:.3f}", value.get<double>());
+  if (value.is_unsigned()) return with_commas(value.get<std::uint64_t>());
+  if (value.is_real()) return fmt::format("{:.3f}", value.get<double>());
   return value.dump();
 }
 
@@ -77,26 +75,26 @@ int run_bench(const std::string& name, bool as_json, bool strict) {
     throw UserError(fmt::format("there is no bench '{}'{}; there are {}", name, did_you_mean(name, names),
                                 join(names, ", ")));
   }
-  ordered_json cases = ordered_json::array(), headline = ordered_json::object();
+  Json cases = Json::array(), headline = Json::object();
   bool all_ran = true, all_within = true;
   bench->run([&](BenchCase one) {
     all_ran &= !one.figures.contains("error");
     all_within &= one.within_limits;
     if (!as_json) return print_case(one);
     if (one.figures.contains(bench->headline)) headline[one.name] = one.figures[bench->headline];
-    ordered_json entry{{"case", one.name}, {"within_limits", one.within_limits}};
+    Json entry{{"case", one.name}, {"within_limits", one.within_limits}};
     entry.update(one.figures);
     cases.push_back(std::move(entry));
   });
   if (as_json) {
-    ordered_json whole{{"bench", name}, {"cases", cases}};
+    Json whole{{"bench", name}, {"cases", cases}};
     if (!bench->headline.empty()) whole[bench->headline] = headline;
     fmt::print("{}\n", whole.dump(2));
   }
   return all_ran && (all_within || !strict) ? 0 : 1;
 }
 
-std::function<int()> declare_bench(CLI::App& app) {
+std::function<int()> declare_bench(CommandLine& app) {
   struct Options {
     std::string name;
     bool json = false, strict = false;
@@ -104,7 +102,7 @@ std::function<int()> declare_bench(CLI::App& app) {
   auto options = std::make_shared<Options>();
   std::vector<std::string> lines;
   for (const auto& [name, bench] : Benches::all()) lines.push_back(fmt::format("{}: {}", name, bench.about));
-  app.add_option("name", options->name, join(lines, "; "))->required()->option_text("NAME");
+  app.add_option("name", options->name, join(lines, "; ")).required().option_text("NAME");
   app.add_flag("--json", options->json, "Machine-readable: one object");
   app.add_flag("--strict", options->strict, "Exit code 1 also where a limit does not hold");
   return [options] { return run_bench(options->name, options->json, options->strict); };
@@ -114,7 +112,7 @@ WEFT_REGISTER(Verb, {"bench", "speed and memory figures, each with its limit", 9
 
 }  // namespace
 
-ordered_json measure_in_own_process(const std::function<ordered_json()>& work) {
+Json measure_in_own_process(const std::function<Json()>& work) {
   std::fflush(nullptr);  // or the child would print again what is buffered here
   int ends[2];
   if (pipe(ends) != 0)
@@ -135,10 +133,11 @@ ordered_json measure_in_own_process(const std::function<ordered_json()>& work) {
   }
   std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
 
-  ordered_json figures = ordered_json::parse(text, nullptr, false);
-  if (!WIFEXITED(status) || figures.is_discarded())
-    figures = {
-        {"error", WIFSIGNALED(status) ? fmt::format("ended by signal {}", WTERMSIG(status)) : "ended early"}};
+  std::optional<Json> told = WIFEXITED(status) ? Json::parse(text) : std::nullopt;
+  Json figures =
+      told ? *told
+           : Json{{"error", WIFSIGNALED(status) ? fmt::format("ended by signal {}", WTERMSIG(status))
+                                                : "ended early"}};
   figures["wall_seconds"] = wall.count();
   figures["cpu_seconds"] = seconds(used.ru_utime) + seconds(used.ru_stime);
   figures["peak_bytes"] = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "config/registry.hpp"
 
 namespace weft::app {
@@ -14,7 +14,7 @@ namespace weft::app {
 /// What a case of a bench found: its figures, and whether they stay within the limits the case states.
 struct BenchCase {
   std::string name;
-  nlohmann::ordered_json figures;  // a flat object; units are in the names of the keys
+  Json figures;  // a flat object; units are in the names of the keys
   bool within_limits = true;
 };
 
@@ -31,7 +31,7 @@ using Benches = config::Registry<Bench>;
 /// Runs `work` in a process of its own, so that its peak memory is its own, and adds the process'
 /// wall_seconds, cpu_seconds and peak_bytes to the figures it returns. A crash or an exception becomes the
 /// figure "error".
-nlohmann::ordered_json measure_in_own_process(const std::function<nlohmann::ordered_json()>& work);
+Json measure_in_own_process(const std::function<Json()>& work);
 
 /// Processor time of this process so far.
 double cpu_seconds();

@@ -8,16 +8,15 @@
 namespace weft::app {
 namespace {
 
-using nlohmann::ordered_json;
 using ::testing::HasSubstr;
 
 TEST(Bench, PeakMemoryIsThatOfTheCase) {
   constexpr std::size_t kBytes = 200'000'000;
-  ordered_json large = measure_in_own_process([] {
+  Json large = measure_in_own_process([] {
     std::vector<char> memory(kBytes, 1);
-    return ordered_json{{"sum", memory[1] + memory[kBytes - 1]}};
+    return Json{{"sum", memory[1] + memory[kBytes - 1]}};
   });
-  ordered_json small = measure_in_own_process([] { return ordered_json{{"answer", 42}}; });
+  Json small = measure_in_own_process([] { return Json{{"answer", 42}}; });
   EXPECT_EQ(large["sum"], 2);
   EXPECT_EQ(small["answer"], 42);
   EXPECT_GE(large["peak_bytes"], kBytes);
@@ -25,16 +24,16 @@ TEST(Bench, PeakMemoryIsThatOfTheCase) {
 }
 
 TEST(Bench, ACaseThatFailsIsReported) {
-  auto thrown = measure_in_own_process([]() -> ordered_json { throw std::runtime_error("no luck"); });
+  auto thrown = measure_in_own_process([]() -> Json { throw std::runtime_error("no luck"); });
   EXPECT_EQ(thrown["error"], "no luck");
-  auto killed = measure_in_own_process([]() -> ordered_json { _exit(9); });
+  auto killed = measure_in_own_process([]() -> Json { _exit(9); });
   EXPECT_EQ(killed["error"], "ended early");
 }
 
 TEST(Bench, TopologyStaysWithinItsLimits) {
   auto r = test::run_program({"bench", "topology", "--json"});
   EXPECT_EQ(r.err, "");
-  auto out = ordered_json::parse(r.out);
+  auto out = Json::parse(r.out);
   EXPECT_EQ(out["bench"], "topology");
   ASSERT_EQ(out["cases"].size(), 2u);
   for (const auto& one : out["cases"]) {

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "app/check_faults.hpp"
 #include "app/verb.hpp"
+#include "base/json.hpp"
 #include "network/flit/buffers.hpp"
 #include "routing/verify.hpp"
 
@@ -169,8 +169,8 @@ void print_report(const machine::Machine& m, const Verdict& v, double seconds) {
                                     : "");
 }
 
-nlohmann::ordered_json report_json(const machine::Machine& m, const Verdict& v, double seconds) {
-  nlohmann::ordered_json out;
+Json report_json(const machine::Machine& m, const Verdict& v, double seconds) {
+  Json out;
   out["machine"] = m.description.identity.name;
   out["routing"] = m.description.routing->name;
   out["holds"] = v.holds();
@@ -180,21 +180,21 @@ nlohmann::ordered_json report_json(const machine::Machine& m, const Verdict& v, 
   out["broken_pairs"] = v.broken_pairs;
   out["longest_path_cables"] = v.longest;
   out["paths_as_claimed"] = v.detours == 0;
-  out["tables"] = nlohmann::ordered_json::array();
+  out["tables"] = Json::array();
   for (const auto& t : v.tables)
     out["tables"].push_back({{"name", t.name}, {"used", t.used}, {"limit", t.limit}});
   out["deadlock_free"] = v.deadlock_free();
   out["escape_proof"] = v.escape_proof;
   out["channels"] = v.channels;
   out["dependencies"] = v.dependencies;
-  out["cycle"] = nlohmann::ordered_json::array();
+  out["cycle"] = Json::array();
   for (const auto& hop : v.cycle)
     out["cycle"].push_back({{"from", m.graph->port_name(hop.out_port)},
                             {"to", m.graph->port_name(m.graph->peer(hop.out_port))},
                             {"channel", hop.channel}});
   out["buffer_warnings"] = network::flit::buffer_warnings(network::flit::cable_buffers(m));
   out["enough_channels"] = v.enough_channels;
-  out["balance"] = nlohmann::ordered_json::array();
+  out["balance"] = Json::array();
   for (const auto& tier : v.balance)
     out["balance"].push_back({{"cables_of", tier.name},
                               {"cables", tier.cables},
@@ -237,14 +237,14 @@ int check(const Options& options) {
   return v.holds() ? 0 : 1;
 }
 
-std::function<int()> declare_check(CLI::App& app) {
+std::function<int()> declare_check(CommandLine& app) {
   auto options = std::make_shared<Options>();
   options->machine.declare(app);
   app.add_option("--sample", options->sample, "Look at this many destinations only; faster, and no proof");
   options->faults.declare(app);
   app.add_option("--threads", options->threads, "Threads; 0: the cores there are")
-      ->option_text("N [0]")
-      ->check(CLI::Range(0, 1024));
+      .option_text("N [0]")
+      .range(0, 1024);
   app.add_flag("--json", options->json, "Machine-readable");
   return [options] { return check(*options); };
 }

@@ -5,8 +5,8 @@
 
 #include <chrono>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/text.hpp"
 #include "routing/survey.hpp"
 
@@ -115,15 +115,15 @@ void print_survey(const machine::Machine& m, const Survey& survey, double second
                            : fmt::format("DOES NOT survive {}", count_of(all - served, "failure")));
 }
 
-nlohmann::ordered_json survey_json(const machine::Machine& m, const Survey& survey, double seconds) {
-  nlohmann::ordered_json out;
+Json survey_json(const machine::Machine& m, const Survey& survey, double seconds) {
+  Json out;
   out["machine"] = m.description.identity.name;
   out["routing"] = m.description.routing->name;
   out["failures"] = survey.cases.size();
   out["every_single_failure"] = survey.all_singles;
   out["served_as_it_is"] = survey.count(&FailureCase::own_serves);
   out["served_after_rerouting"] = survey.count(&FailureCase::serves);
-  out["cases"] = nlohmann::ordered_json::array();
+  out["cases"] = Json::array();
   for (const FailureCase& c : survey.cases)
     out["cases"].push_back({{"failed", c.failed.text(*m.graph)},
                             {"as_it_is", c.own_serves},
@@ -138,16 +138,16 @@ nlohmann::ordered_json survey_json(const machine::Machine& m, const Survey& surv
 
 }  // namespace
 
-void FaultCheckOptions::declare(CLI::App& app) {
+void FaultCheckOptions::declare(CommandLine& app) {
   app.add_option(
          "--faults", faults,
          "Prove the routing after every failure of a single cable or router, and after sampled sets of "
          "up to N failures together")
-      ->check(CLI::Range(0u, 64u))
-      ->type_name("N");
+      .range(0, 64)
+      .type_name("N");
   app.add_option("--fault-cases", cases, "With --faults above 1: how many sets of failures to look at")
-      ->option_text("N")
-      ->check(CLI::Range(0, 10'000'000));
+      .option_text("N")
+      .range(0, 10'000'000);
   app.add_option("--fault-singles", singles,
                  "With --faults: look at this many single failures only; 0: all of them");
   app.add_option("--fault-seed", seed, "With --faults above 1: which sets are drawn");

@@ -1,8 +1,7 @@
 // `weft check --faults`: what failures of cables and routers do to a machine's routing.
 #pragma once
 
-#include <CLI/CLI.hpp>
-
+#include "app/command_line.hpp"
 #include "machine/machine.hpp"
 
 namespace weft::app {
@@ -12,7 +11,7 @@ struct FaultCheckOptions {
   std::uint64_t cases = 200;
   std::uint64_t singles = 0;
   std::uint64_t seed = 1;
-  void declare(CLI::App& app);
+  void declare(CommandLine& app);
 };
 
 /// Prints the survey; the exit code is 0 when after every failure looked at some proved relation serves all

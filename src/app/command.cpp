@@ -16,18 +16,17 @@
 
 namespace weft::app {
 
-void MachineOptions::declare(CLI::App& verb) {
+void MachineOptions::declare(CommandLine& verb) {
   verb.add_option("machine", machine, "A profile's name (see `weft list`) or a description's path")
-      ->required()
-      ->option_text("MACHINE");
+      .required()
+      .option_text("MACHINE");
   verb.add_option("--set", settings, "Override a value: section.key=value; may be repeated")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false)
-      ->trigger_on_parse(false);
+      .option_text("KEY=VALUE")
+      .repeatable();
 }
 
 std::string verb_help(const Verb& verb) {
-  CLI::App app(verb.about, "weft " + verb.name);
+  CommandLine app(verb.about, "weft " + verb.name);
   verb.declare(app);
   return app.help();
 }
@@ -36,19 +35,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Every option of a verb, as it is written.
-Words option_names(const CLI::App& app) {
-  Words out;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_snames()) out.push_back("-" + name);
-    for (const std::string& name : option->get_lnames()) out.push_back("--" + name);
-  }
-  return out;
-}
-
 /// Puts `--` before the program where it was left out, as those do who are used to mpirun: the program's
 /// options are its own.
-Words set_program_apart(const CLI::App& app, const std::string& verb, Words words) {
+Words set_program_apart(const CommandLine& app, const std::string& verb, Words words) {
   unsigned plain = 0;
   for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
     if (words[i] == "-np") words[i] = "-n";  // mpirun's
@@ -60,11 +49,10 @@ Words set_program_apart(const CLI::App& app, const std::string& verb, Words word
     }
     const bool is_long = word.starts_with("--");
     const std::string name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
-    const CLI::Option* option = app.get_option_no_throw(name);
-    if (!option)
+    if (!app.has_option(name))
       throw UserError(fmt::format("there is no option {}{}; see `weft help {}`", name,
-                                  did_you_mean(name, option_names(app)), verb));
-    if (option->get_items_expected_max() > 0 && word == name) ++i;  // its value
+                                  did_you_mean(name, app.option_names()), verb));
+    if (word == name && app.takes_value(name)) ++i;  // its value
   }
   return words;
 }
@@ -80,24 +68,26 @@ int dispatch(const Words& arguments) {
   if (!verb)
     throw UserError(fmt::format("there is no `weft {}`{}; `weft help` lists what there is", name,
                                 did_you_mean(name, Verbs::names())));
-  CLI::App app(verb->about, "weft " + verb->name);
+  CommandLine app(verb->about, "weft " + verb->name);
   auto action = verb->declare(app);
   Words rest(arguments.begin() + !arguments.empty(), arguments.end());
   if (verb->takes_program) rest = set_program_apart(app, name, std::move(rest));
-  try {
-    Words reversed(rest.rbegin(), rest.rend());  // the order this overload takes
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    fmt::print("{}", app.help());
-    return 0;
-  } catch (const CLI::RequiredError& error) {
-    if (!verb->takes_program) throw UserError(fmt::format("{}; see `weft help {}`", error.what(), name));
-    throw UserError(
-        fmt::format("a machine and a program are needed: weft {0} tianhe2 -n 4 -- ./program; "
-                    "`weft list` shows the machines, `weft help {0}` the options",
-                    name));
-  } catch (const CLI::ParseError& error) {
-    throw UserError(fmt::format("{}; see `weft help {}`", error.what(), name));
+  std::string error;
+  switch (app.read(rest, error)) {
+    case CommandLine::Outcome::Read:
+      break;
+    case CommandLine::Outcome::HelpWanted:
+      fmt::print("{}", app.help());
+      return 0;
+    case CommandLine::Outcome::SomethingMissing:
+      if (verb->takes_program)
+        throw UserError(
+            fmt::format("a machine and a program are needed: weft {0} tianhe2 -n 4 -- ./program; "
+                        "`weft list` shows the machines, `weft help {0}` the options",
+                        name));
+      [[fallthrough]];
+    case CommandLine::Outcome::Wrong:
+      throw UserError(fmt::format("{}; see `weft help {}`", error, name));
   }
   return action();
 }

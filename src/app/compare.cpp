@@ -22,7 +22,6 @@ namespace {
 
 using measure::ComparePoint;
 using measure::CompareSpec;
-using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 struct Options {
@@ -53,10 +52,12 @@ void put_in_place(const std::string& path, const std::string& text) {
   if (failed) throw UserError(fmt::format("{}: cannot be written: {}", path, failed.message()));
 }
 
-ordered_json read_result(const std::string& path) {
+Json read_result(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  ordered_json result = in ? ordered_json::parse(in, nullptr, false) : ordered_json();
-  return result.is_object() ? result : ordered_json();
+  std::stringstream text;
+  text << in.rdbuf();
+  std::optional<Json> result = Json::parse(text.str());
+  return result && result->is_object() ? *result : Json();
 }
 
 Work prepare(const Options& o, const std::string& folder) {
@@ -74,7 +75,7 @@ Work prepare(const Options& o, const std::string& folder) {
 /// tried again.
 int run_one(const Work& work, std::size_t i, unsigned threads) {
   auto start = std::chrono::steady_clock::now();
-  ordered_json result = measure::run_point(work.spec, work.points[i], threads);
+  Json result = measure::run_point(work.spec, work.points[i], threads);
   result["wall_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   put_in_place(work.files[i], result.dump(1) + "\n");
   return result.contains("error") ? 1 : 0;
@@ -137,7 +138,7 @@ int compare(const Options& o) {
   }
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < work.points.size(); ++i)
-    if (ordered_json r = read_result(work.files[i]); r.empty() || r.contains("error")) open.push_back(i);
+    if (Json r = read_result(work.files[i]); r.empty() || r.contains("error")) open.push_back(i);
   if (open.size() < work.points.size())
     fmt::print(stderr, "{} of {} are there already\n", work.points.size() - open.size(),
                count_of(work.points.size(), "point"));
@@ -155,9 +156,9 @@ int compare(const Options& o) {
   }
   std::vector<std::string> wrong =
       complete ? measure::check_expected(work.spec, results) : std::vector<std::string>();
-  ordered_json whole{{"spec", o.spec},         {"title", work.spec.title}, {"version", WEFT_VERSION},
-                     {"seed", work.spec.seed}, {"complete", complete},     {"not_as_expected", wrong},
-                     {"points", results}};
+  Json whole{{"spec", o.spec},         {"title", work.spec.title}, {"version", WEFT_VERSION},
+             {"seed", work.spec.seed}, {"complete", complete},     {"not_as_expected", wrong},
+             {"points", results}};
   std::string command = fmt::format("weft compare {}", o.spec);
   put_in_place(folder + "/result.json", whole.dump(1) + "\n");
   put_in_place(folder + "/points.csv", report::compare_csv(results));
@@ -179,20 +180,20 @@ std::string section_text(const char* heading, const config::Section& section) {
   return out;
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("spec", o->spec, "What to compare; see below")->required()->option_text("SPEC.toml");
+  app.add_option("spec", o->spec, "What to compare; see below").required().option_text("SPEC.toml");
   app.add_option("--out", o->out,
                  "Folder for the results; points that are there already are kept. Default: weft-compare-SPEC")
-      ->option_text("DIR");
+      .option_text("DIR");
   app.add_option("--jobs", o->jobs, "Points at the same time; 0: the cores there are")
-      ->option_text("N [0]")
-      ->check(CLI::Range(0, 1024));
+      .option_text("N [0]")
+      .range(0, 1024);
   app.add_flag("--slurm", o->slurm, "Run the points as a Slurm job array, and wait for it");
   app.add_option("--slurm-options", o->slurm_options,
                  "Given to sbatch, such as '--partition=batch --time=1:00:00'")
-      ->option_text("OPTIONS");
-  app.add_option("--point", o->point, "Run only this point (a task of the job array)")->option_text("N");
+      .option_text("OPTIONS");
+  app.add_option("--point", o->point, "Run only this point (a task of the job array)").option_text("N");
   app.add_flag("--json", o->json, "Print result.json instead of the table");
   app.footer("\nA spec file has\n" + section_text("[compare]", measure::compare_section()) +
              section_text("[[machine]], one or more", measure::compare_machine_section()) +

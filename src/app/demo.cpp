@@ -156,13 +156,13 @@ int run(const Options& o) {
   return 0;
 }
 
-std::function<int()> declare_demo(CLI::App& app) {
+std::function<int()> declare_demo(CommandLine& app) {
   auto o = std::make_shared<Options>();
   o->machine.machine = "tianhe2";
   o->machine.declare(app);
-  app.get_option("machine")->required(false);
+  app.get_option("machine").required(false);
   app.add_option("--out", o->out, "Folder for the program and its report")
-      ->option_text("DIR [weft-demo-MACHINE]");
+      .option_text("DIR [weft-demo-MACHINE]");
   return [o] { return run(*o); };
 }
 

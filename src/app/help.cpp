@@ -168,14 +168,14 @@ std::string reference_page() {
 
 namespace {
 
-std::function<int()> declare_help(CLI::App& app) {
+std::function<int()> declare_help(CommandLine& app) {
   struct Options {
     std::vector<std::string> words;
     bool reference = false;
   };
   auto options = std::make_shared<Options>();
   app.add_option("words", options->words, "A verb, a section, or a section and one of its kinds")
-      ->option_text("WORD...");
+      .option_text("WORD...");
   app.add_flag("--reference", options->reference, "Print the reference page (Markdown)");
   return [options] {
     fmt::print("{}", options->reference ? reference_page() : help_text(options->words));

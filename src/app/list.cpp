@@ -1,21 +1,20 @@
 // `weft list`: the profiles there are.
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "app/verb.hpp"
+#include "base/json.hpp"
 
 namespace weft::app {
 
 namespace {
 
-std::function<int()> declare_list(CLI::App& app) {
+std::function<int()> declare_list(CommandLine& app) {
   auto json = std::make_shared<bool>(false);
   app.add_flag("--json", *json, "Machine-readable");
   return [json] {
     auto all = machine::profiles();
     if (*json) {
-      nlohmann::ordered_json out = nlohmann::ordered_json::array();
+      Json out = Json::array();
       for (const auto& profile : all) out.push_back({{"name", profile.name}, {"about", profile.about}});
       fmt::print("{}\n", out.dump(2));
       return 0;

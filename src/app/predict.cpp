@@ -163,37 +163,36 @@ int run(const Options& o) {
   return 0;
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
   o->machine.declare(app);
   app.add_option("--vary", o->vary,
                  "What is varied, and how: message-rate, frequency, latency or bandwidth, and shares of the "
                  "machine's "
                  "own value (70%,80%,90%) or clocks (117MHz,125MHz)")
-      ->required()
-      ->option_text("PROPERTY=VALUES");
+      .required()
+      .option_text("PROPERTY=VALUES");
   app.add_option("--skeleton", o->workload,
                  "What runs: random-access or weather, as in the EXTOLL paper, or a workload of `weft "
                  "replay`. Nothing "
                  "and no program: benchmarks and both of them")
-      ->option_text("NAME");
+      .option_text("NAME");
   app.add_option("--workload-set", o->workload_settings, "A parameter of the skeleton; may be repeated")
-      ->option_text("KEY=VALUE")
-      ->allow_extra_args(false)
-      ->trigger_on_parse(false);
-  app.add_option("-n,--ranks", o->ranks, "Ranks of a skeleton or program")->option_text("N");
+      .option_text("KEY=VALUE")
+      .repeatable();
+  app.add_option("-n,--ranks", o->ranks, "Ranks of a skeleton or program").option_text("N");
   app.add_option("--per-node", o->per_node, "Ranks of a program on each node")
-      ->option_text("K [1]")
-      ->check(CLI::Range(1, 1024));
+      .option_text("K [1]")
+      .range(1, 1024);
   app.add_option("--engine", o->engine, "How the network is simulated for skeletons and programs")
-      ->option_text("NAME [flit]");
-  app.add_option("--to", o->beyond, "Shares to extrapolate to, such as 200%,400%")->option_text("VALUES");
-  app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
+      .option_text("NAME [flit]");
+  app.add_option("--to", o->beyond, "Shares to extrapolate to, such as 200%,400%").option_text("VALUES");
+  app.add_option("--seed", o->seed, "Two runs with the same seed are the same").option_text("N [1]");
   app.add_option("--out", o->out, "Folder for prediction.html, with plots, and prediction.json")
-      ->option_text("DIR");
+      .option_text("DIR");
   app.add_flag("--json", o->json, "Machine-readable: one object");
   app.add_option("command", o->command, "Program and its arguments, after --")
-      ->option_text("-- PROGRAM [ARGUMENTS...]");
+      .option_text("-- PROGRAM [ARGUMENTS...]");
   return [o] { return run(*o); };
 }
 

@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "app/verb.hpp"
+#include "base/json.hpp"
 #include "base/parallel.hpp"
 #include "report/figures.hpp"
 #include "workload/skeleton.hpp"
@@ -15,7 +14,6 @@ namespace weft::app {
 
 namespace {
 
-using nlohmann::ordered_json;
 using workload::JobText;
 
 struct Options {
@@ -53,8 +51,8 @@ Time cost(const char* option, const std::string& text) {
   return {*value};
 }
 
-ordered_json as_json(const workload::ReplayResult& r, const machine::Machine& m) {
-  ordered_json jobs = ordered_json::array();
+Json as_json(const workload::ReplayResult& r, const machine::Machine& m) {
+  Json jobs = Json::array();
   for (const workload::JobResult& job : r.jobs)
     jobs.push_back({{"workload", job.workload},
                     {"ranks", job.ranks},
@@ -135,33 +133,33 @@ std::string workloads_text() {
   return out;
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
   o->machine.declare(app);
   app.add_option("workload", o->job.workload,
                  "A workload's name (see below), a .goal schedule or a .weftrace")
-      ->required()
-      ->option_text("WORKLOAD");
+      .required()
+      .option_text("WORKLOAD");
   auto repeated = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
-    app.add_option(name, to, help)->option_text(text)->allow_extra_args(false)->trigger_on_parse(false);
+    app.add_option(name, to, help).option_text(text).repeatable();
   };
   repeated("--workload-set", o->job.settings, "KEY=VALUE", "A parameter of the workload; may be repeated");
   app.add_option("--ranks", o->job.ranks, "Ranks; 0: one on each endpoint, or as many as the trace has")
-      ->option_text("N [0]");
-  app.add_option("--placement", o->job.placement, "Where ranks run; see below")->option_text("NAME [linear]");
+      .option_text("N [0]");
+  app.add_option("--placement", o->job.placement, "Where ranks run; see below").option_text("NAME [linear]");
   repeated("--beside", o->beside, "WORKLOAD:RANKS:PLACEMENT",
            "Another job at the same time; may be repeated");
-  app.add_option("--engine", o->engine, "What the network is made of; see below")->option_text("NAME [flow]");
+  app.add_option("--engine", o->engine, "What the network is made of; see below").option_text("NAME [flow]");
   app.add_option("--send-cost", o->send_cost, "Time of a rank's processor for each message it sends")
-      ->option_text("TIME [0]");
+      .option_text("TIME [0]");
   app.add_option("--receive-cost", o->receive_cost, "The same for each message it receives")
-      ->option_text("TIME [0]");
-  app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
+      .option_text("TIME [0]");
+  app.add_option("--seed", o->seed, "Two runs with the same seed are the same").option_text("N [1]");
   app.add_option("--threads", o->threads,
                  "Threads of the engine; 0: the cores there are. Results are the same")
-      ->option_text("N [1]")
-      ->check(CLI::Range(0, 1024));
-  app.add_option("--save-trace", o->save, "Write the workload as a .weftrace")->option_text("FILE");
+      .option_text("N [1]")
+      .range(0, 1024);
+  app.add_option("--save-trace", o->save, "Write the workload as a .weftrace").option_text("FILE");
   app.add_flag("--json", o->json, "Machine-readable: one object");
   app.footer("\n" + workloads_text());
   return [o] { return run(*o); };

@@ -263,81 +263,76 @@ int run(Options& o) {
   return 0;
 }
 
-std::function<int()> declare_run(CLI::App& app) {
+std::function<int()> declare_run(CommandLine& app) {
   auto o = std::make_shared<Options>();
   o->machine.declare(app);
-  app.add_option("-n,--ranks", o->run.ranks, "Processes to start")
-      ->option_text("N [1]")
-      ->check(CLI::Range(1, 16'384));
-  app.add_option("--per-node", o->run.per_node, "Processes on each node")
-      ->option_text("K [1]")
-      ->check(CLI::Range(1, 1024));
+  app.add_option("-n,--ranks", o->run.ranks, "Processes to start").option_text("N [1]").range(1, 16'384);
+  app.add_option("--per-node", o->run.per_node, "Processes on each node").option_text("K [1]").range(1, 1024);
   std::vector<std::string> places;
   for (const auto& kind : workload::placement_kinds())
     places.push_back(fmt::format("{}: {}", kind.name, kind.about));
   app.add_option("--place", o->place, "Nodes of the ranks: 0,4,8-11; or " + join(places, "; "))
-      ->option_text("NODES [linear]");
+      .option_text("NODES [linear]");
   std::vector<std::string> engines;
   for (const auto& [name, kind] : config::Registry<network::EngineKind>::all())
     engines.push_back(fmt::format("{}: {}", name, kind.about));
   app.add_option("--engine", o->engine, "How the network is simulated. " + join(engines, "; "))
-      ->option_text("NAME [flit]");
+      .option_text("NAME [flit]");
   app.add_option("--compute", o->compute,
                  "Time of computing between calls: none, measured or fixed (host.compute)")
-      ->option_text("HOW");
+      .option_text("HOW");
   app.add_option(
          "--cores", o->cores,
          "Cores for simulator and ranks: one is fastest where ranks wait for each other, all where they "
          "compute; auto: one unless computing is measured. Results are the same")
-      ->option_text("one|all|auto [auto]")
-      ->check(CLI::IsMember({"one", "all", "auto"}));
+      .option_text("one|all|auto [auto]")
+      .one_of({"one", "all", "auto"});
   app.add_option(
          "--mpi", o->mpi,
          "Whether the program is one of MPI; auto: if it is linked with an MPI library, or is a script")
-      ->option_text("yes|no|auto [auto]")
-      ->check(CLI::IsMember({"yes", "no", "auto"}));
+      .option_text("yes|no|auto [auto]")
+      .one_of({"yes", "no", "auto"});
   app.add_option(
          "--windows", o->windows,
          "How one-sided operations of an Open MPI program travel: as messages, which the target's processor "
          "must take, or by the interface's own puts, gets and atomics; auto: as messages, unless the program "
          "asks for MPI_THREAD_MULTIPLE, which Open MPI's messages cannot serve")
-      ->option_text("messages|rdma|auto [auto]")
-      ->check(CLI::IsMember({"messages", "rdma", "auto"}));
+      .option_text("messages|rdma|auto [auto]")
+      .one_of({"messages", "rdma", "auto"});
   app.add_option("--slow", o->slow,
                  "A rank, or several, whose own work takes longer: rank=3:1.5; may be repeated")
-      ->option_text("rank=R:FACTOR")
-      ->allow_extra_args(false)
-      ->trigger_on_parse(false);
+      .option_text("rank=R:FACTOR")
+      .repeatable();
   app.add_option(
          "--noise", o->noise,
          "Interruptions of every rank's processor: how long and how far apart on average, such as 10us@1ms; "
          "both are drawn for each rank from the seed")
-      ->option_text("LENGTH@INTERVAL");
+      .option_text("LENGTH@INTERVAL");
   app.add_flag("--label", o->run.output.label, "Each line of output begins with its rank");
   app.add_option("--output", o->run.output.folder, "Folder for the output: rank-N.out and rank-N.err")
-      ->option_text("DIR");
+      .option_text("DIR");
   app.add_option(
          "--fault", o->fault,
          "What breaks during the run, and when: \"at 3us cut r12.p3; at 8us restore r12.p3\", as for `weft "
          "traffic`; or a file with such statements")
-      ->option_text("SCRIPT");
-  app.add_option("--seed", o->run.seed, "Two runs with the same seed are the same")->option_text("N [1]");
+      .option_text("SCRIPT");
+  app.add_option("--seed", o->run.seed, "Two runs with the same seed are the same").option_text("N [1]");
   app.add_option("--threads", o->threads, "Threads of the engine; results are the same")
-      ->option_text("N [1]")
-      ->check(CLI::Range(1, 1024));
+      .option_text("N [1]")
+      .range(1, 1024);
   app.add_option("--out", o->out, "Folder for the results: report.html, result.json and tables (CSV)")
-      ->option_text("DIR");
+      .option_text("DIR");
   app.add_option("--trace", o->trace,
                  "File for a trace of all operations and waits; opens in ui.perfetto.dev")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_option("--record", o->record,
                  "File for a .weftrace of the run's traffic, which `weft replay` runs again")
-      ->option_text("FILE");
+      .option_text("FILE");
   app.add_flag("--json", o->json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o->quiet, "No summary at the end");
   app.add_option("command", o->run.command, "Program and its arguments; -- before it may be left out")
-      ->required()
-      ->option_text("-- PROGRAM [ARGUMENTS...]");
+      .required()
+      .option_text("-- PROGRAM [ARGUMENTS...]");
   return [o] { return run(*o); };
 }
 

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "host/simulation.hpp"
-#include "measure/run_details.hpp"
-#include "measure/run_stats.hpp"
-#include "measure/trace_recorder.hpp"
+#include "measure/run/run_details.hpp"
+#include "measure/run/run_stats.hpp"
+#include "measure/run/trace_recorder.hpp"
 #include "report/trace.hpp"
 
 namespace weft::app {

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "app/verb.hpp"
+#include "base/json.hpp"
 #include "base/output_file.hpp"
 #include "report/machine_facts.hpp"
 #include "report/picture.hpp"
@@ -45,10 +45,10 @@ int show(const Options& options) {
   return 0;
 }
 
-std::function<int()> declare_show(CLI::App& app) {
+std::function<int()> declare_show(CommandLine& app) {
   auto options = std::make_shared<Options>();
   options->machine.declare(app);
-  app.add_option("--picture", options->picture, "Draw the machine into this file")->option_text("FILE.svg");
+  app.add_option("--picture", options->picture, "Draw the machine into this file").option_text("FILE.svg");
   app.add_flag("--sources", options->sources, "Also list every parameter and where its value comes from");
   app.add_flag("--json", options->json, "Machine-readable: one object, sources included");
   return [options] { return show(*options); };

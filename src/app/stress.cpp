@@ -1,5 +1,5 @@
 // `weft stress`: random machines, traffic and faults until something breaks.
-#include "measure/stress.hpp"
+#include "measure/stress/stress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "app/verb.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
-#include "measure/proof_case.hpp"
+#include "measure/stress/proof_case.hpp"
 
 namespace weft::app {
 
@@ -50,8 +50,8 @@ StressResult run_one(const StressScenario& scenario, std::uint64_t number) {
 }
 
 void print_scenario(std::uint64_t number, const StressScenario& s, const StressResult& r) {
-  fmt::print("--- scenario {}\n{}{} packets from each endpoint, up to {} flits, one in {} cycles\n", number,
-             s.machine, s.packets_per_endpoint, s.longest_packet, s.spacing);
+  fmt::print("--- scenario {}\n{}{}\n{} packets from each endpoint, up to {} flits, one in {} cycles\n",
+             number, s.machine, join(s.settings, "\n"), s.packets_per_endpoint, s.longest_packet, s.spacing);
   if (!s.faults.empty()) fmt::print("faults:\n{}", s.faults);
   for (const std::string& line : r.timeline) fmt::print("  {}\n", line);
   fmt::print("{} delivered, {} undeliverable, {} flits sent again, {} taken back, {} cycles\n",
@@ -135,22 +135,20 @@ int stress(Options o) {
   return totals.failed ? 1 : 0;
 }
 
-std::function<int()> declare_stress(CLI::App& app) {
+std::function<int()> declare_stress(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("--count", o->count, "Scenarios to run; default 100")->option_text("N");
-  app.add_option("--hours", o->hours, "Run for so long instead")
-      ->option_text("H")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", o->seed, "Which scenarios there are")->option_text("N [1]");
-  app.add_option("--only", o->only, "Run this scenario alone and show it")->option_text("NUMBER");
+  app.add_option("--count", o->count, "Scenarios to run; default 100").option_text("N");
+  app.add_option("--hours", o->hours, "Run for so long instead").option_text("H").not_negative();
+  app.add_option("--seed", o->seed, "Which scenarios there are").option_text("N [1]");
+  app.add_option("--only", o->only, "Run this scenario alone and show it").option_text("NUMBER");
   app.add_flag(
       "--proofs", o->proofs,
       "Instead: every registered topology and routing with dead cables, routers and groups; does the "
       "proof of `weft check` say what traffic between all pairs does?");
   app.add_flag("--show", o->show, "Show every scenario");
   app.add_option("--threads", o->threads, "Scenarios at the same time; 0: the cores there are")
-      ->option_text("N [0]")
-      ->check(CLI::Range(0, 1024));
+      .option_text("N [0]")
+      .range(0, 1024);
   return [o] { return stress(*o); };
 }
 

@@ -13,7 +13,7 @@
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
-#include "measure/sweep.hpp"
+#include "measure/traffic/sweep.hpp"
 #include "report/traffic_csv.hpp"
 #include "report/traffic_json.hpp"
 #include "report/traffic_report.hpp"
@@ -198,54 +198,51 @@ std::string kinds_text(const std::string& heading) {
   return out;
 }
 
-std::function<int()> declare_traffic(CLI::App& app) {
+std::function<int()> declare_traffic(CommandLine& app) {
   auto o = std::make_shared<Options>();
   o->machine.declare(app);
   auto repeated = [&](const char* name, std::vector<std::string>& to, const char* help) {
-    app.add_option(name, to, help)
-        ->option_text("KEY=VALUE")
-        ->allow_extra_args(false)
-        ->trigger_on_parse(false);
+    app.add_option(name, to, help).option_text("KEY=VALUE").repeatable();
   };
   app.add_option("--pattern", o->workload.pattern, "Who sends to whom; see below")
-      ->option_text("NAME [uniform]");
+      .option_text("NAME [uniform]");
   repeated("--pattern-set", o->workload.pattern_settings, "A parameter of the pattern; may be repeated");
   app.add_option("--load", o->load,
                  "Flits per endpoint and cycle: 0.3, first:last:step, or a list. Default: 0.1:1:0.1, and 1 "
                  "with --batch")
-      ->option_text("LOADS");
+      .option_text("LOADS");
   app.add_option("--packet", o->workload.packet,
                  "Flits of a packet: 8, or a mix such as 1:0.5,8:0.5 (flits:weight)")
-      ->option_text("FLITS [1]");
+      .option_text("FLITS [1]");
   app.add_option("--source", o->workload.source, "When packets are made; see below")
-      ->option_text("NAME [bernoulli]");
+      .option_text("NAME [bernoulli]");
   repeated("--source-set", o->workload.source_settings, "A parameter of the source; may be repeated");
   app.add_option("--batch", o->batch,
                  "Packets each endpoint sends in all; the run ends when they have arrived")
-      ->option_text("N")
-      ->check(CLI::PositiveNumber);
+      .option_text("N")
+      .positive();
   app.add_option("--message-class", o->message_class, "Message class of the packets")
-      ->option_text("N [0]")
-      ->check(CLI::Range(0, 15));
+      .option_text("N [0]")
+      .range(0, 15);
   app.add_option(
          "--fault", o->fault,
          "What breaks during the run, and when: \"at 3us cut r12.p3; at 5us kill router 7; at 8us restore "
          "r12.p3\", also lane, flip and stall; or a file with such statements")
-      ->option_text("SCRIPT");
-  app.add_option("--seed", o->seed, "Two runs with the same seed are the same")->option_text("N [1]");
+      .option_text("SCRIPT");
+  app.add_option("--seed", o->seed, "Two runs with the same seed are the same").option_text("N [1]");
   app.add_option(
          "--age-limit", o->age_limit,
          "Cycles a packet may be in the network before the run ends and says what it waits for; 0: any time")
-      ->option_text("CYCLES [1000000]");
+      .option_text("CYCLES [1000000]");
   app.add_flag("--until-full", o->until_full,
                "Past saturation, measure only once the network's buffers are full, however long that takes");
   app.add_option("--threads", o->threads,
                  "Threads of each engine; 0: the cores there are. With 1, loads run in parallel instead. "
                  "Results are the same")
-      ->option_text("N [1]")
-      ->check(CLI::Range(0, 1024));
+      .option_text("N [1]")
+      .range(0, 1024);
   app.add_option("--out", o->out, "Folder for the results; default: a new one, weft-traffic-MACHINE-PATTERN")
-      ->option_text("DIR");
+      .option_text("DIR");
   app.add_flag("--json", o->json, "Print result.json instead of the table");
   app.footer("\n" + kinds_text<workload::PatternKind>("Patterns") + "\n" +
              kinds_text<workload::SourceKind>("Sources"));

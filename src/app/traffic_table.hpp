@@ -4,7 +4,7 @@
 #include <string>
 
 #include "machine/machine.hpp"
-#include "measure/traffic_result.hpp"
+#include "measure/traffic/result.hpp"
 
 namespace weft::app {
 

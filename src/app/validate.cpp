@@ -67,12 +67,11 @@ int run(Options& o) {
   return result.outside() ? 1 : 0;
 }
 
-std::function<int()> declare(CLI::App& app) {
+std::function<int()> declare(CommandLine& app) {
   auto o = std::make_shared<Options>();
-  app.add_option("machine", o->validate.machine, "Only the figures of this machine")
-      ->option_text("[MACHINE]");
+  app.add_option("machine", o->validate.machine, "Only the figures of this machine").option_text("[MACHINE]");
   auto repeated = [&](const char* name, std::vector<std::string>& to, const char* text, const char* help) {
-    app.add_option(name, to, help)->option_text(text)->allow_extra_args(false)->trigger_on_parse(false);
+    app.add_option(name, to, help).option_text(text).repeatable();
   };
   repeated("--figure", o->validate.figures, "ID", "Only this figure, such as V-TH2-03; may be repeated");
   repeated("--set", o->validate.settings, "KEY=VALUE",
@@ -81,11 +80,11 @@ std::function<int()> declare(CLI::App& app) {
   app.add_flag("--list", o->list, "List the figures there are");
   app.add_option("--threads", o->validate.threads,
                  "Experiments at a time; 0: the cores there are. Results are the same")
-      ->option_text("N [0]")
-      ->check(CLI::Range(0, 1024));
+      .option_text("N [0]")
+      .range(0, 1024);
   o->validate.threads = 0;
   app.add_option("--out", o->out, "Folder for validation.html, with plots, validation.md and validation.json")
-      ->option_text("DIR");
+      .option_text("DIR");
   app.add_flag("--json", o->json, "Machine-readable: a list with a row for each figure");
   app.footer("\nExits with 1 where a figure is outside its tolerance.");
   return [o] { return run(*o); };

@@ -1,11 +1,11 @@
 // One verb of the command, in one file: its help, its options and what it does.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "app/command_line.hpp"
 #include "config/registry.hpp"
 #include "machine/machine.hpp"
 
@@ -15,7 +15,7 @@ struct Verb {
   std::string name, about;
   int order = 0;  // position in `weft help`
   /// Declares the options and returns what runs once they are read; the result is the exit code.
-  std::function<std::function<int()>(CLI::App&)> declare;
+  std::function<std::function<int()>(CommandLine&)> declare;
   /// Its second word is a program, and what follows is the program's, with `--` or without.
   bool takes_program = false;
 };
@@ -26,7 +26,7 @@ using Verbs = config::Registry<Verb>;
 struct MachineOptions {
   std::string machine;
   std::vector<std::string> settings;
-  void declare(CLI::App& verb);
+  void declare(CommandLine& verb);
   machine::Description describe() const { return machine::describe(machine, settings); }
 };
 

@@ -1,7 +1,9 @@
 #include "config/schema.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 namespace weft::config {
@@ -110,5 +112,63 @@ void Section::read(void* object, const Node* table, const std::string& path, Rea
       reader.problems.add(origin, fmt::format("{}.{}", path, key), std::move(message));
     });
 }
+
+namespace detail {
+
+void add_field(Section& section, Declared declared, std::string expected, Print print,
+               std::function<void(void*, const Node&, const std::string&, Reader&)> read) {
+  Field field{std::move(declared.name), std::move(declared.help), std::move(expected), "", false, {}, {}, {}};
+  field.print = [print, offset = declared.offset](const void* object) {
+    return print(static_cast<const char*>(object) + offset);
+  };
+  field.default_text = field.print(declared.defaults);
+  field.read = std::move(read);
+  section.fields.push_back(std::move(field));
+}
+
+/// An enum of any width, as its position in the list of words.
+static std::uint64_t position(const void* value, std::size_t size) {
+  std::uint64_t out = 0;
+  std::memcpy(&out, value, size);  // the low bytes, on a machine that has them first
+  return out;
+}
+
+static_assert(std::endian::native == std::endian::little);
+
+void add_choice(Section& section, Declared declared, std::size_t size, std::vector<std::string> words) {
+  Field field{std::move(declared.name),
+              std::move(declared.help),
+              "one of " + join(words, ", "),
+              "",
+              false,
+              words,
+              {},
+              {}};
+  field.print = [offset = declared.offset, size, words](const void* object) {
+    return quote(words[position(static_cast<const char*>(object) + offset, size)]);
+  };
+  field.default_text = field.print(declared.defaults);
+  field.read = [offset = declared.offset, size, words](void* object, const Node& node,
+                                                       const std::string& path, Reader& reader) {
+    for (std::uint64_t i = 0; node.string() && i < words.size(); ++i)
+      if (words[i] == *node.string()) {
+        std::memcpy(static_cast<char*>(object) + offset, &i, size);
+        return;
+      }
+    reader.problems.add(node.origin, path,
+                        fmt::format("expected one of {}, got {}{}", join(words, ", "), node.text(),
+                                    node.string() ? did_you_mean(*node.string(), words) : ""));
+  };
+  section.fields.push_back(std::move(field));
+}
+
+#define WEFT_CONFIG_VALUE(V) template void add<V>(Section&, Declared);
+#define WEFT_CONFIG_RANGE(V, B) template void add_bounded<V, B>(Section&, Declared, Range<B>);
+WEFT_CONFIG_VALUES(WEFT_CONFIG_VALUE)
+WEFT_CONFIG_RANGES(WEFT_CONFIG_RANGE)
+#undef WEFT_CONFIG_VALUE
+#undef WEFT_CONFIG_RANGE
+
+}  // namespace detail
 
 }  // namespace weft::config

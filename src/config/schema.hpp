@@ -191,6 +191,7 @@ struct Field {
   std::string expected;      // "a whole number, 1 to 64"
   std::string default_text;  // as it would be written; empty where the parameter is required
   bool required = false;
+  std::vector<std::string> words;  // all there are, where it is one of a few
   std::function<void(void* object, const Node& node, const std::string& path, Reader& reader)> read;
   std::function<std::string(const void* object)> print;
 };
@@ -212,6 +213,104 @@ struct Section {
             const std::vector<std::string>& ignored = {}) const;
 };
 
+/// How a type's values are checked against bounds; for a list, each of its elements.
+template <class V, class B>
+bool within(const V& v, const Range<B>& range, std::string& error) {
+  if constexpr (requires { v.begin(); }) {
+    for (const auto& element : v)
+      if (!within(element, range, error)) return false;
+    return true;
+  } else if constexpr (requires { v.given; }) {
+    return !v.given || within(*v.given, range, error);
+  } else {
+    V low = static_cast<V>(range.low), high = static_cast<V>(range.high);
+    if (v >= low && v <= high) return true;
+    error = Codec<V>::print(v) + " is outside " + Codec<V>::print(low) + " to " + Codec<V>::print(high);
+    return false;
+  }
+}
+
+namespace detail {
+
+/// A declaration without what depends on the type of the value. `offset` is where the value lies in the
+/// struct, whose defaults are given: what is made of a declaration depends on the value's type alone, not on
+/// the struct's.
+struct Declared {
+  std::string name, help;
+  const void* defaults;
+  std::size_t offset;
+};
+
+using Print = std::string (*)(const void* value);
+
+void add_field(Section& section, Declared declared, std::string expected, Print print,
+               std::function<void(void*, const Node&, const std::string&, Reader&)> read);
+void add_choice(Section& section, Declared declared, std::size_t size, std::vector<std::string> words);
+
+template <class V>
+std::string print_value(const void* value) {
+  return Codec<V>::print(*static_cast<const V*>(value));
+}
+
+template <class V, class B>
+std::string range_noun(const Range<B>& range) {
+  auto bound = [](B value) {
+    if constexpr (requires(V v) { v.begin(); })
+      return fmt::format("{}", value);
+    else
+      return Codec<V>::print(static_cast<V>(value));
+  };
+  return ", " + bound(range.low) + " to " + bound(range.high);
+}
+
+template <class V>
+void add(Section& section, Declared declared) {
+  std::size_t offset = declared.offset;
+  add_field(section, std::move(declared), Codec<V>::noun(), print_value<V>,
+            [offset](void* object, const Node& node, const std::string& path, Reader& reader) {
+              std::string error;
+              if (auto v = Codec<V>::parse(node, reader, error))
+                *reinterpret_cast<V*>(static_cast<char*>(object) + offset) = std::move(*v);
+              else
+                reader.problems.add(node.origin, path, error);
+            });
+}
+
+template <class V, class B>
+void add_bounded(Section& section, Declared declared, Range<B> range) {
+  std::size_t offset = declared.offset;
+  add_field(section, std::move(declared), Codec<V>::noun() + range_noun<V>(range), print_value<V>,
+            [offset, range](void* object, const Node& node, const std::string& path, Reader& reader) {
+              std::string error;
+              auto v = Codec<V>::parse(node, reader, error);
+              if (v && within(*v, range, error))
+                *reinterpret_cast<V*>(static_cast<char*>(object) + offset) = std::move(*v);
+              else
+                reader.problems.add(node.origin, path, error);
+            });
+}
+
+// Compiled once, in schema.cpp, and not in every file that declares a parameter.
+#define WEFT_CONFIG_VALUES(X)                                                                             \
+  X(bool)                                                                                                 \
+  X(unsigned)                                                                                             \
+  X(int) X(std::int64_t) X(std::uint64_t) X(double) X(std::string) X(CableName) X(FilePath) X(Time)       \
+      X(Length) X(DataRate) X(DataSize) X(Frequency) X(std::vector<std::string>) X(std::vector<unsigned>) \
+          X(std::vector<CableName>) X(std::vector<DataRate>)
+#define WEFT_CONFIG_RANGES(X)                                                                           \
+  X(unsigned, unsigned)                                                                                 \
+  X(std::uint64_t, std::uint64_t)                                                                       \
+  X(double, double) X(std::int64_t, std::int64_t) X(Time, Time) X(Length, Length) X(DataRate, DataRate) \
+      X(DataSize, DataSize) X(Frequency, Frequency) X(std::vector<unsigned>, unsigned)
+#define WEFT_CONFIG_VALUE(V) extern template void add<V>(Section&, Declared);
+#define WEFT_CONFIG_RANGE(V, B) extern template void add_bounded<V, B>(Section&, Declared, Range<B>);
+WEFT_CONFIG_VALUES(WEFT_CONFIG_VALUE)
+WEFT_CONFIG_RANGES(WEFT_CONFIG_RANGE)
+#undef WEFT_CONFIG_VALUE
+#undef WEFT_CONFIG_RANGE
+
+}  // namespace detail
+
 /// Builds a Section for the struct T.
 template <class T>
 class Schema {
@@ -222,16 +321,14 @@ class Schema {
 
   template <class V>
   Schema&& field(V T::*member, std::string name, std::string help) && {
-    add<V>(member, std::move(name), std::move(help), Codec<V>::noun(),
-           [](const V&, std::string&) { return true; });
+    detail::add<V>(section_, declared(member, std::move(name), std::move(help)));
     return std::move(*this);
   }
 
   /// A value between two bounds, both included; for a list, each of its elements.
   template <class V, class B>
   Schema&& field(V T::*member, std::string name, std::string help, Range<B> range) && {
-    auto bounds = [range](const V& v, std::string& error) { return within(v, range, error); };
-    add<V>(member, std::move(name), std::move(help), Codec<V>::noun() + range_noun<V>(range), bounds);
+    detail::add_bounded<V, B>(section_, declared(member, std::move(name), std::move(help)), range);
     return std::move(*this);
   }
 
@@ -239,22 +336,8 @@ class Schema {
   template <class V>
   requires std::is_enum_v<V> Schema &&
       choice(V T::*member, std::string name, std::string help, std::vector<std::string> words) && {
-    Field field{name, std::move(help), "one of " + join(words, ", "), "", false, {}, {}};
-    field.print = [member, words](const void* object) {
-      return quote(words[static_cast<std::size_t>(static_cast<const T*>(object)->*member)]);
-    };
-    field.default_text = field.print(defaults());
-    field.read = [member, words](void* object, const Node& node, const std::string& path, Reader& reader) {
-      for (std::size_t i = 0; node.string() && i < words.size(); ++i)
-        if (words[i] == *node.string()) {
-          static_cast<T*>(object)->*member = static_cast<V>(i);
-          return;
-        }
-      reader.problems.add(node.origin, path,
-                          fmt::format("expected one of {}, got {}{}", join(words, ", "), node.text(),
-                                      node.string() ? did_you_mean(*node.string(), words) : ""));
-    };
-    section_.fields.push_back(std::move(field));
+    detail::add_choice(section_, declared(member, std::move(name), std::move(help)), sizeof(V),
+                       std::move(words));
     return std::move(*this);
   }
 
@@ -281,50 +364,11 @@ class Schema {
     return &object;
   }
 
-  template <class V, class B>
-  static bool within(const V& v, const Range<B>& range, std::string& error) {
-    if constexpr (requires { v.begin(); }) {
-      for (const auto& element : v)
-        if (!within(element, range, error)) return false;
-      return true;
-    } else if constexpr (requires { v.given; }) {
-      return !v.given || within(*v.given, range, error);
-    } else {
-      V low = static_cast<V>(range.low), high = static_cast<V>(range.high);
-      if (v >= low && v <= high) return true;
-      error = fmt::format("{} is outside {} to {}", Codec<V>::print(v), Codec<V>::print(low),
-                          Codec<V>::print(high));
-      return false;
-    }
-  }
-
-  template <class V, class B>
-  static std::string range_noun(const Range<B>& range) {
-    if constexpr (requires(V v) { v.begin(); })
-      return fmt::format(", {} to {}", range.low, range.high);
-    else
-      return fmt::format(", {} to {}", Codec<V>::print(static_cast<V>(range.low)),
-                         Codec<V>::print(static_cast<V>(range.high)));
-  }
-
-  template <class V, class Check>
-  void add(V T::*member, std::string name, std::string help, std::string expected, Check bounds) {
-    Field field{std::move(name), std::move(help), std::move(expected), "", false, {}, {}};
-    field.print = [member](const void* object) {
-      return Codec<V>::print(static_cast<const T*>(object)->*member);
-    };
-    field.default_text = field.print(defaults());
-    field.read = [member, bounds, text = field.expected](void* object, const Node& node,
-                                                         const std::string& path, Reader& reader) {
-      std::string error;
-      auto v = Codec<V>::parse(node, reader, error);
-      if (v && bounds(*v, error)) {
-        static_cast<T*>(object)->*member = std::move(*v);
-      } else {
-        reader.problems.add(node.origin, path, error);
-      }
-    };
-    section_.fields.push_back(std::move(field));
+  template <class V>
+  static detail::Declared declared(V T::*member, std::string name, std::string help) {
+    const T* object = defaults();
+    auto offset = reinterpret_cast<const char*>(&(object->*member)) - reinterpret_cast<const char*>(object);
+    return {std::move(name), std::move(help), object, static_cast<std::size_t>(offset)};
   }
 
   Section section_;

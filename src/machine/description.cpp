@@ -434,4 +434,13 @@ Description describe_text(std::string_view text, const std::string& source,
   return read(std::move(tree), loader, settings, problems);
 }
 
+std::vector<ProfileInfo> profiles() {
+  std::vector<ProfileInfo> out;
+  for (const std::string& name : profile_names()) {
+    Description description = describe(name, {});
+    out.push_back({name, profile_path(name), description.identity.about});
+  }
+  return out;
+}
+
 }  // namespace weft::machine

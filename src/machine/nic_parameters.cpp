@@ -1,7 +1,5 @@
 #include "machine/nic_parameters.hpp"
 
-#include "machine/bus_facts.hpp"
-
 namespace weft::machine {
 
 using config::Range;

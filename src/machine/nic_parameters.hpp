@@ -76,6 +76,11 @@ enum class Bus {
   Axi128,
 };
 
+/// Bytes that go the other way for each transaction of a bus: acknowledgements and credits.
+unsigned bus_acknowledgement(Bus bus);
+/// Serial lanes of a bus, each with a transceiver; 0: it is parallel.
+unsigned bus_lanes(Bus bus);
+
 struct HostParameters {
   Bus bus = Bus::PcieGen3x16;
   DataSize bus_payload{256};

@@ -4,8 +4,6 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "machine/description.hpp"
-
 namespace weft::machine {
 
 namespace fs = std::filesystem;
@@ -43,15 +41,6 @@ std::vector<std::string> profile_names() {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
-}
-
-std::vector<ProfileInfo> profiles() {
-  std::vector<ProfileInfo> out;
-  for (const std::string& name : profile_names()) {
-    Description description = describe(name, {});
-    out.push_back({name, profile_path(name), description.identity.about});
-  }
-  return out;
 }
 
 }  // namespace weft::machine

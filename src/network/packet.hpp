@@ -3,18 +3,17 @@
 
 #include <cstdint>
 
+#include "base/cycle.hpp"
 #include "topology/graph.hpp"
 
 namespace weft::network {
 
 using topology::EndpointId;
-using Cycle = std::uint64_t;
-inline constexpr Cycle kNever = ~Cycle{0};
-
-/// A time shorter than a cycle, or what is missing of one: so many of the parts that a cycle has.
-using Remainder = std::int32_t;
-inline constexpr unsigned kCyclePartBits = 20;
-inline constexpr Remainder kCycleParts = 1 << kCyclePartBits;
+using weft::Cycle;
+using weft::kCyclePartBits;
+using weft::kCycleParts;
+using weft::kNever;
+using weft::Remainder;
 
 /// The caller's name for a packet; the network only hands it back.
 using Tag = std::uint64_t;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/virtual_time.hpp"
-#include "machine/bus_facts.hpp"
 #include "machine/nic_parameters.hpp"
 
 namespace weft::nic {

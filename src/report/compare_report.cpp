@@ -14,14 +14,13 @@ namespace weft::report {
 
 using measure::CompareFigure;
 using measure::CompareSpec;
-using nlohmann::ordered_json;
 
 namespace {
 
 /// Points that belong in one picture: one workload on one engine.
 struct Panel {
   std::string workload, variant, engine;
-  std::vector<const ordered_json*> points;
+  std::vector<const Json*> points;
   std::string name(bool several_engines) const {
     std::string out = variant.empty() ? workload : fmt::format("{}, {}", workload, variant);
     return several_engines ? fmt::format("{} ({} engine)", out, engine) : out;
@@ -37,10 +36,10 @@ struct Quantity {
 class Report {
  public:
   Report(const CompareSpec& spec, const CompareResults& results) : spec_(spec), results_(results) {
-    for (const ordered_json& r : results) {
+    for (const Json& r : results) {
       if (r.empty()) continue;
       std::string variant = r.value("variant", "");
-      std::string workload = r["workload"], engine = r["engine"];
+      std::string workload = r["workload"].get<std::string>(), engine = r["engine"].get<std::string>();
       auto at = std::find_if(panels_.begin(), panels_.end(), [&](const Panel& p) {
         return p.workload == workload && p.engine == engine && p.variant == variant;
       });
@@ -58,16 +57,16 @@ class Report {
 
   const std::vector<Panel>& panels() const { return panels_; }
 
-  bool better(const ordered_json& a, const ordered_json& b) const {
+  bool better(const Json& a, const Json& b) const {
     return time() ? a["completion_ps"] < b["completion_ps"] : a["throughput_bps"] > b["throughput_bps"];
   }
 
   /// The largest point of each machine, best first.
-  std::vector<const ordered_json*> ranked(const Panel& panel) const {
-    std::vector<const ordered_json*> out;
+  std::vector<const Json*> ranked(const Panel& panel) const {
+    std::vector<const Json*> out;
     for (const measure::CompareMachine& m : spec_.machines) {
-      const ordered_json* largest = nullptr;
-      for (const ordered_json* p : panel.points)
+      const Json* largest = nullptr;
+      for (const Json* p : panel.points)
         if ((*p)["machine"] == m.name && p->contains("completion_ps") &&
             (!largest || (*p)["endpoints"] > (*largest)["endpoints"]))
           largest = p;
@@ -79,7 +78,7 @@ class Report {
 
   bool time() const { return spec_.figure == CompareFigure::Time; }
 
-  std::string figure(const ordered_json& p) const {
+  std::string figure(const Json& p) const {
     return time() ? rounded<Time>(p["completion_ps"].get<double>())
                   : rounded<DataRate>(p["throughput_bps"].get<double>());
   }
@@ -98,7 +97,7 @@ class Report {
       out += fmt::format("<p class=\"notice{}\">{}</p>\n", kind, escape_xml(text));
     };
     std::size_t missing = 0;
-    for (const ordered_json& r : results_) {
+    for (const Json& r : results_) {
       missing += r.empty();
       if (r.contains("error"))
         notice(" bad", fmt::format("{} on {}: {}", r["workload"].get<std::string>(),
@@ -119,7 +118,8 @@ class Report {
       double best = value(*order.front()), worst = value(*order.back());
       double factor = time() ? worst / best : best / worst;
       std::vector<std::string> between;
-      for (std::size_t i = 1; i + 1 < order.size(); ++i) between.push_back((*order[i])["machine"]);
+      for (std::size_t i = 1; i + 1 < order.size(); ++i)
+        between.push_back((*order[i])["machine"].get<std::string>());
       std::string others;
       for (std::size_t i = 0; i < between.size(); ++i)
         others += (i == 0 ? ", followed by " : i + 1 == between.size() ? " and " : ", ") + between[i];
@@ -136,19 +136,17 @@ class Report {
     return fmt::format("{}-{}", what, &panel - panels_.data() + 1);
   }
 
-  double value(const ordered_json& p) const {
-    return p[time() ? "completion_ps" : "throughput_bps"].get<double>();
-  }
+  double value(const Json& p) const { return p[time() ? "completion_ps" : "throughput_bps"].get<double>(); }
 
   /// Curves over the number of endpoints, where machines come in several sizes.
   std::string curves(const Panel& panel) const {
     double low = 1e300, high = 0;
     bool sizes = false;
-    for (const ordered_json* a : panel.points) {
+    for (const Json* a : panel.points) {
       double n = (*a)["endpoints"].get<double>();
       low = std::min(low, n);
       high = std::max(high, n);
-      for (const ordered_json* b : panel.points)
+      for (const Json* b : panel.points)
         sizes |= (*a)["machine"] == (*b)["machine"] && (*a)["endpoints"] != (*b)["endpoints"];
     }
     if (!sizes) return "";
@@ -171,14 +169,14 @@ class Report {
   }
 
   std::string chart(const Panel& panel, const Quantity& q, double low, double high) const {
-    auto scaled = [&](const ordered_json& p) {
+    auto scaled = [&](const Json& p) {
       double v = p[q.key].get<double>();
       return std::string(q.key) == "completion_ps"    ? v * 1e-9
              : std::string(q.key) == "throughput_bps" ? v * 1e-12
                                                       : v;
     };
     double least = 1e300, most = 0;
-    for (const ordered_json* p : panel.points)
+    for (const Json* p : panel.points)
       if (p->contains(q.key)) {
         least = std::min(least, scaled(*p));
         most = std::max(most, scaled(*p));
@@ -190,14 +188,14 @@ class Report {
     std::string legend;
     for (std::size_t m = 0; m < spec_.machines.size(); ++m) {
       std::string_view colour = colour_of(kCableColours, m);
-      std::vector<const ordered_json*> own;
-      for (const ordered_json* p : panel.points)
+      std::vector<const Json*> own;
+      for (const Json* p : panel.points)
         if ((*p)["machine"] == spec_.machines[m].name && p->contains(q.key)) own.push_back(p);
       if (own.empty()) continue;
       std::stable_sort(own.begin(), own.end(),
                        [](auto* a, auto* b) { return (*a)["endpoints"] < (*b)["endpoints"]; });
       std::vector<Point> line;
-      for (const ordered_json* p : own) line.push_back({(*p)["endpoints"].get<double>(), scaled(*p)});
+      for (const Json* p : own) line.push_back({(*p)["endpoints"].get<double>(), scaled(*p)});
       chart.line(line, {colour});
       for (std::size_t i = 0; i < own.size(); ++i)
         chart.mark(line[i], Mark::Dot, colour,
@@ -212,10 +210,10 @@ class Report {
     auto order = ranked(panel);
     if (order.empty()) return "";
     double top = 0;
-    for (const ordered_json* p : order) top = std::max(top, value(*p));
+    for (const Json* p : order) top = std::max(top, value(*p));
     std::vector<std::vector<std::string>> rows;
     double best = value(*order.front());
-    for (const ordered_json* p : order) {
+    for (const Json* p : order) {
       std::size_t m = 0;
       while (spec_.machines[m].name != (*p)["machine"].get<std::string>()) ++m;
       double v = value(*p);
@@ -246,7 +244,7 @@ class Report {
 
   std::string all_points() const {
     std::vector<std::vector<std::string>> rows;
-    for (const ordered_json& r : results_) {
+    for (const Json& r : results_) {
       if (r.empty()) continue;
       bool good = r.contains("completion_ps");
       std::string workload = r["workload"].get<std::string>();
@@ -276,7 +274,7 @@ class Report {
 
   std::string how(const std::string& command) const {
     std::vector<std::vector<std::string>> rows;
-    for (const ordered_json& r : results_) {
+    for (const Json& r : results_) {
       if (r.empty()) continue;
       auto text = [&](const char* key) {
         std::vector<std::string> all = r[key].get<std::vector<std::string>>();
@@ -315,7 +313,7 @@ std::string compare_csv(const CompareResults& results) {
   std::string out;
   for (const char* key : keys) out += (out.empty() ? "" : ",") + std::string(key);
   out += "\n";
-  for (const ordered_json& r : results) {
+  for (const Json& r : results) {
     if (r.empty()) continue;
     std::string line;
     for (const char* key : keys) {
@@ -345,7 +343,7 @@ std::string compare_table(const CompareSpec& spec, const CompareResults& results
       if (x != y) return x;
       return x && report.better(*a, *b);
     });
-    for (const ordered_json* p : points)
+    for (const Json* p : points)
       out += fmt::format("  {:<24} {:>10} endpoints  {:>12}{}\n", (*p)["machine"].get<std::string>(),
                          p->contains("endpoints") ? with_commas((*p)["endpoints"].get<std::uint64_t>()) : "?",
                          p->contains("completion_ps") ? report.figure(*p) : "failed",

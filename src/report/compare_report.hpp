@@ -1,16 +1,15 @@
 // The report of a comparison: one HTML file that needs nothing but itself, and its tables.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "measure/compare.hpp"
+#include "base/json.hpp"
+#include "measure/compare/compare.hpp"
 
 namespace weft::report {
 
-using CompareResults =
-    std::vector<nlohmann::ordered_json>;  // in the order of the points; an empty one is missing
+using CompareResults = std::vector<Json>;  // in the order of the points; an empty one is missing
 
 std::string compare_report(const measure::CompareSpec& spec, const CompareResults& results,
                            const std::vector<std::string>& wrong, const std::string& command);

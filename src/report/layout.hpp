@@ -2,10 +2,10 @@
 // layout.
 #pragma once
 
-#include <cmath>
 #include <string>
 #include <vector>
 
+#include "report/point.hpp"
 #include "topology/dragonfly_shape.hpp"
 #include "topology/exanest_shape.hpp"
 #include "topology/graph.hpp"
@@ -13,14 +13,6 @@
 #include "topology/tree_shape.hpp"
 
 namespace weft::report {
-
-struct Point {
-  double x = 0, y = 0;
-  friend Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
-  friend Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
-  friend Point operator*(Point a, double f) { return {a.x * f, a.y * f}; }
-  double length() const { return std::hypot(x, y); }
-};
 
 enum class Anchor { Start, Middle, End };
 

@@ -1,11 +1,11 @@
 // All that can be said of a machine before anything runs on it, as text for people and as JSON for programs.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
 #include "machine/machine.hpp"
 #include "topology/metrics.hpp"
 
@@ -35,6 +35,6 @@ std::string topology_line(const machine::Description& description);
 
 std::string facts_text(const MachineFacts& facts);
 std::string sources_text(const machine::Description& description);
-nlohmann::ordered_json facts_json(const MachineFacts& facts);
+Json facts_json(const MachineFacts& facts);
 
 }  // namespace weft::report

@@ -1,14 +1,13 @@
 // A machine's facts as one JSON object; units are in the names of the keys.
 #include <chrono>
-#include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "network/flit/buffers.hpp"
 #include "report/machine_facts.hpp"
 
 namespace weft::report {
 
 using machine::Description;
-using nlohmann::ordered_json;
 using topology::Distances;
 using topology::Graph;
 
@@ -22,8 +21,8 @@ void stage(MachineFacts& facts, std::string name, Work work) {
   facts.machine.stages.push_back({std::move(name), took.count()});
 }
 
-ordered_json tiers_json(const topology::Inventory& parts) {
-  ordered_json out = ordered_json::array();
+Json tiers_json(const topology::Inventory& parts) {
+  Json out = Json::array();
   for (const topology::TierUse& tier : parts.tiers)
     out.push_back({{"name", tier.name},
                    {"routers", tier.routers},
@@ -35,8 +34,8 @@ ordered_json tiers_json(const topology::Inventory& parts) {
   return out;
 }
 
-ordered_json cables_json(const topology::Inventory& parts) {
-  ordered_json out = ordered_json::array();
+Json cables_json(const topology::Inventory& parts) {
+  Json out = Json::array();
   for (const topology::CableUse& use : parts.cables)
     out.push_back({{"name", use.type->name},
                    {"cables", use.cables},
@@ -49,8 +48,8 @@ ordered_json cables_json(const topology::Inventory& parts) {
   return out;
 }
 
-ordered_json buffers_json(const machine::Machine& m) {
-  ordered_json out = ordered_json::array();
+Json buffers_json(const machine::Machine& m) {
+  Json out = Json::array();
   for (const auto& b : network::flit::cable_buffers(m))
     out.push_back({{"cable", b.type},
                    {"cables", b.cables},
@@ -65,8 +64,8 @@ ordered_json buffers_json(const machine::Machine& m) {
   return out;
 }
 
-ordered_json distances_json(const Distances& d) {
-  ordered_json hops = ordered_json::array();
+Json distances_json(const Distances& d) {
+  Json hops = Json::array();
   for (std::size_t cables = 0; cables < d.pairs.size(); ++cables)
     if (d.pairs[cables] > 0) hops.push_back({{"routers_crossed", cables + 1}, {"pairs", d.pairs[cables]}});
   return {{"exact", d.exact()},
@@ -80,7 +79,7 @@ ordered_json distances_json(const Distances& d) {
           {"hops", hops}};
 }
 
-ordered_json bisection_json(const MachineFacts& facts) {
+Json bisection_json(const MachineFacts& facts) {
   if (!facts.bisection) return nullptr;
   const topology::Bisection& cut = *facts.bisection;
   return {{"estimate", "upper bound"}, {"cables", cut.cables},
@@ -89,7 +88,7 @@ ordered_json bisection_json(const MachineFacts& facts) {
           {"method", cut.method},      {"metis_tried", cut.partitioned}};
 }
 
-ordered_json zero_load_json(const MachineFacts& facts) {
+Json zero_load_json(const MachineFacts& facts) {
   if (!facts.zero_load) return nullptr;
   const Graph& graph = *facts.machine.graph;
   return {{"from", graph.router_name(facts.distances.from)},
@@ -130,10 +129,10 @@ std::vector<SourcedParameter> sourced_parameters(const Description& description)
   return out;
 }
 
-ordered_json facts_json(const MachineFacts& facts) {
+Json facts_json(const MachineFacts& facts) {
   const Description& d = facts.machine.description;
   const Graph& graph = *facts.machine.graph;
-  ordered_json stages = ordered_json::object(), parameters = ordered_json::array();
+  Json stages = Json::object(), parameters = Json::array();
   for (const machine::Stage& stage : facts.machine.stages) stages[stage.name] = stage.seconds;
   for (const SourcedParameter& p : sourced_parameters(d))
     parameters.push_back({{"key", p.key}, {"value", p.value}, {"source", p.source}});
@@ -152,7 +151,7 @@ ordered_json facts_json(const MachineFacts& facts) {
           {"distance", distances_json(facts.distances)},
           {"bisection", bisection_json(facts)},
           {"zero_load", zero_load_json(facts)},
-          {"picture", facts.picture.empty() ? ordered_json(nullptr) : ordered_json(facts.picture)},
+          {"picture", facts.picture.empty() ? Json(nullptr) : Json(facts.picture)},
           {"seconds", stages},
           {"files", d.files},
           {"parameters", parameters},

@@ -29,9 +29,9 @@ std::string bytes_text(std::uint64_t bytes) { return to_text(DataSize{static_cas
 
 }  // namespace
 
-nlohmann::ordered_json protocols_json(const host::RunResult& run) {
+Json protocols_json(const host::RunResult& run) {
   const host::MpiSums& sums = run.mpi;
-  nlohmann::ordered_json out;
+  Json out;
   for (unsigned i = 0; i < host::kProtocols; ++i) {
     const host::ProtocolSums& p = sums.protocol[i];
     double cost = run.mpi_cost[i].picoseconds();

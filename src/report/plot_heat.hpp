@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "measure/traffic_result.hpp"
+#include "measure/traffic/result.hpp"
 #include "report/layout.hpp"
 
 namespace weft::report {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "measure/histogram.hpp"
+#include "measure/traffic/histogram.hpp"
 #include "report/plot_chart.hpp"
 #include "report/traffic_findings.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "measure/traffic_result.hpp"
+#include "measure/traffic/result.hpp"
 
 namespace weft::report {
 

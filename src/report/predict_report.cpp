@@ -14,7 +14,6 @@ namespace weft::report {
 using measure::Extrapolation;
 using measure::Prediction;
 using measure::WorkloadPrediction;
-using nlohmann::ordered_json;
 
 namespace {
 
@@ -73,23 +72,23 @@ std::string prediction_text(const Prediction& p) {
   return out;
 }
 
-ordered_json prediction_json(const Prediction& p) {
-  ordered_json benchmarks = ordered_json::array(), workloads = ordered_json::array();
+Json prediction_json(const Prediction& p) {
+  Json benchmarks = Json::array(), workloads = Json::array();
   for (const auto& row : p.benchmarks)
     benchmarks.push_back({{"factor", row.factor},
                           {"message_rate", row.rate},
                           {"bandwidth", row.bandwidth},
                           {"latency", row.latency}});
   for (const WorkloadPrediction& w : p.workloads) {
-    ordered_json points = ordered_json::array(), beyond = ordered_json::array();
+    Json points = Json::array(), beyond = Json::array();
     for (const auto& point : w.points)
       points.push_back({{"factor", point.factor},
                         {"performance", point.relative},
                         {"communicating", point.library_share}});
     for (const Extrapolation& e : w.beyond) {
-      beyond.push_back(
-          {{"factor", e.factor}, {"mechanistic", e.mechanistic}, {"exponential", e.exponential}});
-      if (e.simulated > 0) beyond.back()["simulated"] = e.simulated;
+      Json one{{"factor", e.factor}, {"mechanistic", e.mechanistic}, {"exponential", e.exponential}};
+      if (e.simulated > 0) one["simulated"] = e.simulated;
+      beyond.push_back(std::move(one));
     }
     workloads.push_back({{"name", w.name},
                          {"unit", w.unit.empty() ? "s" : w.unit},

@@ -7,15 +7,14 @@ namespace weft::report {
 
 using measure::OperationSums;
 using nic::Breakdown;
-using nlohmann::ordered_json;
 
 namespace {
 
 double ns(Time t) { return static_cast<double>(t.value) / 1000; }
 double ns(const TimeSum& sum) { return sum.picoseconds() / 1000; }
 
-ordered_json operation_json(const OperationSums& sums) {
-  ordered_json out{{"count", sums.count}, {"failed", sums.failed}, {"bytes", sums.bytes}};
+Json operation_json(const OperationSums& sums) {
+  Json out{{"count", sums.count}, {"failed", sums.failed}, {"bytes", sums.bytes}};
   if (sums.count == 0) return out;
   auto count = static_cast<double>(sums.count);
   out["mean_ns"] = ns(sums.total) / count;
@@ -26,7 +25,7 @@ ordered_json operation_json(const OperationSums& sums) {
   return out;
 }
 
-ordered_json counters_json(const nic::Counters& c) {
+Json counters_json(const nic::Counters& c) {
   return {{"messages", c.messages},
           {"puts", c.puts},
           {"gets", c.gets},
@@ -62,8 +61,8 @@ ordered_json counters_json(const nic::Counters& c) {
           {"busy_ns", ns(c.busy)}};
 }
 
-ordered_json calls_json(const measure::RunDetails& details) {
-  ordered_json out{{"mpi_calls", ordered_json::array()}, {"mpi_collectives", ordered_json::array()}};
+Json calls_json(const measure::RunDetails& details) {
+  Json out{{"mpi_calls", Json::array()}, {"mpi_collectives", Json::array()}};
   for (const measure::CallSums& s : details.mpi.calls)
     out["mpi_calls"].push_back({{"call", host::call_facts(s.call).name},
                                 {"count", s.count},
@@ -87,9 +86,9 @@ ordered_json calls_json(const measure::RunDetails& details) {
 
 }  // namespace
 
-ordered_json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
-                      const measure::RunDetails& details, const machine::Machine& machine) {
-  ordered_json out{{"weft", result.version}, {"machine", result.machine}, {"engine", result.engine}};
+Json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
+              const measure::RunDetails& details, const machine::Machine& machine) {
+  Json out{{"weft", result.version}, {"machine", result.machine}, {"engine", result.engine}};
   out["run"] = {{"command", result.command}, {"seed", result.seed}, {"fine", result.run.fine}};
   for (const network::Network::Incident& incident : result.incidents)
     out["run"]["incidents"].push_back({{"at_ps", incident.at.value}, {"what", incident.what}});
@@ -98,7 +97,7 @@ ordered_json run_json(const measure::ProgramResult& result, const measure::RunSt
     out["run"]["details"] = result.run.details;
   }
   out["virtual_time_ns"] = ns(result.run.end);
-  out["ranks"] = ordered_json::array();
+  out["ranks"] = Json::array();
   for (std::size_t i = 0; i < result.run.ranks.size(); ++i) {
     const host::RankResult& rank = result.run.ranks[i];
     out["ranks"].push_back({{"rank", i},
@@ -113,20 +112,20 @@ ordered_json run_json(const measure::ProgramResult& result, const measure::RunSt
     if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)
       out["operations"][measure::operation_name(i)] = operation_json(sums);
   if (result.run.has_mpi) out["mpi"] = protocols_json(result.run);
-  out["sizes"] = ordered_json::array();
+  out["sizes"] = Json::array();
   for (std::size_t i = 0; i < stats.sizes().size(); ++i)
     if (stats.sizes()[i])
       out["sizes"].push_back({{"from", i ? std::uint64_t{1} << (i - 1) : 0},
                               {"to", i ? (std::uint64_t{1} << i) - 1 : 0},
                               {"operations", stats.sizes()[i]}});
-  out["matrix"] = ordered_json::array();
+  out["matrix"] = Json::array();
   for (std::uint32_t from = 0; stats.has_matrix() && from < stats.ranks(); ++from)
     for (std::uint32_t to = 0; to < stats.ranks(); ++to)
       if (stats.count(from, to))
         out["matrix"].push_back({from, to, stats.count(from, to), stats.bytes(from, to)});
-  out["interfaces"] = ordered_json::array();
+  out["interfaces"] = Json::array();
   for (std::size_t i = 0; i < result.nics.size(); ++i) {
-    ordered_json one{{"node", result.nodes[i]}};
+    Json one{{"node", result.nodes[i]}};
     one.update(counters_json(result.nics[i]));
     out["interfaces"].push_back(std::move(one));
   }

@@ -1,16 +1,16 @@
 // The report of a run of programs: JSON, CSV tables and a page of HTML.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "measure/run_details.hpp"
-#include "measure/run_stats.hpp"
+#include "base/json.hpp"
+#include "measure/run/run_details.hpp"
+#include "measure/run/run_stats.hpp"
 
 namespace weft::report {
 
-nlohmann::ordered_json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
-                                const measure::RunDetails& details, const machine::Machine& machine);
+Json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
+              const measure::RunDetails& details, const machine::Machine& machine);
 std::string run_page(const measure::ProgramResult& result, const measure::RunStats& stats,
                      const measure::RunDetails& details, const machine::Machine& machine);
 /// from,to,operations,bytes

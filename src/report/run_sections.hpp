@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "measure/run_details.hpp"
-#include "measure/run_stats.hpp"
+#include "measure/run/run_details.hpp"
+#include "measure/run/run_stats.hpp"
 
 namespace weft::report {
 

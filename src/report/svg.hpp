@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "report/layout.hpp"
+#include "report/point.hpp"
 
 namespace weft::report {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/run_stats.hpp"
+#include "measure/run/run_stats.hpp"
 
 namespace weft::report {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "measure/histogram.hpp"
+#include "measure/traffic/histogram.hpp"
 
 namespace weft::report {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
-#include "measure/traffic_result.hpp"
+#include "measure/traffic/result.hpp"
 #include "report/plot_axis.hpp"
 
 namespace weft::report {

@@ -2,14 +2,13 @@
 
 #include <cmath>
 
-#include "measure/histogram.hpp"
+#include "measure/traffic/histogram.hpp"
 
 namespace weft::report {
 
 using measure::Latency;
 using measure::TrafficPoint;
 using measure::TrafficResult;
-using nlohmann::ordered_json;
 using topology::Graph;
 
 namespace {
@@ -17,9 +16,9 @@ namespace {
 /// Utilisations are read by people and drawn: four digits do, and the file stays small.
 double rounded(double share) { return std::round(share * 1e4) / 1e4; }
 
-ordered_json latency_json(const Latency& latency) {
+Json latency_json(const Latency& latency) {
   if (latency.growing) return {{"packets", latency.packets}, {"growing", true}};
-  ordered_json histogram = ordered_json::array();
+  Json histogram = Json::array();
   for (std::size_t i = 0; i < latency.histogram.size(); ++i)
     if (latency.histogram[i] > 0)
       histogram.push_back({measure::bucket_start(i), measure::bucket_start(i + 1), latency.histogram[i]});
@@ -27,14 +26,14 @@ ordered_json latency_json(const Latency& latency) {
           {"p99.9", latency.p999},      {"max", latency.max},   {"histogram", histogram}};
 }
 
-ordered_json links_json(const TrafficPoint& point, const Graph& graph) {
-  ordered_json out = ordered_json::array();
+Json links_json(const TrafficPoint& point, const Graph& graph) {
+  Json out = Json::array();
   for (const measure::LinkUse& link : point.links) {
-    ordered_json one{{"from", graph.port_name(link.port)},
-                     {"to", graph.port_name(graph.peer(link.port))},
-                     {"utilisation", rounded(link.utilisation)}};
+    Json one{{"from", graph.port_name(link.port)},
+             {"to", graph.port_name(graph.peer(link.port))},
+             {"utilisation", rounded(link.utilisation)}};
     if (!link.over_time.empty()) {
-      one["over_time"] = ordered_json::array();
+      one["over_time"] = Json::array();
       for (float slice : link.over_time) one["over_time"].push_back(rounded(slice));
     }
     out.push_back(std::move(one));
@@ -42,20 +41,20 @@ ordered_json links_json(const TrafficPoint& point, const Graph& graph) {
   return out;
 }
 
-ordered_json faults_json(const measure::FaultOutcome& faults, const Graph& graph) {
-  ordered_json out{{"undeliverable_packets", faults.undeliverable},
-                   {"packets_taken_back", faults.taken_back},
-                   {"damaged_packets", faults.damaged},
-                   {"cut_off", faults.cut_off},
-                   {"routing_at_the_end", faults.routing}};
-  out["timeline"] = ordered_json::array();
+Json faults_json(const measure::FaultOutcome& faults, const Graph& graph) {
+  Json out{{"undeliverable_packets", faults.undeliverable},
+           {"packets_taken_back", faults.taken_back},
+           {"damaged_packets", faults.damaged},
+           {"cut_off", faults.cut_off},
+           {"routing_at_the_end", faults.routing}};
+  out["timeline"] = Json::array();
   for (const measure::FaultNote& note : faults.timeline)
     out["timeline"].push_back({{"cycle", note.cycle}, {"what", note.what}});
-  out["slices"] = ordered_json::array();
+  out["slices"] = Json::array();
   for (const measure::FaultSlice& slice : faults.slices)
     out["slices"].push_back(
         {{"until_cycle", slice.until}, {"accepted", slice.accepted}, {"mean_latency", slice.mean_latency}});
-  out["cables"] = ordered_json::array();
+  out["cables"] = Json::array();
   for (const measure::CableErrors& c : faults.cables)
     out["cables"].push_back({{"port", graph.port_name(c.port)},
                              {"bits_damaged", c.bits_damaged},
@@ -72,14 +71,14 @@ ordered_json faults_json(const measure::FaultOutcome& faults, const Graph& graph
   return out;
 }
 
-ordered_json point_json(const TrafficPoint& point, const Graph& graph) {
+Json point_json(const TrafficPoint& point, const Graph& graph) {
   if (!point.unmeasured.empty())
     return {{"offered", point.offered}, {"accepted", nullptr}, {"not_measured", point.unmeasured}};
-  ordered_json out{{"offered", point.offered},
-                   {"generated", point.generated},
-                   {"accepted", point.accepted},
-                   {"refused", point.refused},
-                   {"injected", point.injected}};
+  Json out{{"offered", point.offered},
+           {"generated", point.generated},
+           {"accepted", point.accepted},
+           {"refused", point.refused},
+           {"injected", point.injected}};
   if (point.completion_cycles) out["completion_cycles"] = point.completion_cycles;
   out["saturated"] = point.saturated;
   out["steady"] = point.steady;
@@ -95,7 +94,7 @@ ordered_json point_json(const TrafficPoint& point, const Graph& graph) {
   out["measured_cycles"] = point.measured_cycles;
   out["fairness"] = {
       {"jain", point.fairness}, {"least_source", point.least_source}, {"most_source", point.most_source}};
-  out["waiting"] = ordered_json::array();
+  out["waiting"] = Json::array();
   for (const measure::WaitingPlace& place : point.waiting)
     out["waiting"].push_back(
         {{"place", place.place}, {"flits", place.flits}, {"fullest_share", place.fullest_share}});
@@ -106,26 +105,26 @@ ordered_json point_json(const TrafficPoint& point, const Graph& graph) {
 
 }  // namespace
 
-ordered_json traffic_json(const TrafficResult& result, const machine::Machine& machine) {
-  ordered_json out{{"weft", result.version},
-                   {"machine", result.machine},
-                   {"pattern", result.pattern},
-                   {"source", result.source},
-                   {"packet_flits", result.packet_flits},
-                   {"batch", result.batch},
-                   {"seed", result.seed},
-                   {"endpoints", result.endpoints},
-                   {"senders", result.senders},
-                   {"cycle_ns", result.cycle_ns},
-                   {"flit_bytes", result.flit_bytes},
-                   {"loads", result.loads},
-                   {"stopped_past_saturation", result.stopped_past_saturation},
-                   {"interrupted", result.interrupted}};
-  out["points"] = ordered_json::array();
+Json traffic_json(const TrafficResult& result, const machine::Machine& machine) {
+  Json out{{"weft", result.version},
+           {"machine", result.machine},
+           {"pattern", result.pattern},
+           {"source", result.source},
+           {"packet_flits", result.packet_flits},
+           {"batch", result.batch},
+           {"seed", result.seed},
+           {"endpoints", result.endpoints},
+           {"senders", result.senders},
+           {"cycle_ns", result.cycle_ns},
+           {"flit_bytes", result.flit_bytes},
+           {"loads", result.loads},
+           {"stopped_past_saturation", result.stopped_past_saturation},
+           {"interrupted", result.interrupted}};
+  out["points"] = Json::array();
   for (const TrafficPoint& point : result.points) out["points"].push_back(point_json(point, *machine.graph));
-  out["settings"] = ordered_json::object();
+  out["settings"] = Json::object();
   for (const auto& [key, value] : result.settings) out["settings"][key] = value;
-  ordered_json point_seconds = ordered_json::array();
+  Json point_seconds = Json::array();
   for (const TrafficPoint& point : result.points) point_seconds.push_back(point.seconds);
   out["run"] = {{"command", result.command},
                 {"threads", result.threads},

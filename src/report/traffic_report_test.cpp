@@ -7,7 +7,7 @@
 #include <pugixml.hpp>
 
 #include "machines.hpp"
-#include "measure/histogram.hpp"
+#include "measure/traffic/histogram.hpp"
 #include "report/plot_heat.hpp"
 #include "report/traffic_findings.hpp"
 

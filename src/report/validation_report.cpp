@@ -14,7 +14,6 @@ using measure::Basis;
 using measure::FigureResult;
 using measure::Tolerance;
 using measure::ValidateResult;
-using nlohmann::ordered_json;
 
 std::string value_text(double value) {
   if (value == std::round(value) && std::abs(value) < 1e9) return fmt::format("{:.0f}", value);
@@ -61,8 +60,8 @@ std::string validation_text(const ValidateResult& result) {
   return out;
 }
 
-ordered_json validation_json(const ValidateResult& result) {
-  ordered_json rows = ordered_json::array();
+Json validation_json(const ValidateResult& result) {
+  Json rows = Json::array();
   for (const FigureResult& f : result.figures)
     rows.push_back({{"id", f.figure.id},
                     {"point", f.figure.point},

@@ -1,9 +1,9 @@
 // Published figures beside ours: a table for the terminal, rows for programs, a page with plots.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.hpp"
 #include "measure/validate/figure.hpp"
 
 namespace weft::report {
@@ -11,7 +11,7 @@ namespace weft::report {
 std::string validation_text(const measure::ValidateResult& result);
 
 /// A list with an object for each figure; `error` and `tolerance` are in the same unit, `error_unit`.
-nlohmann::ordered_json validation_json(const measure::ValidateResult& result);
+Json validation_json(const measure::ValidateResult& result);
 
 /// The table for a document.
 std::string validation_markdown(const measure::ValidateResult& result);

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "measure/validate/clock_scaling.hpp"
-#include "measure/validate/fit.hpp"
+#include "measure/predict/clock_scaling.hpp"
+#include "measure/predict/fit.hpp"
 
 namespace weft::measure {
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "measure/lab/benchmarks.hpp"
-#include "measure/validate/clock_scaling.hpp"
+#include "measure/predict/clock_scaling.hpp"
 #include "measure/validate/figure.hpp"
 
 namespace weft::measure {

@@ -1,5 +1,5 @@
 // Figures that follow from a machine's description: counts, rates, distances.
-#include "machine/bus_facts.hpp"
+#include "machine/nic_parameters.hpp"
 #include "machine/description.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/validate/figure.hpp"

@@ -7,9 +7,9 @@
 #include "base/text.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/lab/streams.hpp"
-#include "measure/sweep.hpp"
+#include "measure/traffic/sweep.hpp"
 #include "measure/validate/figure.hpp"
-#include "measure/validate/fit.hpp"
+#include "measure/predict/fit.hpp"
 #include "routing/distances.hpp"
 
 namespace weft::measure {

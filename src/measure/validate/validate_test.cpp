@@ -4,7 +4,7 @@
 
 #include "measure/predict/predict.hpp"
 #include "measure/validate/figure.hpp"
-#include "measure/validate/fit.hpp"
+#include "measure/predict/fit.hpp"
 
 namespace weft::measure {
 namespace {

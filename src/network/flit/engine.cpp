@@ -9,7 +9,11 @@
 #include "base/memory_left.hpp"
 #include "base/text.hpp"
 #include "network/flit/buffers.hpp"
-#include "network/flit/kernel.hpp"
+#include "network/flit/kernel_channels.hpp"
+#include "network/flit/kernel_endpoints.hpp"
+#include "network/flit/kernel_links.hpp"
+#include "network/flit/kernel_switch.hpp"
+#include "network/flit/kernel_ways.hpp"
 
 namespace weft::network::flit {
 

@@ -378,9 +378,3 @@ void Kernel<Route, CutThrough, Voq>::take_bodies(Tile& tile, const Inbox& inbox)
 }
 
 }  // namespace weft::network::flit
-
-#include "network/flit/kernel_channels.hpp"
-#include "network/flit/kernel_endpoints.hpp"
-#include "network/flit/kernel_links.hpp"
-#include "network/flit/kernel_switch.hpp"
-#include "network/flit/kernel_ways.hpp"

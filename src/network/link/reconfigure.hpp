@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "network/packet.hpp"
+#include "base/cycle.hpp"
 #include "routing/reroute.hpp"
 
 namespace weft::network::link {

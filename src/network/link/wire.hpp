@@ -6,10 +6,10 @@
 
 #include <vector>
 
+#include "base/cycle.hpp"
 #include "network/link/frame.hpp"
 #include "network/link/lanes.hpp"
 #include "network/link/scrambler.hpp"
-#include "network/packet.hpp"
 
 namespace weft::network::link {
 

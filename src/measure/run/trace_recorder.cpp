@@ -1,0 +1,155 @@
+#include "measure/run/trace_recorder.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <unordered_map>
+
+namespace weft::measure {
+
+using Kind = workload::Operation::Kind;
+using workload::Step;
+
+void TraceRecorder::operation(const nic::Record& r, std::uint32_t from, std::uint32_t to) {
+  if (r.status != nic::Status::Ok || from >= ranks_ || to >= ranks_) return;
+  bool answered = r.operation == nic::Operation::Get || r.operation == nic::Operation::FetchAdd ||
+                  r.operation == nic::Operation::CompareSwap || r.operation == nic::Operation::BoundedAdd;
+  messages_.push_back({r.begin, r.end, r.length, from, to, 0, answered, 0});
+}
+
+void TraceRecorder::wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, host::Call call) {
+  if (lane == 0 && rank < ranks_) waits_[rank].push_back({from, until, !host::waits_for_others(call)});
+}
+
+/// The steps of one rank, in the order of its own time.
+class TraceRecorder::RankScript {
+ public:
+  RankScript(workload::Program& program, const std::vector<Message>& messages)
+      : program_(program), messages_(messages), first_(program.operations.size()) {}
+
+  /// The rank is busy up to `time`.
+  void run_until(Time time) {
+    if (time > now_) {
+      last_ = add({Kind::Compute, 0, 0, static_cast<std::uint64_t>((time - now_).value)}, after_last());
+      now_ = time;
+    }
+  }
+  /// Time passes without work.
+  void skip_to(Time time) { now_ = std::max(now_, time); }
+
+  void send(std::uint32_t message) {
+    const Message& m = messages_[message];
+    run_until(m.begin);
+    Step step = add({Kind::Send, m.to, m.tag, m.answered ? 0 : m.bytes}, after_last());
+    under_way_.push_back({m.end, step});
+  }
+
+  /// Nobody waits for it yet; what follows `join_arrived` does.
+  void receive(std::uint32_t message) {
+    const Message& m = messages_[message];
+    arrived_.push_back(m.answered ? add({Kind::Receive, m.to, m.answer_tag, m.bytes}, {})
+                                  : add({Kind::Receive, m.from, m.tag, m.bytes}, {}));
+  }
+
+  /// The interface answers as soon as it is asked.
+  void answer(std::uint32_t message) {
+    const Message& m = messages_[message];
+    Step asked = add({Kind::Receive, m.from, m.tag, 0}, {});
+    add({Kind::Send, m.from, m.answer_tag, m.bytes}, {{asked}});
+  }
+
+  void join_arrived(Time until) {
+    std::vector<workload::Dependency> on = after_last();
+    for (Step step : arrived_) on.push_back({step});
+    if (arrived_.empty()) {  // it was not a message that ended the wait: the end of something it had sent,
+                             // perhaps
+      std::erase_if(under_way_, [&](const UnderWay& u) {
+        if (u.end > until) return false;
+        on.push_back({u.step});
+        return true;
+      });
+      if (on.size() == (last_ == kNone ? 0u : 1u)) return;
+    }
+    last_ = add({}, on);
+    arrived_.clear();
+  }
+
+  void close() { program_.begin.push_back(program_.operations.size()); }
+
+ private:
+  static constexpr Step kNone = ~Step{0};
+  struct UnderWay {
+    Time end;
+    Step step;
+  };
+
+  std::vector<workload::Dependency> after_last() const {
+    return last_ == kNone ? std::vector<workload::Dependency>() : std::vector<workload::Dependency>{{last_}};
+  }
+
+  Step add(workload::Operation operation, const std::vector<workload::Dependency>& on) {
+    program_.operations.push_back(operation);
+    program_.dependencies.insert(program_.dependencies.end(), on.begin(), on.end());
+    program_.dependency_begin.push_back(program_.dependencies.size());
+    return static_cast<Step>(program_.operations.size() - 1 - first_);
+  }
+
+  workload::Program& program_;
+  const std::vector<Message>& messages_;
+  std::uint64_t first_;
+  Time now_{0};
+  Step last_ = kNone;
+  std::vector<Step> arrived_;
+  std::vector<UnderWay> under_way_;
+};
+
+workload::Program TraceRecorder::finish(const std::string& name, const std::vector<Time>& ends) const {
+  std::vector<Message> messages = messages_;
+  std::vector<std::vector<std::uint32_t>> sent(ranks_), heard(ranks_), asked(ranks_);
+  std::unordered_map<std::uint64_t, std::uint32_t> tags;  // by pair: a tag of its own for each message
+  auto next_tag = [&](std::uint64_t from, std::uint64_t to) { return tags[from * ranks_ + to]++; };
+  for (std::uint32_t i = 0; i < messages.size(); ++i) {
+    Message& m = messages[i];
+    m.tag = next_tag(m.from, m.to);
+    if (m.answered) m.answer_tag = next_tag(m.to, m.from);
+    sent[m.from].push_back(i);
+    heard[m.answered ? m.from : m.to].push_back(i);
+    if (m.answered) asked[m.to].push_back(i);
+  }
+
+  workload::Program program;
+  program.name = name;
+  for (unsigned rank = 0; rank < ranks_; ++rank) {
+    auto by = [&](auto time) {
+      return [&messages, time](std::uint32_t a, std::uint32_t b) {
+        return messages[a].*time < messages[b].*time;
+      };
+    };
+    std::stable_sort(sent[rank].begin(), sent[rank].end(), by(&Message::begin));
+    std::stable_sort(heard[rank].begin(), heard[rank].end(), by(&Message::end));
+    RankScript script(program, messages);
+    for (std::uint32_t message : asked[rank]) script.answer(message);
+    std::size_t next_sent = 0, next_heard = 0;
+    auto send_until = [&](Time time) {
+      for (; next_sent < sent[rank].size() && messages[sent[rank][next_sent]].begin <= time; ++next_sent)
+        script.send(sent[rank][next_sent]);
+    };
+    auto hear_until = [&](Time time) {
+      for (; next_heard < heard[rank].size() && messages[heard[rank][next_heard]].end <= time; ++next_heard)
+        script.receive(heard[rank][next_heard]);
+      script.join_arrived(time);
+    };
+    for (const Wait& wait : waits_[rank]) {
+      send_until(wait.from);
+      script.run_until(wait.own_time ? wait.until : wait.from);
+      script.skip_to(wait.until);
+      hear_until(wait.until);
+    }
+    send_until(Time{INT64_MAX});
+    if (rank < ends.size()) script.run_until(ends[rank]);
+    hear_until(Time{INT64_MAX});
+    script.close();
+  }
+  return program;
+}
+
+}  // namespace weft::measure

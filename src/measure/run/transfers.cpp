@@ -1,0 +1,64 @@
+#include "measure/run/transfers.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace weft::measure {
+
+using network::flow::kWhole;
+using network::flow::LinkId;
+using network::flow::Share;
+
+namespace {
+constexpr std::size_t kMostTransfers = 2'000'000;
+}
+
+void Transfers::add(const nic::Record& r, network::EndpointId from, network::EndpointId to) {
+  if (r.status != nic::Status::Ok || from == to) return;
+  if (all_.size() == kMostTransfers) {
+    ++left_out_;
+    return;
+  }
+  bool comes_back = r.operation == nic::Operation::Get;  // the data comes from there
+  all_.push_back({r.begin, r.end, r.length, comes_back ? to : from, comes_back ? from : to});
+}
+
+LinkLoads::LinkLoads(const machine::Machine& machine)
+    : graph_(*machine.graph), links_(machine), maker_(machine, links_), parts_(links_.count()) {
+  if (maker_.needs_load()) no_load_.resize(links_.count());
+}
+
+bool LinkLoads::between_routers(LinkId link) const {
+  return link < graph_.ports() && graph_.port_cable(link) != topology::kNone;
+}
+
+std::vector<LinkLoad> LinkLoads::between(const std::vector<Transfer>& transfers, Time from, Time until) {
+  // Pairs share their way, so each way is found once.
+  std::map<std::pair<network::EndpointId, network::EndpointId>, std::uint64_t> pairs;
+  for (const Transfer& t : transfers)
+    if (t.begin >= from && t.begin <= until) pairs[{t.from, t.to}] += links_.wire_bytes(t.bytes);
+  std::vector<LinkId> used;
+  std::vector<Share> way;
+  for (const auto& [pair, bytes] : pairs) {
+    way.clear();
+    if (!maker_.route(pair.first, pair.second, no_load_.empty() ? nullptr : no_load_.data(), scratch_, way))
+      continue;
+    for (const Share& s : way) {
+      if (parts_[s.link] == 0) used.push_back(s.link);
+      parts_[s.link] += bytes * s.weight;
+    }
+  }
+  std::vector<LinkLoad> out;
+  double time = static_cast<double>(std::max<std::int64_t>(1, (until - from).value));
+  for (LinkId link : used) {
+    double bytes = static_cast<double>(parts_[link]) / kWhole, capacity = links_.capacity(link) * time;
+    out.push_back({link, parts_[link] / kWhole, capacity > 0 ? bytes / capacity : 0});
+    parts_[link] = 0;
+  }
+  std::sort(out.begin(), out.end(), [](const LinkLoad& a, const LinkLoad& b) {
+    return a.share != b.share ? a.share > b.share : a.link < b.link;
+  });
+  return out;
+}
+
+}  // namespace weft::measure

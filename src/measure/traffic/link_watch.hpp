@@ -1,0 +1,45 @@
+// Watches the links and buffers of an engine: what each link carried, slice by slice, and where flits stood.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/traffic/result.hpp"
+#include "network/flit/engine.hpp"
+
+namespace weft::measure {
+
+class LinkWatch {
+ public:
+  LinkWatch(const topology::Graph& graph, const network::flit::Engine& engine);
+
+  /// The measured time starts now.
+  void start();
+  /// Looks at every buffer; `queued`: flits in the queues of the sources.
+  void sample(std::uint64_t queued);
+  /// A slice of time has ended. Slices are merged in pairs when there are many, so give a power of two of
+  /// them in all, or take the last one as shorter.
+  void end_slice(network::Cycle cycles);
+
+  /// Every link between routers; `cycles` have been measured in all.
+  std::vector<LinkUse> links(network::Cycle cycles) const;
+  std::vector<WaitingPlace> waiting() const;
+
+ private:
+  struct Slice {
+    network::Cycle cycles = 0;
+    std::vector<std::uint32_t> sent;  // flits, by link
+  };
+  double utilisation(std::size_t link, std::uint64_t flits, network::Cycle cycles) const;
+
+  const topology::Graph& graph_;
+  const network::flit::Engine& engine_;
+  bool keep_slices_;  // not where a network has so many links that nobody could look at them
+  std::vector<topology::PortId> ports_;  // of links between routers
+  std::vector<std::uint64_t> at_start_, at_slice_;
+  std::vector<Slice> slices_;
+  std::vector<std::uint64_t> standing_;  // by port, summed over samples
+  std::uint64_t samples_ = 0, queued_ = 0;
+};
+
+}  // namespace weft::measure

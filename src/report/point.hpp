@@ -1,0 +1,16 @@
+// A place on a page.
+#pragma once
+
+#include <cmath>
+
+namespace weft::report {
+
+struct Point {
+  double x = 0, y = 0;
+  friend Point operator+(Point a, Point b) { return {a.x + b.x, a.y + b.y}; }
+  friend Point operator-(Point a, Point b) { return {a.x - b.x, a.y - b.y}; }
+  friend Point operator*(Point a, double f) { return {a.x * f, a.y * f}; }
+  double length() const { return std::hypot(x, y); }
+};
+
+}  // namespace weft::report
