@@ -14,8 +14,6 @@
 
 namespace weft::report {
 
-enum class Anchor { Start, Middle, End };
-
 inline constexpr double kCaptionSize = 12;
 
 struct Caption {

@@ -1,4 +1,4 @@
-// A place on a page.
+// A place on a page, and where a text stands by it.
 #pragma once
 
 #include <cmath>
@@ -12,5 +12,7 @@ struct Point {
   friend Point operator*(Point a, double f) { return {a.x * f, a.y * f}; }
   double length() const { return std::hypot(x, y); }
 };
+
+enum class Anchor { Start, Middle, End };
 
 }  // namespace weft::report
