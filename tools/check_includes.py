@@ -24,7 +24,8 @@ LAYOUT = ["base", "config", "topology", "routing", "machine",
           "report", "app"]
 # Preloaded into programs: nothing of the simulator may come with it but these layouts.
 APART = ["lib", "lib/fi"]
-SHARED = {"host/port_layout.hpp", "host/port_set.hpp", "host/mpi_calls.hpp", "host/mpi_layout.hpp"}
+SHARED = {"host/port_layout.hpp", "host/port_set.hpp", "host/mpi_calls.hpp", "host/mpi_layout.hpp",
+          "host/libevent.hpp"}
 # Parts that still need each other. Whoever takes one apart takes it from here; none is added.
 ENTANGLED = [
     {"routing/states", "routing/distances", "routing/vias", "routing/routing"},
