@@ -277,7 +277,8 @@ class Report {
     for (const Json& r : results_) {
       if (r.empty()) continue;
       auto text = [&](const char* key) {
-        std::vector<std::string> all = r[key].get<std::vector<std::string>>();
+        std::vector<std::string> all;
+        for (const Json& one : r[key]) all.push_back(one.get<std::string>());
         return escape_xml(join(all, "  "));
       };
       rows.push_back(
