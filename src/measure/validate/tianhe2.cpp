@@ -249,8 +249,7 @@ void random_pairs(Trial& trial) {
   Series series{"ours", Series::Look::Ours, {}};
   for (unsigned ways : {1u, 2u, 4u}) {
     if (trial.quick && ways != kShippedWays) continue;
-    machine::Machine m =
-        trial.machine({"topology.groups=1", fmt::format("routing.ways={}", ways)});
+    machine::Machine m = trial.machine({"topology.groups=1", fmt::format("routing.ways={}", ways)});
     nodes = m.graph->endpoints();
     double share = 100 * random_pairs_share(m, trial.quick ? 256 : 768, draws);
     series.points.emplace_back(ways, share);
@@ -262,7 +261,8 @@ void random_pairs(Trial& trial) {
   if (!trial.quick) {
     machine::Machine whole = trial.machine({});
     trial.give("V-TH2-10", "whole", 100 * random_pairs_share(whole, 128, 1),
-               fmt::format("all {} nodes, the profile as it is; 1 draw; published without a number of nodes", whole.graph->endpoints()));
+               fmt::format("all {} nodes, the profile as it is; 1 draw; published without a number of nodes",
+                           whole.graph->endpoints()));
   }
   Plot plot{
       "Random pairs over ways",
