@@ -20,7 +20,8 @@ std::string figure(const measure::Latency& latency, double value) {
 
 std::string points_csv(const TrafficResult& result) {
   std::string out =
-      "offered,generated,accepted,refused,injected,saturated,steady,filling,packets,mean_cycles,mean_half_width_95_cycles,"
+      "offered,generated,accepted,refused,injected,saturated,steady,filling,packets,mean_cycles,mean_half_"
+      "width_95_cycles,"
       "p50_cycles,p99_cycles,p99.9_cycles,max_cycles,network_mean_cycles,network_p99_cycles,mean_routers,"
       "jain_fairness,least_source,most_source,warmup_cycles,measured_cycles,completion_cycles,flit_hops,"
       "not_measured\n";
@@ -30,10 +31,10 @@ std::string points_csv(const TrafficResult& result) {
       continue;
     }
     const measure::Latency& l = p.packet;
-    out += fmt::format("{},{},{},{},{},{:d},{:d},{:d},{},{},{},{},{},{},{},", p.offered, p.generated, p.accepted,
-                       p.refused, p.injected, p.saturated, p.steady, p.filling, l.packets, figure(l, l.mean),
-                       figure(l, p.mean_half_width), figure(l, l.p50), figure(l, l.p99), figure(l, l.p999),
-                       figure(l, l.max));
+    out += fmt::format("{},{},{},{},{},{:d},{:d},{:d},{},{},{},{},{},{},{},", p.offered, p.generated,
+                       p.accepted, p.refused, p.injected, p.saturated, p.steady, p.filling, l.packets,
+                       figure(l, l.mean), figure(l, p.mean_half_width), figure(l, l.p50), figure(l, l.p99),
+                       figure(l, l.p999), figure(l, l.max));
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},\n", p.network.mean, p.network.p99, p.mean_routers,
                        p.fairness, p.least_source, p.most_source, p.warmup_cycles, p.measured_cycles,
                        p.completion_cycles, p.flit_hops);

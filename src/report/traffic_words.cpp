@@ -178,8 +178,8 @@ std::string summary_in_words(const TrafficResult& result, const machine::Machine
           " Its buffers still fill after {} cycles: at load {} it takes in {} and delivers {}. What it "
           "delivers has kept still for {} cycles, but may change once they are full.",
           units.cycles(static_cast<double>(f.too_much->warmup_cycles + f.too_much->measured_cycles)),
-          units.load(f.too_much->offered), units.load(f.too_much->injected),
-          units.load(f.too_much->accepted), units.cycles(static_cast<double>(f.too_much->measured_cycles)));
+          units.load(f.too_much->offered), units.load(f.too_much->injected), units.load(f.too_much->accepted),
+          units.cycles(static_cast<double>(f.too_much->measured_cycles)));
     if (f.too_much->fairness < kFair)
       out += fmt::format(" It is shared unequally: at load {} the worst source gets {} through, the best {}.",
                          units.load(f.too_much->offered), units.load(f.too_much->least_source),

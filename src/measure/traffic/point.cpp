@@ -3,10 +3,10 @@
 // The network starts empty and runs in windows until WarmUpTest calls it steady or saturated. A window is as
 // long as packets take through the network, or longer: several times where latency is to keep still. Past
 // saturation only throughput is: there four windows together are that long, and the test waits for the
-// network's buffers to be full, or says that they are not. Then batches of a window each, or of three quarters
-// of one past saturation, are measured: 8, and twice as many again while the 95% confidence interval of the
-// mean latency is wider than 1% either way, up to 32. If the first half of the batches differs from the
-// second, or a network that seemed saturated caught up, the warm-up was too short after all: what was
+// network's buffers to be full, or says that they are not. Then batches of a window each, or of three
+// quarters of one past saturation, are measured: 8, and twice as many again while the 95% confidence interval
+// of the mean latency is wider than 1% either way, up to 32. If the first half of the batches differs from
+// the second, or a network that seemed saturated caught up, the warm-up was too short after all: what was
 // measured is thrown away and all starts again, with windows twice as long.
 //
 // Memory is bounded by the sources: past saturation their queues fill, and what they make beyond that is

@@ -97,8 +97,7 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
   out.loads = options.loads;
   for (workload::Member m = 0; m < members.count(); ++m) out.senders += pattern->rate(m) > 0;
 
-  Experiment experiment{machine, settings, workload, members, *pattern, options.faults,
-                        options.until_full};
+  Experiment experiment{machine, settings, workload, members, *pattern, options.faults, options.until_full};
   Points points(options.loads.size());
   std::mutex guard;
   auto interrupted = [&] { return options.interrupted && *options.interrupted; };
