@@ -8,6 +8,7 @@
 #include <regex>
 #include <thread>
 
+#include "base/text.hpp"
 #include "mpi_programs.hpp"
 
 namespace weft::test {
