@@ -28,7 +28,7 @@ ProgramResult run_mpi(const std::string& machine, unsigned ranks, const std::vec
   all.insert(all.end(), options.begin(), options.end());
   all.insert(all.end(), {"--", program});
   all.insert(all.end(), arguments.begin(), arguments.end());
-  return run_program(all, 100);
+  return run_program(all);
 }
 
 // Picoseconds of that machine's parts.

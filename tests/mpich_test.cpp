@@ -43,7 +43,7 @@ class Mpich : public testing::Test {
     all.insert(all.end(), options.begin(), options.end());
     all.push_back("--");
     all.insert(all.end(), command.begin(), command.end());
-    return run_program(all, 100);
+    return run_program(all);
   }
 
  private:

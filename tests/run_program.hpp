@@ -54,7 +54,8 @@ inline std::string read_file(const std::string& path) {
 /// Without the lines by which a run says how far it has come: only a slow machine has them.
 inline std::string without_progress(const std::string& text) {
   static const std::regex progress(
-      "weft: (\\d+ s: [^\n]* of virtual time so far|ranks have read their clocks )[^\n]*\n");
+      "weft: (\\d+ s: [^\n]* of virtual time so far|ranks have read their clocks |"
+      "rank \\d+ \\(process \\d+\\) (has computed for 10 s|waits in read))[^\n]*\n");
   return std::regex_replace(text, progress, "");
 }
 
