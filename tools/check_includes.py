@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sources import ROOT, all_includes
 
-LAYOUT = ["base", "config", "topology", "routing", "machine",
+LAYOUT = ["base", "event", "config", "topology", "routing", "machine",
           "network/link", "network", "network/flit", "network/flow", "network/ideal",
           "nic", "host", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
