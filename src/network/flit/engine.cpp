@@ -124,7 +124,6 @@ void Engine::size_arrays() {
                              count_of(graph_.routers(), "router")),
                  "a smaller machine, or the engines flow and ideal, take less");
   state_.queues.assign(queues, {});
-  state_.lasts.assign(queues, kNoPacket);
   state_.ports.assign(ports, {});
   state_.rests.assign(ports, {});
   state_.sent.assign(ports, 0);
@@ -456,7 +455,7 @@ std::uint64_t Engine::bytes() const {
     for (const auto& bag : tile.ready) bags += bag.bytes();
     for (const auto& bag : tile.senders) bags += bag.bytes();
   }
-  return state_.queues.size() * (sizeof(Queue) + sizeof(PacketId)) +
+  return state_.queues.size() * sizeof(Queue) +
          state_.ports.size() * (sizeof(Port) + sizeof(PortRest) + sizeof(std::uint64_t)) +
          state_.channels.size() * sizeof(OutChannel) + senders_.size() * sizeof(Sender) +
          endpoint_router_.size() * 8 + state_.awake.size() + grid_ports_.size() * sizeof(GridPort) +

@@ -198,7 +198,7 @@ void Engine::check_conservation() const {
     const Queue& queue = s.queues[q];
     here[q >> s.output_bits] += queue.flits;
     if (cut_through && has_channel(s, queue))
-      promised[(queue.out << s.channel_bits) + queue.out_channel()] += queue.left;
+      promised[(queue.out << s.channel_bits) + queue.out_channel()] += queue.left();
   }
   for (PortNumber p = 0; p < s.ports.size(); ++p) {
     const bool endpoint = s.ports[p].flags & Port::kEndpoint;

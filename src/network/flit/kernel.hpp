@@ -339,18 +339,15 @@ void Kernel<Route, CutThrough, Voq>::take_heads(Tile& tile, const Inbox& inbox) 
     ++queue.flits;
     if (queue.empty()) [[likely]] {
       queue.entry = entry.bits();
-      queue.left = static_cast<std::uint16_t>(entry.flits());
-      queue.word &= ~Queue::kEmpty;
+      queue.set_left(entry.flits());
       if (find_way(b, q, queue, entry) == Tile::kOut)
         *out++ = q;
       else
         *onward++ = q;
     } else {
-      PacketId& last = e_.state_.lasts[q];
-      e_.packets_.behind(queue.word & Queue::kBehind ? last : Entry(queue.entry).id()) = entry.bits();
-      last = entry.id();
-      queue.word |= Queue::kBehind;
+      e_.packets_.behind(queue.last()) = entry.bits();
     }
+    queue.set_last(entry.id());
   }
   asks[Tile::kOnward].set_end(onward);
   asks[Tile::kOut].set_end(out);

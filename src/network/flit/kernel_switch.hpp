@@ -20,7 +20,7 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::may_send(const Base& b, const Queu
       return false;
     }
     if (out.flags & Port::kEndpoint) {
-      if (queue.left == 1) __builtin_prefetch(&e_.packets_[Entry(queue.entry).id()]);  // for deliver()
+      if (queue.left() == 1) __builtin_prefetch(&e_.packets_[Entry(queue.entry).id()]);  // for deliver()
       return true;
     }
   }
@@ -189,9 +189,9 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, co
     take_channel(b, queue);
   b.inbox_at(from.inbox, from.flight).credits.push(from.peer + b.channel_of(q));
   Entry entry(queue.entry);
-  const bool head = queue.left == entry.flits();
-  const bool tail = queue.left == 1;
-  --queue.left;
+  const bool head = queue.left() == entry.flits();
+  const bool tail = queue.left() == 1;
+  --queue.rest;  // of `left`, which is not 0
   --queue.flits;
   ++b.sent[queue.out];
   if (kOnGrid && !(port.flags & (Port::kNarrow | Port::kEndpoint))) [[likely]] {
@@ -209,10 +209,8 @@ WEFT_HOT bool Kernel<Route, CutThrough, Voq>::send(const Base& b, Tile& tile, co
   if (tail) {
     port.free_channels ^= 1u << queue.out_channel();
     queue.word &= ~(Queue::kActive | Queue::kReady);
-    if (queue.word & Queue::kBehind)
+    if (queue.flits)  // of packets behind it
       next_packet(b, tile, q, queue);
-    else
-      queue.word |= Queue::kEmpty;
   }
   return tail;
 }
@@ -232,7 +230,7 @@ template <class Route, bool CutThrough, bool Voq>
   Entry entry(queue.entry);
   if (port.flags & Port::kGuarded) {
     EndNumber end = b.guard->end_at(queue.out);
-    b.guard->offer(end, queue.out_channel(), entry, entry.flits() - queue.left - 1);
+    b.guard->offer(end, queue.out_channel(), entry, entry.flits() - queue.left() - 1);
     w_.links->wake(end);
     if (head && !kOnGrid) count_hop(entry, queue.out);
     ++counters_.flit_hops;
@@ -269,8 +267,7 @@ template <class Route, bool CutThrough, bool Voq>
                                                                    Queue& queue) {
   Entry entry(e_.packets_.behind(Entry(queue.entry).id()));
   queue.entry = entry.bits();
-  queue.left = static_cast<std::uint16_t>(entry.flits());
-  if (entry.id() == e_.state_.lasts[q]) queue.word &= ~Queue::kBehind;
+  queue.set_left(entry.flits());
   Tile::Bound bound = find_way(b, q, queue, entry);
   tile.asks_in(b.now + route_cycles_ + 1, bound).push(q);
 }

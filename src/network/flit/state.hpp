@@ -38,20 +38,28 @@ struct Queue {
   std::uint32_t channels = 0;  // output channels it may take, one bit each; the one it has, by its number
   std::uint32_t offered = 0;   // of these, what it was offered in this cycle
   QueueNumber chain = kEnd;    // the next queue that asks for the same
-  std::uint16_t left = 0;      // flits of the first packet still to send
+  std::uint16_t rest = 0;      // flits of the first packet still to send; above them, bits of the last packet
   std::uint16_t flits = 0;     // here now
-  // The channel of the first packet, and flags, in one word that is read and written whole: a narrow store
-  // before a wide load of the same bytes would hold the processor up.
-  std::uint32_t word = kEmpty | kFirstChannelNext << kChannelShift;
+  // Most bits of the last packet, the channel of the first, and flags, in one word that is read and written
+  // whole: a narrow store before a wide load of the same bytes would hold the processor up.
+  std::uint32_t word = kFirstChannelNext << kChannelShift;
 
-  // kBehind: there are packets behind the first; State::lasts has the last of them.
-  static constexpr std::uint32_t kEmpty = 1, kBehind = 2;
+  static constexpr unsigned kLeftBits = 12, kLastBits = 24;
+  static constexpr std::uint32_t kLeftMask = (1u << kLeftBits) - 1, kLastMask = (1u << kLastBits) - 1;
   static constexpr unsigned kChannelShift = 24, kChannelMask = 0x1f;
   static constexpr unsigned kFirstChannelNext = 31;  // as channel: the turn begins with channel 0
   static constexpr unsigned kReadyShift = 31;
   // kReady: it is on a list of those who bid for the switch.
   static constexpr std::uint32_t kLeaves = 1u << 29, kActive = 1u << 30, kReady = 1u << kReadyShift;
-  bool empty() const { return word & kEmpty; }
+  bool empty() const { return left() == 0; }
+  unsigned left() const { return rest & kLeftMask; }
+  void set_left(std::uint32_t flits) { rest = static_cast<std::uint16_t>((rest & ~kLeftMask) | flits); }
+  /// Of a queue that is not empty.
+  PacketId last() const { return (word & kLastMask) | static_cast<PacketId>(rest >> kLeftBits) << kLastBits; }
+  void set_last(PacketId packet) {
+    word = (word & ~kLastMask) | (packet & kLastMask);
+    rest = static_cast<std::uint16_t>((rest & kLeftMask) | packet >> kLastBits << kLeftBits);
+  }
   /// Of the first packet, once it has one; turns go on from the last.
   unsigned out_channel() const { return word >> kChannelShift & kChannelMask; }
   bool leaves() const { return word & kLeaves; }  // the first packet goes to an endpoint (if it is known)
@@ -242,7 +250,6 @@ enum class Mark : std::uint8_t { kNo = 0, kYes = 1 };
 struct State {
   unsigned channel_bits = 0, output_bits = 0;
   LargeArray<Queue> queues;
-  LargeArray<PacketId> lasts;  // by queue: its last packet, where there is one behind the first
   LargeArray<Port> ports;
   LargeArray<PortRest> rests;      // by port
   LargeArray<std::uint64_t> sent;  // by port: flits, ever
