@@ -10,14 +10,13 @@ namespace weft::test {
 namespace {
 
 using measure::CompareSpec;
-using nlohmann::ordered_json;
 
 CompareSpec example(const std::string& name) {
   return measure::read_compare(std::string(WEFT_ROOT) + "/examples/" + name);
 }
 
-std::vector<ordered_json> run(const CompareSpec& spec) {
-  std::vector<ordered_json> out;
+std::vector<Json> run(const CompareSpec& spec) {
+  std::vector<Json> out;
   for (const auto& point : measure::compare_points(spec)) out.push_back(measure::run_point(spec, point, 2));
   return out;
 }
@@ -38,9 +37,9 @@ TEST(Examples, ARandomPermutationSuitsTheFatTreeAndNotTheTorus) {  // V-EXN-16
     machine.variants = {machine.variants[2]};  // 100,000 endpoints
   }
   spec.expected = {{"fat tree"}, {"dragonfly"}, {"5D torus", "jellyfish"}, {"3D torus"}};
-  std::vector<ordered_json> results = run(spec);
+  std::vector<Json> results = run(spec);
   EXPECT_THAT(measure::check_expected(spec, results), testing::IsEmpty());
-  for (const ordered_json& r : results) EXPECT_NEAR(r["endpoints"].get<double>(), 100'000, 15'000);
+  for (const Json& r : results) EXPECT_NEAR(r["endpoints"].get<double>(), 100'000, 15'000);
 }
 
 }  // namespace

@@ -33,7 +33,9 @@ TEST(Bench, ACaseThatFailsIsReported) {
 TEST(Bench, TopologyStaysWithinItsLimits) {
   auto r = test::run_program({"bench", "topology", "--json"});
   EXPECT_EQ(r.err, "");
-  auto out = Json::parse(r.out);
+  auto parsed = Json::parse(r.out);
+  ASSERT_TRUE(parsed);
+  const Json& out = *parsed;
   EXPECT_EQ(out["bench"], "topology");
   ASSERT_EQ(out["cases"].size(), 2u);
   for (const auto& one : out["cases"]) {
