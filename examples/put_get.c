@@ -1,4 +1,4 @@
-/* Put, get and atomics with their notifications, and what happens to a mistake.
+/* Put, get and atomics with their notifications, and what happens to an error.
  *
  *   weft run torus -n 2 -- build/examples/put_get
  */

@@ -1,4 +1,4 @@
-// Every description in tests/broken is a user's mistake: the command must say what is wrong and exit with
+// Every description in tests/broken is a user's error: the command must say what is wrong and exit with
 // code 2. What it must say stands in the file itself, as `# expect: words`.
 #include <gtest/gtest.h>
 

@@ -54,12 +54,12 @@ std::vector<RouterId> follow(const Machine& m, RouterId from, EndpointId to) {
   const Graph& g = *m.graph;
   std::vector<RouterId> path{from};
   routing::Hop hop{.router = from, .target = to};
-  Candidates ways;
+  Candidates candidates;
   while (path.back() != g.endpoint_router(to) && path.size() <= g.routers()) {
-    m.routing->candidates(hop, ways);
-    if (ways.empty()) break;
-    PortId arrived = g.peer(g.port(hop.router, ways[0].port));
-    hop = {g.port_router(arrived), g.port_index(arrived), ways[0].channel_class, false, to};
+    m.routing->candidates(hop, candidates);
+    if (candidates.empty()) break;
+    PortId arrived = g.peer(g.port(hop.router, candidates[0].port));
+    hop = {g.port_router(arrived), g.port_index(arrived), candidates[0].channel_class, false, to};
     path.push_back(hop.router);
   }
   return path;
@@ -68,13 +68,13 @@ std::vector<RouterId> follow(const Machine& m, RouterId from, EndpointId to) {
 /// Calls `see(hop, candidates)` at every router but the destination's own, for every endpoint.
 template <class See>
 void for_every_hop(const Machine& m, See see) {
-  Candidates ways;
+  Candidates candidates;
   for (EndpointId to = 0; to < m.graph->endpoints(); ++to)
     for (RouterId r = 0; r < m.graph->routers(); ++r) {
       if (r == m.graph->endpoint_router(to)) continue;
       routing::Hop hop{.router = r, .target = to};
-      m.routing->candidates(hop, ways);
-      see(hop, ways);
+      m.routing->candidates(hop, candidates);
+      see(hop, candidates);
     }
 }
 
@@ -148,7 +148,7 @@ TEST(Capability, StaticRoutingsOfferOnePath) {
   const std::vector<std::tuple<std::string, Settings, std::string, Settings>> cases{
       {"torus", {"dims=[4,4]", "parallel_cables=2"}, "dimension-order", {}},
       {"fat-tree", {"children=[3,3]", "parents=[1,3]"}, "fat-tree", {"mode=deterministic"}},
-      {"th-express", {"groups=2", "group_frames=2"}, "level-tables", {"ways=1"}},
+      {"th-express", {"groups=2", "group_frames=2"}, "level-tables", {"candidates=1"}},
       {"exanest", {"mezzanines_per_chassis=2"}, "exanest-tiers", {}},
       {"jellyfish", {"routers=20", "degree=4"}, "up-down", {}},
       {"jellyfish", {"routers=20", "degree=4"}, "shortest-path", {}},
@@ -156,8 +156,9 @@ TEST(Capability, StaticRoutingsOfferOnePath) {
   for (const auto& [topology, size, routing, variant] : cases) {
     Machine m = make_machine(topology, size, routing, variant);
     EXPECT_TRUE(m.routing->keeps_order()) << routing;
-    for_every_hop(
-        m, [&](const routing::Hop&, const Candidates& ways) { ASSERT_LE(ways.size(), 1u) << routing; });
+    for_every_hop(m, [&](const routing::Hop&, const Candidates& candidates) {
+      ASSERT_LE(candidates.size(), 1u) << routing;
+    });
     EXPECT_TRUE(prove(m).holds()) << routing;
   }
 }
@@ -173,11 +174,11 @@ TEST(Capability, ArithmeticRoutingNeedsNoTableAndNoInput) {
     EXPECT_EQ(m.routing->bytes(), 0u) << routing;
     EXPECT_TRUE(m.routing->tables().empty()) << routing;
     Candidates other;
-    for_every_hop(m, [&](routing::Hop hop, const Candidates& ways) {
+    for_every_hop(m, [&](routing::Hop hop, const Candidates& candidates) {
       for (PortIndex in = 0; in < m.graph->port_count(hop.router); ++in) {
         hop.in_port = in;
         m.routing->candidates(hop, other);
-        ASSERT_TRUE(std::equal(ways.begin(), ways.end(), other.begin(), other.end())) << routing;
+        ASSERT_TRUE(std::equal(candidates.begin(), candidates.end(), other.begin(), other.end())) << routing;
       }
     });
   }
@@ -187,11 +188,11 @@ TEST(Capability, UpperTiersFindTheChassisAndLowerTiersFinish) {
   Machine m = make_machine("exanest", {"racks=2", "chassis_per_rack=2", "mezzanines_per_chassis=2"},
                            "exanest-tiers", {}, 2);
   auto* shape = m.graph->shape_as<topology::ExanestShape>();
-  for_every_hop(m, [&](const routing::Hop& hop, const Candidates& ways) {
+  for_every_hop(m, [&](const routing::Hop& hop, const Candidates& candidates) {
     RouterId to = m.graph->endpoint_router(hop.target);
     if (!shape->is_switch(hop.router)) return;
-    ASSERT_EQ(ways.size(), 1u);
-    RouterId next = next_router(m, hop.router, ways[0].port);
+    ASSERT_EQ(candidates.size(), 1u);
+    RouterId next = next_router(m, hop.router, candidates[0].port);
     if (shape->rack(hop.router) != shape->rack(to))
       ASSERT_EQ(next, shape->switch_of(shape->rack(to)));
     else
@@ -205,14 +206,14 @@ TEST(Capability, TablesPerInputPortGiveRoutesThatDependOnIt) {
     Machine m = make_machine("torus", {"dims=[4,4]"}, "shortest-path", {per_input_port});
     EXPECT_TRUE(prove(m).holds());
     unsigned count = 0;
-    Candidates ways;
+    Candidates candidates;
     for (EndpointId to = 0; to < m.graph->endpoints(); ++to)
       for (RouterId r = 0; r < m.graph->routers(); ++r) {
         if (r == m.graph->endpoint_router(to)) continue;
         std::set<PortIndex> outputs;
         for (PortIndex in = 0; in < 4; ++in) {
-          m.routing->candidates({.router = r, .in_port = in, .target = to}, ways);
-          outputs.insert(ways[0].port);
+          m.routing->candidates({.router = r, .in_port = in, .target = to}, candidates);
+          outputs.insert(candidates[0].port);
         }
         count += outputs.size() > 1;
       }
@@ -240,15 +241,15 @@ TEST(Capability, TablesHaveThreeLevelsOfConfigurableSize) {
 
 TEST(Capability, AnItemHoldsOneOutputOrUpToFour) {
   const Settings tree{"frame_nodes=12", "group_frames=2", "groups=2"};
-  auto most_ways = [&](const char* ways) {
-    Machine m = make_machine("th-express", tree, "level-tables", {ways}, 1);
+  auto most_candidates = [&](const char* candidates) {
+    Machine m = make_machine("th-express", tree, "level-tables", {candidates}, 1);
     std::size_t most = 0;
     for_every_hop(m, [&](const routing::Hop&, const Candidates& out) { most = std::max(most, out.size()); });
     EXPECT_TRUE(prove(m).holds());
     return most;
   };
-  EXPECT_EQ(most_ways("ways=1"), 1u);
-  EXPECT_EQ(most_ways("ways=4"), 4u);
+  EXPECT_EQ(most_candidates("candidates=1"), 1u);
+  EXPECT_EQ(most_candidates("candidates=4"), 4u);
 }
 
 TEST(Capability, A3DTorusHasSixLinksToSixNeighbours) {
@@ -327,17 +328,19 @@ TEST(Capability, TheBisectionOfAnUncutTreeTakesAllThatIsInjected) {
 }
 
 TEST(Capability, ParallelCablesAreUsedTogether) {
-  auto ports_used = [](const char* parallel, std::size_t ways_of_a_packet) {
+  auto ports_used = [](const char* parallel, std::size_t ports_of_a_packet) {
     Machine m = make_machine("exanest", {"mezzanines_per_chassis=2", "chassis_per_rack=1"}, "exanest-tiers",
                              {parallel}, 2);
     auto* shape = m.graph->shape_as<topology::ExanestShape>();
     auto right = shape->direction_ports(0, topology::ExanestShape::Direction::PlusX);
     EXPECT_EQ(right.count, 2u);
     std::map<PortIndex, unsigned> used;
-    for_every_hop(m, [&](const routing::Hop& hop, const Candidates& ways) {
-      if (hop.router != 0 || ways[0].port < right.first || ways[0].port >= right.first + right.count) return;
-      EXPECT_EQ(ways.size(), ways_of_a_packet);
-      for (const Candidate& way : ways) ++used[way.port];
+    for_every_hop(m, [&](const routing::Hop& hop, const Candidates& candidates) {
+      if (hop.router != 0 || candidates[0].port < right.first ||
+          candidates[0].port >= right.first + right.count)
+        return;
+      EXPECT_EQ(candidates.size(), ports_of_a_packet);
+      for (const Candidate& way : candidates) ++used[way.port];
     });
     EXPECT_TRUE(prove(m).holds());
     return used;

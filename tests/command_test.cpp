@@ -100,7 +100,7 @@ TEST(Command, CheckPrintsTheCircleOfATorusWithOneChannel) {
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(result.out, HasSubstr("TOO FEW: the routing asks for 2, the router has 1"));
-  EXPECT_THAT(result.out, HasSubstr("POSSIBLE: 4 channels wait for each other in a circle"));
+  EXPECT_THAT(result.out, HasSubstr("POSSIBLE: 4 channels wait for each other in a cycle"));
   for (const char* hop :
        {"\n    1. r", "\n    2. r", "\n    3. r", "\n    4. r", "\n       the first again\n"})
     EXPECT_THAT(result.out, HasSubstr(hop));
@@ -145,7 +145,7 @@ TEST(Command, MistakesInSettingsAreReportedTogether) {
       expect_mistake({"check", "torus", "--set", "router.chanels=2", "--set", "cable.default.lane_rate=14m"});
   EXPECT_THAT(err,
               AllOf(HasSubstr("router.chanels: unknown key (did you mean 'channels'?)"),
-                    HasSubstr("cable.default.lane_rate: 'm' is not a unit"), EndsWith("2 mistakes found\n")));
+                    HasSubstr("cable.default.lane_rate: 'm' is not a unit"), EndsWith("2 errors found\n")));
 }
 
 class Written : public ::testing::Test {

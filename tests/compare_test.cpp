@@ -33,7 +33,7 @@ variants = [["topology.dims=[16]"], ["topology.dims=[64]"]]
 [[machine]]
 name = "fat tree"
 base = "fat-tree"
-set = ["routing.ways=0"]
+set = ["routing.candidates=0"]
 variants = [["topology.children=[4,4]", "topology.parents=[1,4]"], ["topology.children=[8,8]", "topology.parents=[1,8]"]]
 
 [[workload]]
@@ -162,32 +162,31 @@ TEST(Replay, SaysWhoWaitsForWhomAndExitsWithOne) {
         "rank 1 {\na: recv 8b from 0\nb: send 8b to 0\nb requires a\n}\n");
   ProgramResult result = run_program({"replay", "torus", goal});
   EXPECT_EQ(result.code, 1);
-  EXPECT_THAT(result.out, HasSubstr("they wait in a circle: rank 0 -> rank 1 -> rank 0"));
+  EXPECT_THAT(result.out, HasSubstr("they wait in a cycle: rank 0 -> rank 1 -> rank 0"));
   EXPECT_THAT(result.out, HasSubstr("rank 1, step 0, line 8 (receive 8 bytes from rank 0, tag 0) waits"));
 }
 
 TEST(Replay, MistakesAreTheUsers) {
   ScratchFolder folder;
-  auto mistake = [&](const Arguments& more) {
+  auto error = [&](const Arguments& more) {
     Arguments all{"replay", "torus"};
     all.insert(all.end(), more.begin(), more.end());
     ProgramResult result = run_program(all);
     EXPECT_EQ(result.code, 2) << result.out << result.err;
     return result.err;
   };
-  EXPECT_THAT(mistake({"lamps"}), HasSubstr("did you mean 'lammps'?"));
-  EXPECT_THAT(mistake({"barrier", "--engine", "flwo"}), HasSubstr("did you mean 'flow'?"));
-  EXPECT_THAT(mistake({"barrier", "--ranks", "1000"}), HasSubstr("1,000 ranks do not fit"));
-  EXPECT_THAT(mistake({"barrier", "--ranks", "8", "--placement", "blok"}),
-              HasSubstr("did you mean 'block'?"));
+  EXPECT_THAT(error({"lamps"}), HasSubstr("did you mean 'lammps'?"));
+  EXPECT_THAT(error({"barrier", "--engine", "flwo"}), HasSubstr("did you mean 'flow'?"));
+  EXPECT_THAT(error({"barrier", "--ranks", "1000"}), HasSubstr("1,000 ranks do not fit"));
+  EXPECT_THAT(error({"barrier", "--ranks", "8", "--placement", "blok"}), HasSubstr("did you mean 'block'?"));
   std::string goal = folder.file("bad.goal");
   write(goal, "num_ranks 2\nrank 0 {\na: recv 8b from 1\n}\nrank 1 {\na: calc 5\n}\n");
-  EXPECT_THAT(mistake({goal}),
+  EXPECT_THAT(error({goal}),
               HasSubstr("bad.goal:3:1: rank 0, step 0, line 3 (receive 8 bytes from rank 1, tag 0): "
                         "nobody sends it"));
   std::string cut = folder.file("cut.weftrace");
   write(cut, "WEFTRACE\1\2");
-  EXPECT_THAT(mistake({cut}), HasSubstr("cut off"));
+  EXPECT_THAT(error({cut}), HasSubstr("cut off"));
 }
 
 TEST(Replay, JobsSideBySide) {

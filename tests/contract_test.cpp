@@ -112,7 +112,7 @@ struct Reference {
     }
   }
 
-  /// Every source by way of every place to every destination, and to it directly.
+  /// Every source via every place to every destination, and to it directly.
   void follow_legs(const Routing& routing) {
     const Graph& g = routing.graph();
     std::set<std::pair<RouterId, Channel>> ends;  // of first legs

@@ -104,7 +104,7 @@ TEST(FlowAgainstFlit, LongMessagesTakeTheSameTime) {  // F60
   constexpr const char* kTree3 = "kind = \"fat-tree\"\nchildren = [4,4,4]\nparents = [1,4,4]";
   constexpr const char* kThin = "kind = \"fat-tree\"\nchildren = [8,4]\nparents = [1,2]";
   constexpr const char* kModulo = "kind = \"fat-tree\"\nmode = \"deterministic\"";
-  constexpr const char* kAnyWay = "kind = \"fat-tree\"\nways = 0";
+  constexpr const char* kAnyPort = "kind = \"fat-tree\"\ncandidates = 0";
   constexpr const char* kFly =
       "kind = \"dragonfly\"\nrouters_per_group = 4\nendpoints_per_router = 2\nglobal_cables_per_router = 2";
   constexpr const char* kMinimal = "kind = \"dragonfly\"\nmode = \"minimal\"";
@@ -126,7 +126,7 @@ TEST(FlowAgainstFlit, LongMessagesTakeTheSameTime) {  // F60
       {"tree of 16, to the next", kTree, kModulo, shift(16, 1)},
       {"tree of 16, fifteen to one", kTree, kModulo, incast(16, 15)},
       {"tree of 64, half way round", kTree3, kModulo, shift(64, 32)},
-      {"tree of 64, any way up", kTree3, kAnyWay, shift(64, 32), true},
+      {"tree of 64, any port up", kTree3, kAnyPort, shift(64, 32), true},
       {"thin tree of 32, to the next leaf", kThin, kModulo, shift(32, 8)},
       {"dragonfly of 72, to the next group", kFly, kMinimal, shift(72, 8)},
       {"dragonfly of 72, to the next router", kFly, kMinimal, shift(72, 2)},

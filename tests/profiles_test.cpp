@@ -41,12 +41,12 @@ TEST(Profiles, EveryOneBuildsWithItsRoutes) {
 }
 
 TEST(Profiles, NoCableIsIdleAndNoneMuchBusierThanOthersOfItsTier) {
-  // Where cables of a tier cannot be alike under any routing by shortest ways.
+  // Where cables of a tier cannot be alike under any routing by shortest paths.
   const std::map<std::string, std::string> uneven{
       {"mesh", "cables in the middle of a line carry more than those at its ends"},
       {"exanest-track1", "mezzanines stand in a line, and all uplinks leave from the first"},
       {"exanest-track2", "mezzanines stand in a line, and all uplinks leave from the first"},
-      {"jellyfish", "most pairs of a random graph have a single shortest way"}};
+      {"jellyfish", "most pairs of a random graph have a single shortest path"}};
   for (const std::string& name : profile_names()) {
     Machine m = build(describe(name, {}));
     routing::VerifyOptions how;

@@ -87,7 +87,8 @@ TEST(RouterModels, WhatATiledRouterCannotBeIsRefused) {
   refused({"topology.endpoints_per_router=25"}, "25 ports, and there are 4 x 6 tiles");
   refused({"router.latency=0ns"}, "three stages");
   refused({"router.row_buffer_flits=3"}, "each of 4 channels has a flit of its own");
-  refused({"router.switching=cut-through", "router.column_buffer_flits=8"}, "room for a whole packet");
+  refused({"router.switching=cut-through", "router.column_buffer_flits=31"},
+          "room for a whole packet of each channel: 4 times 8 flits, and there are 31");
   refused({"router.local_yield=[16]"}, "at most 15");
   refused({"topology.dims=[4,4]", "topology.endpoints_per_router=1", "routing.kind=minimal-adaptive"},
           "escape channels");

@@ -23,7 +23,7 @@ TEST(RunHabits, TheProgramsOptionsAreItsOwnWithoutTheTwoDashesToo) {
 }
 
 TEST(RunHabits, MistakesAreNamed) {
-  auto mistake = [](std::vector<std::string> words) {
+  auto error = [](std::vector<std::string> words) {
     words.insert(words.begin(), "run");
     ProgramResult r = run_program(words);
     EXPECT_EQ(r.code, 2) << r.out << r.err;
@@ -33,14 +33,14 @@ TEST(RunHabits, MistakesAreNamed) {
   std::string source = folder.file("mine.c"), script = folder.file("mine");
   std::ofstream(source) << "int main(void) { return 0; }\n";
   std::ofstream(script) << "#!/bin/sh\n";
-  EXPECT_THAT(mistake({"torus", "--oversubscribe", "-n", "2", "--", kCore}),
+  EXPECT_THAT(error({"torus", "--oversubscribe", "-n", "2", "--", kCore}),
               HasSubstr("there is no option --oversubscribe; see `weft help run`"));
-  EXPECT_THAT(mistake({"torus", "--rank", "2", "--", kCore}), HasSubstr("did you mean '--ranks'?"));
-  EXPECT_THAT(mistake({"torus"}), HasSubstr("a machine and a program are needed: weft run tianhe2 -n 4 --"));
-  EXPECT_THAT(mistake({"torus", "--", source}), HasSubstr("compile it first: mpicc.openmpi -o"));
-  EXPECT_THAT(mistake({"torus", "--", script}), HasSubstr("is not executable"));
-  EXPECT_THAT(mistake({"torus", "--", "/tmp"}), HasSubstr("/tmp is a folder, not a program"));
-  EXPECT_THAT(mistake({"torus", "-n", "4", "mpirun", "-np", "4", kCore}),
+  EXPECT_THAT(error({"torus", "--rank", "2", "--", kCore}), HasSubstr("did you mean '--ranks'?"));
+  EXPECT_THAT(error({"torus"}), HasSubstr("a machine and a program are needed: weft run tianhe2 -n 4 --"));
+  EXPECT_THAT(error({"torus", "--", source}), HasSubstr("compile it first: mpicc.openmpi -o"));
+  EXPECT_THAT(error({"torus", "--", script}), HasSubstr("is not executable"));
+  EXPECT_THAT(error({"torus", "--", "/tmp"}), HasSubstr("/tmp is a folder, not a program"));
+  EXPECT_THAT(error({"torus", "-n", "4", "mpirun", "-np", "4", kCore}),
               HasSubstr("`weft run` is the launcher itself: weft run torus -n 4 -- ./your_program"));
 }
 

@@ -47,8 +47,9 @@ TEST(Saturation, UgalGoesRoundWhenAGroupSendsToTheNext) {
 }
 
 TEST(Saturation, ATreeUsesAllItsCables) {
-  EXPECT_GT(accepted("fat-tree", {"topology.children=[4,4,4]", "topology.parents=[1,4,4]", "routing.ways=2"}),
-            0.6);
+  EXPECT_GT(
+      accepted("fat-tree", {"topology.children=[4,4,4]", "topology.parents=[1,4,4]", "routing.candidates=2"}),
+      0.6);
 }
 
 TEST(Saturation, ARandomGraphCarriesMoreThanItsRootWould) {

@@ -31,7 +31,7 @@ TEST(ValidateCommand, QuicklyAllFiguresAreWithinTheirTolerances) {
   std::string page = test::read_file(out + "/validation.html");
   for (const char* plot : {"Latency over hops", "Message rate over pairs", "Message rate over size",
                            "Bandwidth over size", "Bandwidth over message size", "What the core clock drives",
-                           "Random pairs over ways", "Latency over packet size"})
+                           "Random pairs over candidate ports", "Latency over packet size"})
     EXPECT_NE(page.find(plot), std::string::npos) << plot;
   EXPECT_NE(r.err.find("experiment 1 of"), std::string::npos) << "progress";
 }
@@ -53,7 +53,7 @@ TEST(ValidateCommand, TheSameTwiceOnAnyNumberOfThreads) {
 TEST(ValidateCommand, WrongNamesAreRefused) {
   ProgramResult r = test::run_program({"validate", "tianhe", "--figure", "V-1"});
   EXPECT_EQ(r.code, 2);
-  EXPECT_NE(r.err.find("2 mistakes"), std::string::npos) << r.err;
+  EXPECT_NE(r.err.find("2 errors"), std::string::npos) << r.err;
 }
 
 TEST(PredictCommand, SweepsFitsAndExtrapolates) {

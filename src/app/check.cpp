@@ -27,10 +27,10 @@ struct Options {
 };
 
 std::string pair_text(const Graph& graph, const BrokenPair& pair) {
-  std::string why = pair.cut_off   ? "cut off: no way is left"
+  std::string why = pair.cut_off   ? "cut off: no route is left"
                     : pair.endless ? "may go round for ever"
                                    : "comes to a dead end";
-  if (pair.via != topology::kNone) why += fmt::format(" by way of {}", pair.via);
+  if (pair.via != topology::kNone) why += fmt::format(" via {}", pair.via);
   return fmt::format("{} -> e{} on {}: {}", graph.router_name(pair.source), pair.destination,
                      graph.router_name(graph.endpoint_router(pair.destination)), why);
 }
@@ -38,7 +38,7 @@ std::string pair_text(const Graph& graph, const BrokenPair& pair) {
 std::string hop_text(const Graph& graph, const routing::CycleHop& hop) {
   topology::PortId to = graph.peer(hop.out_port);
   std::string packet = hop.target == topology::kNone ? "a packet that starts its second leg here"
-                       : hop.via_leg                 ? fmt::format("a packet by way of {}", hop.target)
+                       : hop.via_leg                 ? fmt::format("a packet via {}", hop.target)
                                                      : fmt::format("a packet to e{}", hop.target);
   return fmt::format("{} -> {}, channel {}  ({} -> {}); {} holds it and waits for",
                      graph.port_name(hop.out_port), graph.port_name(to), hop.channel,
@@ -52,7 +52,7 @@ void print_line(std::string_view name, const std::string& text) {
 
 void print_connection(const Graph& graph, const Verdict& v) {
   if (v.connected()) {
-    print_line("connected", fmt::format("yes: {} (source router, destination), none without a way",
+    print_line("connected", fmt::format("yes: {} (source router, destination), none without a route",
                                         count_of(v.pairs, "pair")));
     return;
   }
@@ -99,14 +99,14 @@ void print_deadlock(const Graph& graph, const Verdict& v) {
                fmt::format("POSSIBLE: {} without an escape channel", count_of(v.without_escape, "state")));
   if (v.cycle.empty()) {
     print_line("deadlock",
-               fmt::format("none: {} {}, {}, no circle{}", with_commas(v.channels), what,
+               fmt::format("none: {} {}, {}, no cycle{}", with_commas(v.channels), what,
                            count_of(v.dependencies, "dependency", "dependencies"),
                            v.escape_proof ? " (Duato's condition, packets that leave an escape channel and "
                                             "come back included)"
                                           : ""));
     return;
   }
-  print_line("deadlock", fmt::format("POSSIBLE: {} wait for each other in a circle",
+  print_line("deadlock", fmt::format("POSSIBLE: {} wait for each other in a cycle",
                                      count_of(v.cycle.size(), what.substr(0, what.size() - 1))));
   for (std::size_t i = 0; i < v.cycle.size(); ++i)
     fmt::print("  {:>3}. {}\n", i + 1, hop_text(graph, v.cycle[i]));

@@ -65,11 +65,11 @@ void print_survey(const machine::Machine& m, const Survey& survey, double second
   print_line("failures", cases_text(survey));
   std::uint64_t own = survey.count(&FailureCase::own_serves);
   print_line("as it is",
-             fmt::format("{} serves every pair that has a way left after {} of {}",
+             fmt::format("{} serves every pair that has a route left after {} of {}",
                          m.description.routing->name, with_commas(own), count_of(all, "failure")));
   if (own < all) {
     auto name = [&](const FailureCase& c) {
-      return fmt::format("{}: {} without a way", c.failed.text(graph), count_of(c.own_broken, "pair"));
+      return fmt::format("{}: {} without a route", c.failed.text(graph), count_of(c.own_broken, "pair"));
     };
     print_cases(
         survey, [](const FailureCase& c) { return !c.own_serves; }, name);
@@ -85,7 +85,7 @@ void print_survey(const machine::Machine& m, const Survey& survey, double second
     parts.push_back(fmt::format("{} ({})", name, with_commas(times)));
   std::uint64_t served = survey.count(&FailureCase::serves);
   print_line("re-routed",
-             fmt::format("every pair that has a way left is served, without deadlock, after {} of "
+             fmt::format("every pair that has a route left is served, without deadlock, after {} of "
                          "{}: {}; the longest route crosses {}",
                          with_commas(served), count_of(all, "failure"), join(parts, ", "),
                          count_of(longest, "cable")));

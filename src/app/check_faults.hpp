@@ -15,7 +15,7 @@ struct FaultCheckOptions {
 };
 
 /// Prints the survey; the exit code is 0 when after every failure looked at some proved relation serves all
-/// pairs that still have a way.
+/// pairs that still have a route.
 int check_faults(const machine::Machine& machine, const FaultCheckOptions& options, unsigned threads,
                  bool json);
 

@@ -104,7 +104,7 @@ int run(int argc, char** argv) {
   } catch (const UserError& error) {
     std::size_t count = error.diagnostics().size();
     for (const Diagnostic& one : error.diagnostics()) print_error(one.text());
-    if (count > 1) fmt::print(stderr, "{} mistakes found\n", count);
+    if (count > 1) fmt::print(stderr, "{} errors found\n", count);
     return 2;
   } catch (const OutOfTime& error) {
     print_error(error.what());

@@ -47,7 +47,7 @@ KindSection kind_section(std::string name, std::string about) {
 const std::vector<KindSection>& kind_sections() {
   static const std::vector<KindSection> sections{
       kind_section<topology::TopologyKind>("topology", "How routers and endpoints are wired"),
-      kind_section<routing::RoutingKind>("routing", "How packets find their way"),
+      kind_section<routing::RoutingKind>("routing", "How packets are routed"),
       kind_section<machine::NicKind>("nic", "What every endpoint has: ports, engines, translation")};
   return sections;
 }

@@ -8,7 +8,7 @@
 
 namespace weft::app {
 
-/// Fills in `slow` and the noise of `run`. Throws UserError with all mistakes.
+/// Fills in `slow` and the noise of `run`. Throws UserError with all errors.
 void read_disturbance(const std::vector<std::string>& slow, const std::string& noise, host::RunOptions& run);
 
 }  // namespace weft::app

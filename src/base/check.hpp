@@ -1,4 +1,4 @@
-// Invariants that stay on in release builds: a broken one is a defect in Weft, never a user's mistake.
+// Invariants that stay on in release builds: a broken one is a defect in Weft, never a user's error.
 #pragma once
 
 #include <stdexcept>

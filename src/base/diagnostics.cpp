@@ -27,7 +27,7 @@ UserError::UserError(std::string message) : UserError(std::vector{Diagnostic{{},
 void Diagnostics::add(Origin origin, std::string key, std::string message) {
   constexpr std::size_t kMost = 1000;  // nobody reads more, and a hostile file has millions
   if (all_.size() > kMost) return;
-  if (all_.size() == kMost) key.clear(), message = "more mistakes from here on are not told";
+  if (all_.size() == kMost) key.clear(), message = "more errors from here on are not told";
   all_.push_back({std::move(origin), std::move(key), std::move(message)});
 }
 

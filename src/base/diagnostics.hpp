@@ -1,4 +1,4 @@
-// A user's mistakes: collected, so that one run reports all of them.
+// A user's errors: collected, so that one run reports all of them.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Diagnostic {
   std::string text() const;
 };
 
-/// Thrown once, with every mistake found; the command prints them and exits with code 2.
+/// Thrown once, with every error found; the command prints them and exits with code 2.
 class UserError : public std::runtime_error {
  public:
   explicit UserError(std::vector<Diagnostic> all);

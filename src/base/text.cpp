@@ -48,7 +48,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string nearest(std::string_view word, std::span<const std::string> known) {
-  // A third of the letters wrong is a typing mistake; more is another word.
+  // A third of the letters wrong is a typing error; more is another word.
   std::size_t best = std::max<std::size_t>(1, word.size() / 3) + 1;
   std::string found;
   for (const std::string& candidate : known) {

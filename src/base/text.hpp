@@ -16,7 +16,7 @@ std::vector<std::string> split(std::string_view text, char separator);
 /// Insertions, deletions, replacements and swaps of neighbours needed to turn one word into the other.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The nearest of `known` to `word` when it is near enough to be a typing mistake, else empty.
+/// The nearest of `known` to `word` when it is near enough to be a typing error, else empty.
 std::string nearest(std::string_view word, std::span<const std::string> known);
 
 /// " (did you mean 'x'?)" or an empty string.

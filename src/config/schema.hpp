@@ -1,5 +1,5 @@
 // One declaration per parameter: name, default, range, help and check. Reading a description, the messages
-// about mistakes in it, `weft help` and the reference page all come from these declarations.
+// about errors in it, `weft help` and the reference page all come from these declarations.
 #pragma once
 
 #include <fmt/format.h>
@@ -207,7 +207,7 @@ struct Section {
 
   const Field* find(std::string_view name) const;
   std::vector<std::string> names() const;
-  /// Fills `object` from `table` (null: all defaults), noting every mistake. `ignored` keys are read
+  /// Fills `object` from `table` (null: all defaults), noting every error. `ignored` keys are read
   /// elsewhere.
   void read(void* object, const Node* table, const std::string& path, Reader& reader,
             const std::vector<std::string>& ignored = {}) const;
@@ -291,17 +291,19 @@ void add_bounded(Section& section, Declared declared, Range<B> range) {
 }
 
 // Compiled once, in schema.cpp, and not in every file that declares a parameter.
-#define WEFT_CONFIG_VALUES(X)                                                                             \
-  X(bool)                                                                                                 \
-  X(unsigned)                                                                                             \
-  X(int) X(std::int64_t) X(std::uint64_t) X(double) X(std::string) X(CableName) X(FilePath) X(Time)       \
-      X(Length) X(DataRate) X(DataSize) X(Frequency) X(std::vector<std::string>) X(std::vector<unsigned>) \
+#define WEFT_CONFIG_VALUES(X)                                                                          \
+  X(bool)                                                                                              \
+  X(unsigned)                                                                                          \
+  X(int)                                                                                               \
+  X(std::int64_t) X(std::uint64_t) X(double) X(std::string) X(CableName) X(FilePath) X(Time) X(Length) \
+      X(DataRate) X(DataSize) X(Frequency) X(std::vector<std::string>) X(std::vector<unsigned>)        \
           X(std::vector<CableName>) X(std::vector<DataRate>)
-#define WEFT_CONFIG_RANGES(X)                                                                           \
-  X(unsigned, unsigned)                                                                                 \
-  X(std::uint64_t, std::uint64_t)                                                                       \
-  X(double, double) X(std::int64_t, std::int64_t) X(Time, Time) X(Length, Length) X(DataRate, DataRate) \
-      X(DataSize, DataSize) X(Frequency, Frequency) X(std::vector<unsigned>, unsigned)
+#define WEFT_CONFIG_RANGES(X)                                                                               \
+  X(unsigned, unsigned)                                                                                     \
+  X(std::uint64_t, std::uint64_t)                                                                           \
+  X(double, double)                                                                                         \
+  X(std::int64_t, std::int64_t) X(Time, Time) X(Length, Length) X(DataRate, DataRate) X(DataSize, DataSize) \
+      X(Frequency, Frequency) X(std::vector<unsigned>, unsigned)
 #define WEFT_CONFIG_VALUE(V) extern template void add<V>(Section&, Declared);
 #define WEFT_CONFIG_RANGE(V, B) extern template void add_bounded<V, B>(Section&, Declared, Range<B>);
 WEFT_CONFIG_VALUES(WEFT_CONFIG_VALUE)
@@ -348,7 +350,7 @@ class Schema {
     return std::move(*this);
   }
 
-  /// A check over the whole struct, run when every parameter of it was read without a mistake.
+  /// A check over the whole struct, run when every parameter of it was read without an error.
   Schema&& check(std::function<void(const T&, const Complain&)> rule) && {
     section_.checks.push_back([rule](const void* object, const Complain& complain) {
       rule(*static_cast<const T*>(object), complain);

@@ -19,7 +19,7 @@ Section sample_section() {
       .section();
 }
 
-std::vector<std::string> mistakes(std::string_view text, Sample& out) {
+std::vector<std::string> errors(std::string_view text, Sample& out) {
   Diagnostics problems;
   std::vector<Setting> settings;
   Reader reader{problems, settings};
@@ -32,7 +32,7 @@ std::vector<std::string> mistakes(std::string_view text, Sample& out) {
 
 TEST(Schema, ReadsValuesWithUnits) {
   Sample sample;
-  EXPECT_TRUE(mistakes("[s]\ncount = 5\ndelay = \"98.6ns\"\ndims = [1, 2]\n", sample).empty());
+  EXPECT_TRUE(errors("[s]\ncount = 5\ndelay = \"98.6ns\"\ndims = [1, 2]\n", sample).empty());
   EXPECT_EQ(sample.count, 5u);
   EXPECT_EQ(sample.delay.value, 98'600);
   EXPECT_EQ(sample.dims.size(), 2u);
@@ -40,7 +40,7 @@ TEST(Schema, ReadsValuesWithUnits) {
 
 TEST(Schema, ReportsEveryMistakeWithItsPlace) {
   Sample sample;
-  auto lines = mistakes("[s]\ncuont = 5\ncount = 9\ndelay = 5\n  dims = [0]\n", sample);
+  auto lines = errors("[s]\ncuont = 5\ncount = 9\ndelay = 5\n  dims = [0]\n", sample);
   ASSERT_EQ(lines.size(), 4u);
   EXPECT_EQ(lines[0], "t.toml:2:1: s.cuont: unknown key (did you mean 'count'?)");
   EXPECT_EQ(lines[1], "t.toml:3:1: s.count: 9 is outside 1 to 8");

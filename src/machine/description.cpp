@@ -74,7 +74,7 @@ const config::Section& router_section() {
           .field(&RouterParameters::tile_columns, "tile_columns", "Columns of tiles", Range<unsigned>{1, 32})
           .field(&RouterParameters::row_buffer_flits, "row_buffer_flits",
                  "Tiled: buffer of a tile for each input of its row, shared by the channels beyond a flit of "
-                 "their own",
+                 "their own, with cut-through beyond a whole packet",
                  Range<unsigned>{1, 4096})
           .field(&RouterParameters::column_buffer_flits, "column_buffer_flits",
                  "Tiled: buffer of a tile for each row of its column, shared alike", Range<unsigned>{1, 4096})

@@ -96,7 +96,7 @@ struct FixedSection {
 const std::vector<FixedSection>& fixed_sections();
 
 /// Reads a machine: a profile's name or a file's path, with `section.key=value` settings laid over it.
-/// Throws UserError with every mistake found.
+/// Throws UserError with every error found.
 Description describe(const std::string& name_or_path, const std::vector<std::string>& settings);
 
 /// The same from text, for tests and tools; `source` names it in messages.

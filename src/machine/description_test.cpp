@@ -22,7 +22,7 @@ dims = [4]
 kind = "dimension-order"
 )";
 
-Lines mistakes(const std::string& text, const Lines& settings = {}) {
+Lines errors(const std::string& text, const Lines& settings = {}) {
   Lines lines;
   try {
     describe_text(text, "m.toml", settings);
@@ -48,8 +48,8 @@ TEST(Description, EveryParameterInForceIsListedWithItsOrigin) {
 }
 
 TEST(Description, MistakesOfAllSectionsAreReportedTogether) {
-  EXPECT_THAT(mistakes("colour = 1\n[topology]\nkind = \"tours\"\n[routing]\nkind = \"dimension-order\"\n"
-                       "[cable.default]\nlane_rate = \"14m\"\n[router]\nchannels = 0\n"),
+  EXPECT_THAT(errors("colour = 1\n[topology]\nkind = \"tours\"\n[routing]\nkind = \"dimension-order\"\n"
+                     "[cable.default]\nlane_rate = \"14m\"\n[router]\nchannels = 0\n"),
               ElementsAre(HasSubstr("m.toml:1:1: colour: unknown key"),
                           HasSubstr("m.toml:7:1: cable.default.lane_rate: 'm' is not a unit of a data rate"),
                           HasSubstr("m.toml:3:1: topology.kind: expected one of "),
@@ -57,9 +57,9 @@ TEST(Description, MistakesOfAllSectionsAreReportedTogether) {
 }
 
 TEST(Description, SettingsAreCheckedLikeTheFile) {
-  EXPECT_THAT(mistakes(kRing, {"topology.dmis=[4]"}),
+  EXPECT_THAT(errors(kRing, {"topology.dmis=[4]"}),
               ElementsAre("--set topology.dmis=[4]: topology.dmis: unknown key (did you mean 'dims'?)"));
-  EXPECT_THAT(mistakes(kRing, {"router.channels=many"}),
+  EXPECT_THAT(errors(kRing, {"router.channels=many"}),
               ElementsAre(HasSubstr("--set router.channels=many: router.channels: expected")));
 }
 
@@ -69,7 +69,7 @@ TEST(Description, CableTypesAreNamedAndTheirNamesChecked) {
   ASSERT_EQ(d.cables.size(), 2u);
   EXPECT_EQ(d.cables[1].name, "optical");
   EXPECT_EQ(d.cables[1].length.value, 20'000);
-  EXPECT_THAT(mistakes(text, {"topology.cable=optcal"}), ElementsAre(HasSubstr("did you mean 'optical'?")));
+  EXPECT_THAT(errors(text, {"topology.cable=optcal"}), ElementsAre(HasSubstr("did you mean 'optical'?")));
 }
 
 TEST(Description, AnotherKindDropsWhatItDoesNotKnow) {
@@ -84,14 +84,14 @@ TEST(Description, SourcesMustNameParameters) {
   Description d = describe_text(text, "m.toml", {});
   ASSERT_EQ(d.sources.size(), 1u);
   EXPECT_EQ(d.sources[0].second, "assumed: small");
-  EXPECT_THAT(mistakes(std::string(kRing) + "[sources]\n\"topology.dim\" = \"assumed\"\n"),
+  EXPECT_THAT(errors(std::string(kRing) + "[sources]\n\"topology.dim\" = \"assumed\"\n"),
               ElementsAre(HasSubstr("is no parameter of this machine (did you mean 'topology.dims'?)")));
 }
 
 TEST(Description, SourcesGoWithTheKindTheyExplain) {
   std::string text = std::string(kRing) + "[sources]\n\"topology.dims\" = \"assumed: small\"\n";
-  EXPECT_THAT(mistakes(text, {"topology.kind=hypercube"}), ElementsAre());
-  EXPECT_THAT(mistakes(text + "\"topology.dim\" = \"assumed\"\n", {"topology.dims=[8]"}),
+  EXPECT_THAT(errors(text, {"topology.kind=hypercube"}), ElementsAre());
+  EXPECT_THAT(errors(text + "\"topology.dim\" = \"assumed\"\n", {"topology.dims=[8]"}),
               ElementsAre(HasSubstr("did you mean 'topology.dims'?")));
 }
 

@@ -130,10 +130,9 @@ config::Section nic_section() {
           &N::interrupt_slots, "interrupt_slots",
           "Causes of interrupts the queue of an interface holds; all its ports share it",
           Range<unsigned>{1, 65'536})
-      .template field<unsigned>(
-          &N::error_slots, "error_slots",
-          "Refused packets an interface keeps for those who look for a mistake; 0: none",
-          Range<unsigned>{0, 65'536})
+      .template field<unsigned>(&N::error_slots, "error_slots",
+                                "Refused packets an interface keeps for those who look for an error; 0: none",
+                                Range<unsigned>{0, 65'536})
       .template field<unsigned>(&N::send_contexts, "send_contexts",
                                 "Reliable operations under way at a sender", Range<unsigned>{1, 65'536})
       .template field<unsigned>(&N::receive_contexts, "receive_contexts",

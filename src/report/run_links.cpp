@@ -75,7 +75,7 @@ std::string links_section(const measure::ProgramResult& result, const measure::R
   else
     figure = used_links_drawing(used, result.run.ranks, machine);
   std::string lead = fmt::format(
-      "Data laid on the links of its ways: {} between routers were used. The darkest is the busiest, {} in "
+      "Data laid on the links of its routes: {} between routers were used. The darkest is the busiest, {} in "
       "use on average "
       "over the run.",
       count_of(used.size(), "link"), percent(used.front().share));

@@ -140,7 +140,7 @@ std::string faults_html(const TrafficResult& result, const machine::Machine& mac
                             rows);
     rows.clear();
     for (const std::string& pair : faults.cut_off) rows.push_back({escape_xml(pair)});
-    if (!rows.empty()) content += html_table({{"Undeliverable: no way was left"}}, rows);
+    if (!rows.empty()) content += html_table({{"Undeliverable: no route was left"}}, rows);
     out += html_section(out.empty() ? "faults" : fmt::format("faults-{}", point.offered),
                         fmt::format("Faults at load {}", point.offered), sum_text(faults) + ".", content);
   }

@@ -12,8 +12,8 @@ namespace weft::report {
 
 /// Links that do the same work, as words after "links": "of dimension 0" and "upwards", "within groups".
 struct LinkKind {
-  std::string family, way;  // `way` is empty where a family has only one
-  std::string text() const { return way.empty() ? family : family + ", " + way; }
+  std::string family, direction;  // `direction` is empty where a family has only one
+  std::string text() const { return direction.empty() ? family : family + ", " + direction; }
   /// In a table, where nothing comes before it: without the "of".
   std::string name() const { return text().starts_with("of ") ? text().substr(3) : text(); }
   friend auto operator<=>(const LinkKind&, const LinkKind&) = default;

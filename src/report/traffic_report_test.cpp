@@ -105,7 +105,7 @@ TEST(TrafficReport, NamesWhatFillsUpFirst) {
   EXPECT_THAT(words, HasSubstr("What fills up first are the links of dimension 0:"));
   EXPECT_THAT(words, HasSubstr("97%"));
   for (measure::LinkUse& link : result.points[2].links)
-    if (link_kind(*m.graph, link.port).way == "downwards") link.utilisation = 0;
+    if (link_kind(*m.graph, link.port).direction == "downwards") link.utilisation = 0;
   EXPECT_THAT(summary_in_words(result, m), HasSubstr("the links of dimension 0 (upwards):"));
   result.points[2] = point_at(m, 0.6, 0.3, true);
   EXPECT_THAT(summary_in_words(result, m), HasSubstr("No link between routers is full"));

@@ -45,7 +45,8 @@ std::string busiest_kinds(const std::vector<LinkKindUse>& kinds) {
   for (const LinkKindUse& use : kinds) {
     if (!hot(use)) continue;
     std::string word = use.kind.family;
-    if (!whole[use.kind.family] && !use.kind.way.empty()) word += fmt::format(" ({})", use.kind.way);
+    if (!whole[use.kind.family] && !use.kind.direction.empty())
+      word += fmt::format(" ({})", use.kind.direction);
     if (words.empty() || words.back() != word) words.push_back(std::move(word));
   }
   return listed(words);
@@ -104,7 +105,7 @@ std::string cause(const TrafficPoint& point, const machine::Machine& machine) {
     return out + " The endpoints send nearly all they can: the limit is their own links.";
   return out +
          " What holds the traffic up is not the cables: buffers too small for the time credits take to come "
-         "back, packets in each other\u2019s way within routers, or endpoints that receive no more.";
+         "back, contention within routers, or endpoints that receive no more.";
 }
 
 std::string latency_words(const Findings& f, const Units& units) {
@@ -147,8 +148,8 @@ std::string summary_in_words(const TrafficResult& result, const machine::Machine
                                                       : "flits per endpoint and cycle";
   if (f.stalled)
     return fmt::format(
-        "At load {} the network comes to a standstill: packets wait for each other in a circle, and nothing "
-        "moves any more. The circle is listed below, hop by hop.",
+        "At load {} the network comes to a standstill: packets wait for each other in a cycle, and nothing "
+        "moves any more. The cycle is listed below, hop by hop.",
         units.load(f.stalled->offered));
   if (result.batch) return batch_words(result, graph, units);
   std::string out;

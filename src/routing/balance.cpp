@@ -30,15 +30,15 @@ void LoadMap::flow(const StateExplorer& explorer, bool first_leg) {
     at_[state] = 0;
     if (load == 0) continue;
     auto counts = [&](const StateExplorer::Edge& e) { return !routing_.is_escape(e.channel_class); };
-    Load ways = 0;
-    for (auto* e = explorer.edges_begin(state); e != explorer.edges_end(state); ++e) ways += counts(*e);
-    bool escape = ways == 0;  // escape channels are for those who find no other
-    if (escape) ways = static_cast<Load>(explorer.edges_end(state) - explorer.edges_begin(state));
-    if (ways == 0) continue;  // a dead end
-    Load rest = load % ways;
+    Load choices = 0;
+    for (auto* e = explorer.edges_begin(state); e != explorer.edges_end(state); ++e) choices += counts(*e);
+    bool escape = choices == 0;  // escape channels are for those who find no other
+    if (escape) choices = static_cast<Load>(explorer.edges_end(state) - explorer.edges_begin(state));
+    if (choices == 0) continue;  // a dead end
+    Load rest = load % choices;
     for (auto* e = explorer.edges_begin(state); e != explorer.edges_end(state); ++e) {
       if (!escape && !counts(*e)) continue;
-      Load part = load / ways + (rest > 0);
+      Load part = load / choices + (rest > 0);
       if (rest > 0) --rest;
       load_[e->out_port] += part;
       if (e->next != StateExplorer::kArrived)

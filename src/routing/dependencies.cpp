@@ -210,7 +210,7 @@ namespace {
 using Successors = std::function<void(std::uint64_t, const std::function<void(std::uint64_t)>&)>;
 
 /// Vertices that are left after taking away, again and again, those nobody leads to: some of them lie on
-/// circles.
+/// cycles.
 std::vector<std::uint64_t> core(std::uint64_t vertices, const Successors& successors) {
   std::vector<std::uint32_t> before(vertices, 0);
   for (std::uint64_t v = 0; v < vertices; ++v) successors(v, [&](std::uint64_t w) { ++before[w]; });
@@ -232,7 +232,7 @@ std::vector<std::uint64_t> core(std::uint64_t vertices, const Successors& succes
 std::vector<std::uint64_t> find_cycle(std::uint64_t vertices, const Successors& successors) {
   std::vector<std::uint64_t> candidates = core(vertices, successors);
   if (candidates.empty()) return {};
-  // Breadth first from a few of them; the first way back to the start is a shortest circle through it.
+  // Breadth first from a few of them; the first path back to the start is a shortest cycle through it.
   std::vector<std::uint64_t> best;
   std::vector<std::uint64_t> from(vertices);
   std::vector<std::uint32_t> seen(vertices, 0);

@@ -63,7 +63,7 @@ class LocalDependencies {
   std::vector<Word> arrivals_, starts_;  // masks by router: where first legs end and second legs start
 };
 
-/// Dependencies among escape channels, direct and by way of adaptive ones; they reach across routers, so this
+/// Dependencies among escape channels, direct and via adaptive ones; they reach across routers, so this
 /// is one matrix over all escape channels.
 class EscapeDependencies {
  public:
@@ -103,7 +103,7 @@ class EscapeDependencies {
   std::vector<Word> reach_;          // by slot: escape channels a packet in that state may come to ask for
 };
 
-/// A shortest circle through one of the vertices first found on a circle, or empty. `successors(v, call)`.
+/// A shortest cycle through one of the vertices first found on a cycle, or empty. `successors(v, call)`.
 std::vector<std::uint64_t> find_cycle(
     std::uint64_t vertices,
     const std::function<void(std::uint64_t, const std::function<void(std::uint64_t)>&)>& successors);

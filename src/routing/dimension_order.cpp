@@ -93,7 +93,8 @@ WEFT_REGISTER(
     RoutingKind,
     routing_kind<Parameters>(
         "dimension-order",
-        "one dimension after the other, the shorter way round; computed from coordinates, without tables",
+        "one dimension after the other, the shorter direction around the ring; computed from coordinates, "
+        "without tables",
         config::Schema<Parameters>()
             .choice(&Parameters::dateline, "dateline",
                     "How rings are kept free of deadlock: 'ahead' uses class 1 until the ring's dateline is "

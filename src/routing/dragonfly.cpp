@@ -15,9 +15,9 @@ struct Parameters {
 };
 
 // Classes rise along a route: a packet in the group it starts from, then after each cable between groups.
-// Minimal routes use two (before and after); routes by way of a third group one more. Under UGAL direct
+// Minimal routes use two (before and after); routes via a third group one more. Under UGAL direct
 // packets have a class of their own until they are in their destination's group: those that wait for a
-// crowded cable must not stand before packets that come through their group on the way round.
+// congested cable must not stand before packets that come through their group on the route round.
 class Dragonfly final : public Routing {
  public:
   Dragonfly(const Parameters& p, const Graph& graph, const topology::Faults& faults)
@@ -39,7 +39,7 @@ class Dragonfly final : public Routing {
     if (!out.empty()) return;
     std::uint16_t last_place = 0xffff;
     for (const auto& gateway : gateways) {
-      if (gateway.place == last_place) continue;  // two cables of one gateway are one way to it
+      if (gateway.place == last_place) continue;  // two cables of one gateway are one route to it
       last_place = gateway.place;
       RouterId router = here * shape_.group_routers + gateway.place;
       if (!leads_on(router, gateways)) continue;

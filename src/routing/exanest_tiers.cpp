@@ -1,4 +1,4 @@
-// ExaNeSt's routing: each tier finds its own part of the way, computed from numbers alone (F42, F43).
+// ExaNeSt's routing: each tier finds its own part of the path, computed from numbers alone (F42, F43).
 // Switches know chassis, chassis know QFDBs in dimension order, QFDBs know their FPGAs.
 #include "routing/distances.hpp"
 #include "routing/kind.hpp"
@@ -105,7 +105,7 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
 WEFT_REGISTER(
     RoutingKind,
     routing_kind<Parameters>(
-        "exanest-tiers", "each tier its own part of the way: board, mezzanine and chassis, rack, racks",
+        "exanest-tiers", "each tier its own part of the path: board, mezzanine and chassis, rack, racks",
         config::Schema<Parameters>()
             .choice(&Parameters::board_network, "board_network",
                     "Which of the two networks of a board carries packets",

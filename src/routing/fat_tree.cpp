@@ -1,4 +1,4 @@
-// Up to a common ancestor, then down: deterministic (D-mod-k) or adaptive over a few ways up (F47, F48).
+// Up to a common ancestor, then down: deterministic (D-mod-k) or adaptive over a few ports up (F47, F48).
 #include "routing/fat_tree.hpp"
 
 #include <algorithm>
@@ -9,25 +9,25 @@ namespace weft::routing {
 
 using topology::TreeShape;
 
-FatTree::FatTree(const Graph& graph, const topology::Faults& faults, unsigned ways, bool by_endpoint)
+FatTree::FatTree(const Graph& graph, const topology::Faults& faults, unsigned offered, bool by_endpoint)
     : Routing(graph, faults),
       tree_(*graph.shape_as<TreeShape>()),
-      ways_(ways),
+      offered_(offered),
       by_endpoint_(by_endpoint),
       span_(tree_.levels + 1, 1) {
   for (const TreeShape::Node& node : tree_.nodes) {
     span_[node.level] = std::max(span_[node.level], node.below_end - node.below_begin);
-    last_cable_by_endpoint_ |= node.level == 2 && ways != 0 && node.down_parallel > ways;
+    last_cable_by_endpoint_ |= node.level == 2 && offered != 0 && node.down_parallel > offered;
   }
 }
 
-FatTree::Ways FatTree::ways(RouterId router, EndpointId to, std::uint64_t number) const {
+FatTree::PortChoice FatTree::choice(RouterId router, EndpointId to, std::uint64_t number) const {
   const TreeShape::Node& node = tree_.nodes[router];
   bool down = tree_.covers(router, to);
   PortIndex first = down ? tree_.down_port(router, to) : node.first_up;
   std::uint32_t count = down ? node.down_parallel : node.up_count;
   if (count == 0) return {first, 0, 0, 0};
-  std::uint32_t offered = std::min<std::uint32_t>(ways_ == 0 ? count : ways_, count);
+  std::uint32_t offered = std::min<std::uint32_t>(offered_ == 0 ? count : offered_, count);
   std::uint64_t start = number;
   if (by_endpoint_) {
     if (!down) start /= tree_.spread[node.level];
@@ -40,9 +40,10 @@ FatTree::Ways FatTree::ways(RouterId router, EndpointId to, std::uint64_t number
 
 void FatTree::candidates(const Hop& hop, Candidates& out) const {
   out.clear();
-  Ways all = ways(hop.router, hop.target);
-  for (std::uint32_t i = 0, way = all.start; i < all.offered; ++i, way = way + 1 == all.count ? 0 : way + 1) {
-    auto port = static_cast<PortIndex>(all.first + way);
+  PortChoice all = choice(hop.router, hop.target);
+  for (std::uint32_t i = 0, place = all.start; i < all.offered;
+       ++i, place = place + 1 == all.count ? 0 : place + 1) {
+    auto port = static_cast<PortIndex>(all.first + place);
     if (faults_.usable(graph_, graph_.port(hop.router, port))) out.add(port, 0);
   }
 }
@@ -53,7 +54,7 @@ enum class Mode { Deterministic, Adaptive };
 
 struct Parameters {
   Mode mode = Mode::Adaptive;
-  unsigned ways = 4;
+  unsigned candidates = 4;
   bool by_endpoint = false;
 };
 
@@ -63,7 +64,7 @@ std::string refusal(const Parameters&, const Graph& graph) {
 
 std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const topology::Faults& faults) {
   bool fixed = p.mode == Mode::Deterministic;
-  return std::make_unique<FatTree>(graph, faults, fixed ? 1 : p.ways, fixed || p.by_endpoint);
+  return std::make_unique<FatTree>(graph, faults, fixed ? 1 : p.candidates, fixed || p.by_endpoint);
 }
 
 WEFT_REGISTER(
@@ -71,17 +72,20 @@ WEFT_REGISTER(
     routing_kind<Parameters>(
         "fat-tree", "up to a common ancestor and down again, computed from endpoint numbers, without tables",
         config::Schema<Parameters>()
-            .choice(&Parameters::mode, "mode",
-                    "'deterministic' fixes the way by the destination and keeps packets in order; 'adaptive' "
-                    "lets a router choose the least loaded of a few ways",
-                    {"deterministic", "adaptive"})
-            .field(&Parameters::ways, "ways", "Ways an adaptive router chooses among; 0: all there are",
+            .choice(
+                &Parameters::mode, "mode",
+                "'deterministic' fixes the route by the destination and keeps packets in order; 'adaptive' "
+                "lets a router choose the least loaded of a few candidate ports",
+                {"deterministic", "adaptive"})
+            .field(&Parameters::candidates, "candidates",
+                   "Output ports an adaptive router chooses among; 0: all that lead there",
                    config::Range<unsigned>{0, 256})
             .field(&Parameters::by_endpoint, "by_endpoint",
-                   "Which ways these are differs by the destination alone; otherwise by its router and the "
+                   "Which ports these are differs by the destination alone; otherwise by its router and the "
                    "router that chooses, so that sources spread, too")
             .section(),
-        refusal, make, {{"mode=deterministic"}, {"ways=0"}, {"ways=1"}, {"ways=2", "by_endpoint=true"}}));
+        refusal, make,
+        {{"mode=deterministic"}, {"candidates=0"}, {"candidates=1"}, {"candidates=2", "by_endpoint=true"}}));
 
 }  // namespace
 

@@ -1,6 +1,6 @@
-// A routing made for a whole machine, kept on a broken one: pairs whose ways are intact use it unchanged, the
-// others go around by up*/down* on a channel class of their own (F65). A packet stays on the class it starts
-// on, so neither part can wait for the other.
+// A routing made for a whole machine, kept on a broken one: pairs whose routes are intact use it unchanged,
+// the others go around by up*/down* on a channel class of their own (F65). A packet stays on the class it
+// starts on, so neither part can wait for the other.
 #include <algorithm>
 
 #include "base/diagnostics.hpp"
@@ -33,7 +33,7 @@ class FaultAvoiding final : public Routing {
     if (!on_detour) return base_->candidates(hop, out);
     out.clear();
     bool descending = !injected && detour_.came_down(hop.router, hop.in_port);
-    detour_.ways(hop.router, descending, hop.target, detour_class_, out);
+    detour_.offer(hop.router, descending, hop.target, detour_class_, out);
   }
 
   unsigned classes() const override { return detour_class_ + 1u; }
@@ -51,7 +51,7 @@ class FaultAvoiding final : public Routing {
   }
   bool intact(RouterId from, EndpointId to) const { return intact_[cell(from, to)]; }
 
-  // A pair is intact when no way the base routing may take, for any endpoint of the destination, meets a
+  // A pair is intact when no route the base routing may take, for any endpoint of the destination, meets a
   // fault.
   void find_intact_pairs() {
     intact_.assign(destinations_.routers.size() * graph_.routers(), true);
@@ -90,7 +90,7 @@ class FaultAvoiding final : public Routing {
   std::vector<bool> intact_;  // [destination][router]
 };
 
-// The base routing sees a whole machine: it must offer the ways it would take, dead or not.
+// The base routing sees a whole machine: it must offer the ports it would take, dead or not.
 const topology::Faults& no_faults() {
   static const topology::Faults none;
   return none;

@@ -16,14 +16,14 @@ namespace {
 using topology::TreeShape;
 
 struct Parameters {
-  unsigned ways = 4;
+  unsigned candidates = 4;
   unsigned cabinet_level = 2, group_level = 3;
   unsigned cabinet_items = 64, group_items = 64, system_items = 64;
 };
 
 struct Item {
-  static constexpr unsigned kMaxWays = 4;
-  std::array<PortIndex, kMaxWays> ports;
+  static constexpr unsigned kMaxOutputs = 4;
+  std::array<PortIndex, kMaxOutputs> ports;
   std::uint8_t count = 0;
 };
 
@@ -37,7 +37,7 @@ class LevelTables final : public Routing {
     groups_ = (graph.endpoints() + group_nodes_ - 1) / group_nodes_;
     items_per_router_ = cabinet_nodes_ + cabinets_ + groups_;
     items_.resize(std::uint64_t{graph.routers()} * items_per_router_);
-    FatTree tree(graph, faults, p.ways, false);
+    FatTree tree(graph, faults, p.candidates, false);
     for (RouterId r = 0; r < graph.routers(); ++r) fill(r, tree);
     find_key_period();
   }
@@ -51,9 +51,10 @@ class LevelTables final : public Routing {
 
   unsigned classes() const override { return 1; }
   bool uses_input() const override { return false; }
-  // Within a cabinet, nodes are told apart; how many starts there are tells which of them go the same way.
+  // Within a cabinet, nodes are told apart; how many starts there are tells which of them leave by the same
+  // port.
   std::uint32_t destination_key(EndpointId e) const override { return e % key_period_; }
-  bool keeps_order() const override { return parameters_.ways == 1; }
+  bool keeps_order() const override { return parameters_.candidates == 1; }
   std::uint64_t bytes() const override { return items_.size() * sizeof(Item); }
 
   std::vector<TableUse> tables() const override {
@@ -86,9 +87,9 @@ class LevelTables final : public Routing {
     auto set = [&](EndpointId representative, std::uint64_t number) {
       Item& item = items_[r * items_per_router_ + index(r, representative)];
       if (item.count > 0 || graph_.endpoint_router(representative) == r) return;
-      FatTree::Ways ways = tree.ways(r, representative, number);
-      for (std::uint32_t i = 0; i < ways.offered && item.count < Item::kMaxWays; ++i)
-        if (faults_.usable(graph_, graph_.port(r, ways.port(i)))) item.ports[item.count++] = ways.port(i);
+      FatTree::PortChoice choice = tree.choice(r, representative, number);
+      for (std::uint32_t i = 0; i < choice.offered && item.count < Item::kMaxOutputs; ++i)
+        if (faults_.usable(graph_, graph_.port(r, choice.port(i)))) item.ports[item.count++] = choice.port(i);
     };
     const TreeShape::Node& node = tree_.nodes[r];
     EndpointId all = graph_.endpoints();
@@ -104,7 +105,8 @@ class LevelTables final : public Routing {
   void find_key_period() {
     std::uint64_t period = 1;
     auto starts = [&](std::uint32_t count) {
-      if (count > 0) period = std::lcm(period, count / std::gcd(count, std::min(count, parameters_.ways)));
+      if (count > 0)
+        period = std::lcm(period, count / std::gcd(count, std::min(count, parameters_.candidates)));
       period = std::min<std::uint64_t>(period, kNone);
     };
     for (const TreeShape::Node& node : tree_.nodes) {
@@ -137,8 +139,9 @@ WEFT_REGISTER(
         "level-tables",
         "tables in three levels (cabinet, group, system), each item with up to four outputs to choose among",
         config::Schema<Parameters>()
-            .field(&Parameters::ways, "ways", "Active outputs of an item: 1 is oblivious, up to 4 adaptive",
-                   config::Range<unsigned>{1, Item::kMaxWays})
+            .field(&Parameters::candidates, "candidates",
+                   "Active outputs of an item: 1 is oblivious, up to 4 adaptive",
+                   config::Range<unsigned>{1, Item::kMaxOutputs})
             .field(&Parameters::cabinet_level, "cabinet_level", "Tree level whose routers cover one cabinet",
                    config::Range<unsigned>{1, 16})
             .field(&Parameters::group_level, "group_level", "Tree level whose routers cover one group",
@@ -157,7 +160,7 @@ WEFT_REGISTER(
                          fmt::format("a group is made of cabinets: expected at least {}", p.cabinet_level));
             })
             .section(),
-        refusal, make, {{"ways=1"}, {"cabinet_level=1", "group_level=2"}}));
+        refusal, make, {{"candidates=1"}, {"cabinet_level=1", "group_level=2"}}));
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Minimal adaptive routing with escape channels: any shortest way, and at every step a way out that cannot
+// Minimal adaptive routing with escape channels: any shortest path, and at every step a way out that cannot
 // lock. Grids escape by dimension order and may return to adaptive channels; other graphs escape by up*/down*
 // and stay.
 #include "routing/dimension_order.hpp"
@@ -105,7 +105,7 @@ class AdaptiveGraph final : public Routing {
           out.add(graph_.port_index(p), escape_ ? 1 : 0);
     }
     bool descending = escaped && up_down_.came_down(hop.router, hop.in_port);
-    if (escape_) up_down_.ways(hop.router, descending, hop.target, 0, out);
+    if (escape_) up_down_.offer(hop.router, descending, hop.target, 0, out);
   }
 
   unsigned classes() const override { return escape_ ? 2 : 1; }
@@ -135,7 +135,7 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
 WEFT_REGISTER(
     RoutingKind,
     routing_kind<Parameters>(
-        "minimal-adaptive", "any shortest way, with escape channels that keep it free of deadlock",
+        "minimal-adaptive", "any shortest path, with escape channels that keep it free of deadlock",
         config::Schema<Parameters>()
             .field(&Parameters::escape, "escape",
                    "Keep escape channels: dimension order on grids, up*/down* elsewhere; false shows what "

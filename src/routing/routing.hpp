@@ -112,7 +112,7 @@ class Routing {
   virtual bool via_reached(RouterId, std::uint32_t /*via*/) const { return true; }
   /// May packets also skip the intermediate place?
   virtual bool may_go_direct() const { return true; }
-  /// Does the way to the destination differ between packets on their second leg and those without a first?
+  /// Does the route to the destination differ between packets on their second leg and those without a first?
   virtual bool tells_legs() const { return false; }
   /// Which places serve which pairs of a broken machine; none on a whole one, where all serve all.
   const ViaTable* vias() const { return vias_.get(); }

@@ -36,7 +36,7 @@ class Searched final : public Routing {
   Searched(const Graph& graph, const topology::Faults& faults) : Routing(graph, faults) {
     static std::atomic<std::uint64_t> count{0};
     id_ = ++count;
-    // A packet takes a new class at each hop, so there must be as many as the longest way has cables. Twice
+    // A packet takes a new class at each hop, so there must be as many as the longest path has cables. Twice
     // the distance of the router farthest from the first is never too few; small graphs are measured.
     constexpr RouterId kSmall = 1024;
     std::vector<std::uint16_t> left;
@@ -160,7 +160,7 @@ class Searched final : public Routing {
   }
 
   std::uint64_t id_;
-  std::uint32_t longest_ = 0;  // no way has more cables
+  std::uint32_t longest_ = 0;  // no path has more cables
 };
 
 std::string refusal(const Parameters&, const Graph&) { return ""; }
@@ -170,7 +170,7 @@ std::unique_ptr<Routing> make(const Parameters&, const Graph& graph, const topol
 }
 
 WEFT_REGISTER(RoutingKind, routing_kind<Parameters>("searched",
-                                                    "all shortest ways, searched as they are asked for: no "
+                                                    "all shortest paths, searched as they are asked for: no "
                                                     "tables, for graphs of any size; a new class of channels "
                                                     "at each hop",
                                                     config::Schema<Parameters>().section(), refusal, make));

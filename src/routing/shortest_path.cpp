@@ -18,13 +18,13 @@ ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, C
   std::uint64_t width = destinations_.routers.size();
   check_table_bytes(static_cast<double>(tables) * static_cast<double>(width) * sizeof(PortIndex),
                     "shortest-path tables");
-  next_.assign(tables * width, kNoWay);
+  next_.assign(tables * width, kNoRoute);
 
   std::vector<std::uint16_t> left;
   std::vector<RouterId> queue;
   std::vector<PortIndex> good;
-  // As a fabric manager does: each way by the port that carries least so far, farthest routers first, so that
-  // what they send is known where ways join.
+  // As a fabric manager does: each route by the port that carries least so far, farthest routers first, so
+  // that what they send is known where routes join.
   std::vector<std::uint64_t> load(graph.ports(), 0), passing(graph.routers());
   for (std::uint32_t d = 0; d < width; ++d) {
     RouterId to = destinations_.routers[d];
@@ -61,7 +61,7 @@ void ShortestPath::candidates(const Hop& hop, Candidates& out) const {
                             : hop.router;
   std::uint32_t column = destinations_.index[graph_.endpoint_router(hop.target)];
   PortIndex port = next_[table * destinations_.routers.size() + column];
-  if (port == kNoWay) return;
+  if (port == kNoRoute) return;
   unsigned cls = rule_ == ChannelRule::One || injected ? 0 : hop.in_class + 1u;
   out.add(port, static_cast<ChannelClass>(cls));
 }

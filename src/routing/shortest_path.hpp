@@ -6,8 +6,8 @@
 namespace weft::routing {
 
 enum class ChannelRule {
-  ByHop,  // every hop uses the next class: no circle can form, at the price of a class for each hop
-  One,    // one class throughout: free of deadlock only where the graph itself allows no circle
+  ByHop,  // every hop uses the next class: no cycle can form, at the price of a class for each hop
+  One,    // one class throughout: free of deadlock only where the graph itself allows no cycle
 };
 
 class ShortestPath final : public Routing {
@@ -26,7 +26,7 @@ class ShortestPath final : public Routing {
   std::uint64_t bytes() const override { return next_.size() * sizeof(PortIndex); }
 
  private:
-  static constexpr PortIndex kNoWay = 0xffff;
+  static constexpr PortIndex kNoRoute = 0xffff;
 
   ChannelRule rule_;
   bool per_input_port_;

@@ -50,7 +50,7 @@ void StateExplorer::explore(std::uint32_t target, bool via_leg, const std::vecto
   for (RouterId r : sources)
     if (!arrived(r)) visit(injected(r));
 
-  Candidates ways;
+  Candidates candidates;
   Hop hop;
   hop.via_leg = via_leg;
   hop.target = target;
@@ -61,15 +61,15 @@ void StateExplorer::explore(std::uint32_t target, bool via_leg, const std::vecto
     hop.router = router_of(state);
     hop.in_port = in_port == kNone ? kInjected : graph_.port_index(in_port);
     hop.in_class = in_class_of(state);
-    routing_.candidates(hop, ways);
+    routing_.candidates(hop, candidates);
     edge_begin_[state] = edges_.size();
-    for (const Candidate& way : ways) {
-      PortId out_port = graph_.port(hop.router, way.port);
-      WEFT_CHECK(graph_.peer(out_port) != kNone && way.channel_class < classes_,
+    for (const Candidate& next_hop : candidates) {
+      PortId out_port = graph_.port(hop.router, next_hop.port);
+      WEFT_CHECK(graph_.peer(out_port) != kNone && next_hop.channel_class < classes_,
                  "a routing offers existing channels");
       bool there = arrived(graph_.port_router(graph_.peer(out_port)));
-      std::uint32_t next = there ? kArrived : state_after(out_port, way.channel_class);
-      edges_.push_back({out_port, way.channel_class, next});
+      std::uint32_t next = there ? kArrived : state_after(out_port, next_hop.channel_class);
+      edges_.push_back({out_port, next_hop.channel_class, next});
       if (!there) visit(next);
     }
     edge_end_[state] = edges_.size();

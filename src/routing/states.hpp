@@ -24,7 +24,7 @@ class StateExplorer {
   };
   static constexpr std::uint32_t kArrived = 0xffff'fffe;
 
-  /// Visits every state a packet can be in on its way to `target`, from each of `sources` (as injected
+  /// Visits every state a packet can be in heading for `target`, from each of `sources` (as injected
   /// there, or as it starts its second leg there).
   void explore(std::uint32_t target, bool via_leg, const std::vector<RouterId>& sources,
                bool second_leg = false);
@@ -36,7 +36,7 @@ class StateExplorer {
   const Edge* edges_end(std::uint32_t state) const { return edges_.data() + edge_end_[state]; }
 
   /// Most cables a packet can cross from a state to the target; kEndless where it may go round for ever,
-  /// kStuck where it may come to a state without a way on. Call after explore().
+  /// kStuck where it may come to a state without a route on. Call after explore().
   static constexpr std::uint32_t kEndless = 0xffff'ffff, kStuck = 0xffff'fffe;
   void measure();
   std::uint32_t longest(std::uint32_t state) const { return height_[state]; }

@@ -14,10 +14,10 @@ struct FailureSet {
 
 struct FailureCase {
   FailureSet failed;
-  bool own_serves = false;       // the machine's routing, as it is, serves every pair that has a way
+  bool own_serves = false;       // the machine's routing, as it is, serves every pair that has a route
   std::uint64_t own_broken = 0;  // pairs it leaves without one though there is one
   std::string rerouted;          // the relation that takes over
-  bool serves = false;           // ... proved: it serves every pair that has a way, without deadlock
+  bool serves = false;           // ... proved: it serves every pair that has a route, without deadlock
   std::uint32_t longest = 0;     // cables its longest route crosses
   std::uint64_t cut_off_pairs = 0;
   std::vector<EndpointId> cut_off;  // endpoints that cannot reach most others any more

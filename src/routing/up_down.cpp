@@ -78,7 +78,7 @@ void UpDown::fill_tables() {
             down[above] = static_cast<std::uint16_t>(down[queue[i]] + 1);
             queue.push_back(above);
           }
-    // A router's way is its descent or a climb to one above it: settle routers from the root downwards.
+    // A router's path is its descent or a climb to one above it: settle routers from the root downwards.
     std::vector<RouterId> order(routers);
     for (RouterId r = 0; r < routers; ++r) order[r] = r;
     std::sort(order.begin(), order.end(),
@@ -98,10 +98,10 @@ void UpDown::fill_tables() {
 void UpDown::candidates(const Hop& hop, Candidates& out) const {
   out.clear();
   bool descending = hop.in_port != kInjected && came_down(hop.router, hop.in_port);
-  ways(hop.router, descending, hop.target, 0, out);
+  offer(hop.router, descending, hop.target, 0, out);
 }
 
-void UpDown::ways(RouterId router, bool descending, EndpointId to, ChannelClass cls, Candidates& out) const {
+void UpDown::offer(RouterId router, bool descending, EndpointId to, ChannelClass cls, Candidates& out) const {
   std::size_t row = std::size_t{destinations_.index[graph_.endpoint_router(to)]} * graph_.routers();
   const std::uint16_t* down = &down_[row];
   const std::uint16_t* any = &any_[row];
@@ -151,7 +151,7 @@ WEFT_REGISTER(RoutingKind,
                       .field(&Parameters::root, "root", "Router at the top; -1: the most central one",
                              config::Range<std::int64_t>{-1, 0xffff'fffe})
                       .choice(&Parameters::paths, "paths",
-                              "Offer one shortest legal way, which keeps packets in order, or all of them",
+                              "Offer one shortest legal path, which keeps packets in order, or all of them",
                               {"one", "all"})
                       .section(),
                   refusal, make, {{"paths=all"}}));

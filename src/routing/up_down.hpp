@@ -1,5 +1,5 @@
 // Up*/down*: every cable has an end nearer the root of a spanning tree; routes climb first, then descend, and
-// never climb again. No circle of channels can form on any graph, whole or broken.
+// never climb again. No cycle of channels can form on any graph, whole or broken.
 #pragma once
 
 #include "routing/distances.hpp"
@@ -8,7 +8,7 @@ namespace weft::routing {
 
 class UpDown final : public Routing {
  public:
-  /// `root` kNone: the most central router. `all_paths` offers every shortest legal way instead of one.
+  /// `root` kNone: the most central router. `all_paths` offers every shortest legal path instead of one.
   UpDown(const Graph& graph, const topology::Faults& faults, RouterId root, bool all_paths);
 
   void candidates(const Hop& hop, Candidates& out) const override;
@@ -18,8 +18,8 @@ class UpDown final : public Routing {
   bool keeps_order() const override { return !all_paths_; }
   std::uint64_t bytes() const override { return (down_.size() + any_.size()) * sizeof(std::uint16_t); }
 
-  /// The ways on from `router`; `descending` when the packet has already begun its descent.
-  void ways(RouterId router, bool descending, EndpointId to, ChannelClass cls, Candidates& out) const;
+  /// Candidates at `router`; `descending` when the packet has already begun its descent.
+  void offer(RouterId router, bool descending, EndpointId to, ChannelClass cls, Candidates& out) const;
   /// Did a packet that arrived on this port come down to get here?
   bool came_down(RouterId router, PortIndex in_port) const;
 

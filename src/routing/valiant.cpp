@@ -54,7 +54,7 @@ std::unique_ptr<Routing> make(const Parameters& p, const Graph& graph, const top
 }
 
 WEFT_REGISTER(RoutingKind, routing_kind<Parameters>(
-                               "valiant", "by way of a random router, to even out any traffic pattern",
+                               "valiant", "via a random router, to even out any traffic pattern",
                                config::Schema<Parameters>()
                                    .choice(&Parameters::dateline, "dateline",
                                            "How rings are kept free of deadlock, as for dimension-order",

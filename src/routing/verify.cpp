@@ -128,7 +128,7 @@ class Prover {
     if (escape) escape->add(explorer_);
   }
 
-  /// Keeps the lengths of the direct ways, which the exploration of second legs overwrites.
+  /// Keeps the lengths of the direct paths, which the exploration of second legs overwrites.
   void note_direct(EndpointId to) {
     direct_.assign(routing_.graph().routers(), 0);
     for (RouterId r : explores_twice() ? endpoint_routers_ : starts_)
@@ -205,7 +205,7 @@ class Prover {
   std::vector<RouterId> endpoint_routers_, starts_;
   std::vector<std::uint16_t> left_;
   std::vector<RouterId> queue_;
-  std::vector<std::uint32_t> direct_;    // by router: the longest direct way to the destination at hand
+  std::vector<std::uint32_t> direct_;    // by router: the longest direct path to the destination at hand
   std::vector<FirstLegs::Word> second_;  // by place: whole for the destination at hand
 };
 
@@ -225,8 +225,8 @@ void refuse_if_too_large(const Routing& routing, const VerifyOptions& options, s
                     bytes / (1u << 30)));
 }
 
-/// Memory of the searches, by thread: states, the ways on from them, dependencies; and of the search for
-/// circles.
+/// Memory of the searches, by thread: states, the hops on from them, dependencies; and of the search for
+/// cycles.
 struct ProofBytes {
   double each = 0, once = 0;
 };
@@ -279,7 +279,7 @@ void merge(Prover& into, Prover& from) {
   into.longest_direct = std::max(into.longest_direct, from.longest_direct);
 }
 
-/// Who makes each dependency of the circle: visits targets again, one at a time, until all are explained.
+/// Who makes each dependency of the cycle: visits targets again, one at a time, until all are explained.
 void explain(const std::vector<std::uint64_t>& cycle, const std::vector<Target>& targets, Prover& prover,
              std::vector<CycleHop>& hops) {
   std::size_t unexplained = cycle.size();

@@ -1,4 +1,4 @@
-// The proof before cycle 0: every pair connected, every path as short as claimed, and no circle of channels.
+// The proof before cycle 0: every pair connected, every path as short as claimed, and no cycle of channels.
 // Routes with an intermediate place are proved leg by leg, for every place a source may draw.
 //
 // Channels are the vertices of the dependency graph. There is an edge from one to another when some packet
@@ -16,7 +16,7 @@
 
 namespace weft::routing {
 
-/// One channel of a circle: the cable's sending port and the first channel of the class.
+/// One channel of a cycle: the cable's sending port and the first channel of the class.
 struct CycleHop {
   PortId out_port;
   unsigned channel;
@@ -31,8 +31,8 @@ struct BrokenPair {
   RouterId source;
   EndpointId destination;
   bool endless = false;
-  bool cut_off = false;       // no way exists on what is left of the network
-  std::uint32_t via = kNone;  // the intermediate place on whose way it breaks; kNone: on the direct one
+  bool cut_off = false;       // no route exists on what is left of the network
+  std::uint32_t via = kNone;  // the intermediate place on whose route it breaks; kNone: on the direct one
 };
 
 struct Verdict {
@@ -40,7 +40,7 @@ struct Verdict {
   std::uint64_t visited = 0;       // ... and visited; fewer only when sampled
   std::uint64_t pairs = 0;         // source routers x destinations looked at
   std::uint64_t broken_pairs = 0;
-  std::uint64_t cut_off_pairs = 0;  // ... of which no routing could join, because no way is left
+  std::uint64_t cut_off_pairs = 0;  // ... of which no routing could join, because no route is left
   std::vector<BrokenPair> broken;   // the first few
   std::uint32_t longest = 0;        // most cables any route crosses
   std::uint64_t detours = 0;        // pairs with a route longer than claimed

@@ -19,7 +19,7 @@ Verdict check(const machine::Machine& m, unsigned threads = 1) {
   return verify(*m.routing, options);
 }
 
-/// Every hop of a circle must start where the one before it ends.
+/// Every hop of a cycle must start where the one before it ends.
 void expect_circle(const Graph& graph, const std::vector<CycleHop>& cycle) {
   ASSERT_GE(cycle.size(), 2u);
   for (std::size_t i = 0; i < cycle.size(); ++i) {
@@ -79,7 +79,7 @@ TEST(Verify, AMachineWithTooFewChannelsDoesNotHoldThoughNoCircleForms) {
 
 TEST(Verify, BalanceTellsIdleAndBusyCables) {
   machine::Machine m =
-      make_machine("fat-tree", {"children=[4,4]", "parents=[1,4]"}, "fat-tree", {"ways=2"}, 2);
+      make_machine("fat-tree", {"children=[4,4]", "parents=[1,4]"}, "fat-tree", {"candidates=2"}, 2);
   VerifyOptions how;
   how.channels = 2;
   how.balance = true;
@@ -113,7 +113,7 @@ TEST(Verify, NamesPairsWithoutAWay) {
   Verdict v = check(m);
   EXPECT_FALSE(v.connected());
   ASSERT_FALSE(v.broken.empty());
-  EXPECT_FALSE(v.broken.front().cut_off) << "another way exists; this routing does not take it";
+  EXPECT_FALSE(v.broken.front().cut_off) << "another route exists; this routing does not take it";
 }
 
 TEST(Verify, NamesEndpointsThatAreCutOff) {

@@ -1,5 +1,5 @@
 // Which intermediate places serve which pairs of a broken machine. A source draws its place among these
-// alone, and goes straight only where that way is whole; a proof looks at the same table.
+// alone, and goes straight only where that route is intact; a proof looks at the same table.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class FirstLegs {
   void add(const StateExplorer& explorer, std::uint32_t via, const std::vector<RouterId>& sources);
 
   std::uint64_t words() const { return words_; }
-  /// Bits by place: does every way of this router's packets end there? Clear for places it stands in.
+  /// Bits by place: does every route of this router's packets end there? Clear for places it stands in.
   const Word* whole(RouterId from) const { return &whole_[from * words_]; }
   std::size_t places() const { return arrivals_.size(); }
   bool stands_in(RouterId r, std::uint32_t via) const { return routing_.via_reached(r, via); }
@@ -45,11 +45,11 @@ class ViaTable {
   using Word = FirstLegs::Word;
   explicit ViaTable(const Routing& routing);
 
-  /// Is the way without an intermediate place whole?
+  /// Is the route without an intermediate place whole?
   bool direct(RouterId from, RouterId to) const {
     return from == to || bit(&direct_[column_[to] * direct_words_], from);
   }
-  /// Is the way by an intermediate place whole? One the source stands in is the same as none.
+  /// Is the route by an intermediate place whole? One the source stands in is the same as none.
   bool serves(RouterId from, std::uint32_t via, RouterId to) const {
     if (first_.stands_in(from, via)) return direct(from, to);
     return bit(first_.whole(from), via) && bit(second(to), via);

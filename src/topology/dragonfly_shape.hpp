@@ -29,8 +29,8 @@ class DragonflyShape : public Shape {
     std::uint32_t a = place(from), b = place(to);
     return static_cast<PortIndex>(b < a ? b : b - 1);
   }
-  /// The ways from one group straight to another, by place and port. Way n there is, seen from the other
-  /// group, way n back.
+  /// The cables from one group straight to another, by place and port. Cable n there is, seen from the other
+  /// group, cable n back.
   std::span<const Gateway> gateways(std::uint32_t from_group, std::uint32_t to_group) const {
     std::uint32_t ahead = to_group >= from_group ? to_group - from_group : to_group + groups - from_group;
     return {gateway_list.data() + gateway_begin[ahead], gateway_begin[ahead + 1] - gateway_begin[ahead]};

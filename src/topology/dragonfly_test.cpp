@@ -11,7 +11,7 @@ namespace {
 using testing::build;
 using testing::cable_of;
 using testing::diameter;
-using testing::mistakes;
+using testing::errors;
 using testing::Settings;
 
 TEST(Dragonfly, BalancedOneHasTheCountsOfTheClosedForm) {
@@ -60,15 +60,15 @@ TEST(Dragonfly, GatewaysLeadWhereTheySay) {
     ASSERT_NE(shape, nullptr);
     for (std::uint32_t from = 0; from < shape->groups; ++from)
       for (std::uint32_t to = 0; to < shape->groups; ++to) {
-        auto ways = shape->gateways(from, to);
-        EXPECT_EQ(ways.empty(), from == to);
-        for (std::size_t n = 0; n < ways.size(); ++n) {
-          PortId peer = graph.peer(graph.port(from * shape->group_routers + ways[n].place, ways[n].port));
+        auto cables = shape->gateways(from, to);
+        EXPECT_EQ(cables.empty(), from == to);
+        for (std::size_t n = 0; n < cables.size(); ++n) {
+          PortId peer = graph.peer(graph.port(from * shape->group_routers + cables[n].place, cables[n].port));
           ASSERT_NE(peer, kNone);
           EXPECT_EQ(shape->group(graph.port_router(peer)), to);
           EXPECT_EQ(shape->place(graph.port_router(peer)), shape->gateways(to, from)[n].place);
           EXPECT_EQ(graph.port_index(peer), shape->gateways(to, from)[n].port);
-          auto before = ways[n > 0 ? n - 1 : 0], here = ways[n];
+          auto before = cables[n > 0 ? n - 1 : 0], here = cables[n];
           EXPECT_TRUE(n == 0 || std::pair(before.place, before.port) < std::pair(here.place, here.port));
         }
       }
@@ -92,7 +92,7 @@ TEST(Dragonfly, LocalAndGlobalCablesHaveTheirOwnTypes) {
 }
 
 TEST(Dragonfly, ComplainsWhenGroupsCannotAllBeJoined) {
-  EXPECT_EQ(mistakes("dragonfly", {"groups=10"}),
+  EXPECT_EQ(errors("dragonfly", {"groups=10"}),
             std::vector<std::string>{
                 "topology.groups: 10 groups need 9 global cables from each; 4 routers with 2 each have 8"});
 }

@@ -11,7 +11,7 @@ namespace weft::topology {
 
 class ExanestShape : public Shape {
  public:
-  /// Ports side by side that lead to the same place; a count of 0: no way there.
+  /// Ports side by side that lead to the same place; a count of 0: no route there.
   struct Ports {
     PortIndex first = 0, count = 0;
   };

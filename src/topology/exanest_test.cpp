@@ -10,7 +10,7 @@ namespace {
 using testing::build;
 using testing::cable_of;
 using testing::cables_between;
-using testing::mistakes;
+using testing::errors;
 using testing::routers_by_tier;
 using testing::Settings;
 
@@ -60,7 +60,7 @@ TEST(Exanest, AQfdbNeverHasMoreThanTenLinks) {
     EXPECT_LE(by_sfp, 6u);
     EXPECT_EQ(s->external_links(r), on_mezzanine + by_sfp);
   }
-  EXPECT_EQ(mistakes("exanest", {"mezzanine_grid=[4,4]"}),
+  EXPECT_EQ(errors("exanest", {"mezzanine_grid=[4,4]"}),
             std::vector<std::string>{
                 "topology.square_cables: QFDB 1,1 of mezzanine 1 would need 12 links to others with "
                 "square_cables = 2 and sfp_cables = 2; a QFDB has 10"});
@@ -117,9 +117,9 @@ TEST(Exanest, LabelsSayWhereAnFpgaIs) {
 
 TEST(Exanest, ComplainsAboutGridsAndUplinksThatDoNotFit) {
   using Lines = std::vector<std::string>;
-  EXPECT_EQ(mistakes("exanest", {"mezzanine_grid=[2,2,2]"}),
+  EXPECT_EQ(errors("exanest", {"mezzanine_grid=[2,2,2]"}),
             Lines{"topology.mezzanine_grid: expected two numbers such as [2, 2], got 3"});
-  EXPECT_EQ(mistakes("exanest", {"mezzanine_grid=[2,1]"}),
+  EXPECT_EQ(errors("exanest", {"mezzanine_grid=[2,1]"}),
             Lines{"topology.uplinks: 4 uplinks start at as many QFDBs of a mezzanine, which has 2"});
 }
 

@@ -9,7 +9,7 @@ using testing::build;
 using testing::cable_of;
 using testing::cables_between;
 using testing::distances;
-using testing::mistakes;
+using testing::errors;
 using testing::routers_by_tier;
 
 // Level l of an XGFT has w1 * .. * wl * m(l+1) * .. * mh routers.
@@ -58,17 +58,17 @@ TEST(FatTree, LabelsSayWhatARouterCovers) {
 
 TEST(FatTree, ComplainsAboutListsThatDoNotFit) {
   using Lines = std::vector<std::string>;
-  EXPECT_EQ(mistakes("fat-tree", {"children=[4,4]", "parents=[1]"}),
+  EXPECT_EQ(errors("fat-tree", {"children=[4,4]", "parents=[1]"}),
             Lines{"topology.parents: has 1 entry, expected 2: one for each entry of children"});
-  EXPECT_EQ(mistakes("fat-tree", {"children=[4,4]", "parents=[2,4]", "parallel=[2,1]"}),
+  EXPECT_EQ(errors("fat-tree", {"children=[4,4]", "parents=[2,4]", "parallel=[2,1]"}),
             (Lines{"topology.parents: the first entry is 2; an endpoint attaches to 1 router",
                    "topology.parallel: the first entry is 2; an endpoint has 1 cable"}));
-  EXPECT_EQ(mistakes("fat-tree", {"children=[4,4]", "parents=[1,4]", "cables=[\"default\",\"default\"]"}),
+  EXPECT_EQ(errors("fat-tree", {"children=[4,4]", "parents=[1,4]", "cables=[\"default\",\"default\"]"}),
             Lines{"topology.cables: has 2 entries, expected 1: one between every two levels of routers"});
-  EXPECT_EQ(mistakes("fat-tree", {"children=[]", "parents=[]"}),
+  EXPECT_EQ(errors("fat-tree", {"children=[]", "parents=[]"}),
             Lines{"topology.children: expected 1 to 16 levels, got 0"});
   EXPECT_EQ(
-      mistakes("fat-tree", {"children=[40000,4]", "parents=[1,30000]"}),
+      errors("fat-tree", {"children=[40000,4]", "parents=[1,30000]"}),
       Lines{"topology.children: a router of level 1 would have 70000 ports; at most 65000 can be built"});
 }
 

@@ -24,7 +24,7 @@ TEST(FullyConnected, OneRouterStandsAlone) {
 }
 
 TEST(FullyConnected, RefusesMorePortsThanARouterCanHave) {
-  EXPECT_EQ(testing::mistakes("fully-connected", {"routers=10000", "parallel_cables=10"}),
+  EXPECT_EQ(testing::errors("fully-connected", {"routers=10000", "parallel_cables=10"}),
             std::vector<std::string>{
                 "topology.routers: a router would have 99991 ports; at most 65000 can be built"});
 }

@@ -20,7 +20,7 @@ void GraphDraft::problem(Place place, std::string message) {
     auto line = static_cast<std::uint32_t>(place.line), column = static_cast<std::uint32_t>(place.column);
     problems_.add({source_, line, column}, "", std::move(message));
   } else if (problems_.size() == kMaxMistakes) {
-    problems_.add({source_}, "", "has more mistakes than these");
+    problems_.add({source_}, "", "has more errors than these");
   }
 }
 

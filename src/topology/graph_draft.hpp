@@ -1,4 +1,4 @@
-// A graph as somebody wrote it down: routers by name, cables between them, and every mistake found on the
+// A graph as somebody wrote it down: routers by name, cables between them, and every error found on the
 // way.
 #pragma once
 
@@ -40,7 +40,7 @@ class GraphDraft {
 
   RouterId find(std::string_view name) const;  // kNone: there is no such router
   RouterId find_or_add(std::string_view name);
-  /// Notes that a router has a line of its own; false, and a mistake, where it had one before.
+  /// Notes that a router has a line of its own; false, and an error, where it had one before.
   bool declare(RouterId r, Place place);
   void set_endpoints(RouterId r, std::string_view text, Place place);
 

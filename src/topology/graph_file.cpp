@@ -108,7 +108,7 @@ Size size_of(const GraphDraft& draft) {
 
 Size file_size(const FileParameters& p) {
   GraphDraft draft = read_graph(p, {});
-  // Building reports the mistakes, together with those that only show once the cable types are known.
+  // Building reports the errors, together with those that only show once the cable types are known.
   return draft.problems().empty() ? size_of(draft) : Size{1, 1, 1};
 }
 

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 using testing::build;
 using testing::cable_of;
 using testing::cables_between;
-using testing::mistakes;
+using testing::errors;
 using testing::Reading;
 using Lines = std::vector<std::string>;
 
@@ -41,7 +41,7 @@ class GraphFile : public ::testing::Test {
   Lines complaints(const std::string& name, std::string_view text) { return complaints({write(name, text)}); }
   Lines complaints(const testing::Settings& settings) {
     Reading reading("file", settings, {cable_of("default", {2000}), cable_of("optical", {20'000})});
-    EXPECT_EQ(reading.mistakes, Lines{});
+    EXPECT_EQ(reading.errors, Lines{});
     reading.size();
     Lines out;
     try {
@@ -204,13 +204,12 @@ TEST_F(GraphFile, LinesMayStandInTheDescription) {
 }
 
 TEST_F(GraphFile, NeedsAFileOrLines) {
-  EXPECT_EQ(mistakes("file", {}),
+  EXPECT_EQ(errors("file", {}),
             Lines{"topology.file: is missing; expected a file with the graph, or the lines of an "
                   "edge list as `lines`"});
-  EXPECT_EQ(mistakes("file", {write("g.edges", "a b"), "lines=[\"a b\"]"}),
+  EXPECT_EQ(errors("file", {write("g.edges", "a b"), "lines=[\"a b\"]"}),
             Lines{"topology.lines: cannot be given together with file"});
-  EXPECT_EQ(mistakes("file", {"file=/no/such/graph"}),
-            Lines{"topology.file: there is no file /no/such/graph"});
+  EXPECT_EQ(errors("file", {"file=/no/such/graph"}), Lines{"topology.file: there is no file /no/such/graph"});
 }
 
 TEST_F(GraphFile, TheExamplesBuild) {

@@ -36,8 +36,8 @@ class GridShape : public Shape {
   /// The grid router through which a router is reached: itself, or the one a device hangs on.
   RouterId grid_router(RouterId r) const { return r < grid_routers ? r : attached_to[r - grid_routers]; }
 
-  /// Hops and direction of the shorter way along one dimension; `tie` where both ways are equally short (plus
-  /// is then the direction to take unless tie_goes_plus says otherwise).
+  /// Hops and direction of the shorter direction along one dimension; `tie` where both directions are equally
+  /// short (plus is then the direction to take unless tie_goes_plus says otherwise).
   struct Step {
     std::uint32_t hops;
     bool plus;
@@ -52,7 +52,8 @@ class GridShape : public Shape {
     return up <= down ? Step{up, true, up == down} : Step{down, false};
   }
 
-  /// Which way a packet goes halfway round a ring: fixed by where it is and goes, and half of them each way.
+  /// Which direction a packet goes halfway round a ring: fixed by where it is and goes, and half of them each
+  /// way.
   bool tie_goes_plus(unsigned dimension, RouterId at, RouterId goal) const {
     std::uint32_t parity = coordinate(at, dimension);
     for (unsigned d = 0; d < dimensions.size(); ++d)

@@ -30,7 +30,7 @@ TEST(Hypercube, IsAGridToThoseWhoAskForOne) {
 }
 
 TEST(Hypercube, RefusesDimensionsThatCannotBe) {
-  EXPECT_EQ(testing::mistakes("hypercube", {"dimension=21"}),
+  EXPECT_EQ(testing::errors("hypercube", {"dimension=21"}),
             std::vector<std::string>{"topology.dimension: 21 is outside 1 to 20"});
 }
 

@@ -6,7 +6,7 @@ namespace weft::topology {
 namespace {
 
 using testing::build;
-using testing::mistakes;
+using testing::errors;
 
 std::vector<std::pair<RouterId, RouterId>> neighbours(const Graph& graph) {
   std::vector<std::pair<RouterId, RouterId>> out;
@@ -57,11 +57,11 @@ TEST(Jellyfish, FiftyThousandRoutersBuild) {
 
 TEST(Jellyfish, ComplainsAboutDegreesThatCannotBe) {
   using Lines = std::vector<std::string>;
-  EXPECT_EQ(mistakes("jellyfish", {"routers=9", "degree=3"}),
+  EXPECT_EQ(errors("jellyfish", {"routers=9", "degree=3"}),
             Lines{"topology.degree: 9 routers with 3 cable ends each: one end would be left over"});
-  EXPECT_EQ(mistakes("jellyfish", {"routers=8", "degree=8"}),
+  EXPECT_EQ(errors("jellyfish", {"routers=8", "degree=8"}),
             Lines{"topology.degree: each of 8 routers has only 7 others to be joined to, not 8"});
-  EXPECT_EQ(mistakes("jellyfish", {"degree=2"}), Lines{"topology.degree: 2 is outside 3 to 16384"});
+  EXPECT_EQ(errors("jellyfish", {"degree=2"}), Lines{"topology.degree: 2 is outside 3 to 16384"});
 }
 
 }  // namespace

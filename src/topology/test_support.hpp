@@ -36,13 +36,13 @@ class Reading {
     for (const CableType& type : context_.cable_types) reader.names["cable"].push_back(type.name);
     parameters_ = kind_->section.make();
     kind_->section.read(parameters_.get(), tree.table()->find("topology"), "topology", reader);
-    for (const Diagnostic& problem : problems.all()) mistakes.push_back(problem.key + ": " + problem.message);
+    for (const Diagnostic& problem : problems.all()) errors.push_back(problem.key + ": " + problem.message);
   }
 
   Size size() const { return kind_->size(parameters_.get()); }
   Graph build() const { return kind_->build(parameters_.get(), context_); }
 
-  std::vector<std::string> mistakes;
+  std::vector<std::string> errors;
 
  private:
   const TopologyKind* kind_;
@@ -54,7 +54,7 @@ class Reading {
 inline Graph build(std::string_view kind, const Settings& settings,
                    std::vector<CableType> cables = {cable_of("default", {2000})}) {
   Reading reading(kind, settings, std::move(cables));
-  EXPECT_EQ(reading.mistakes, std::vector<std::string>{}) << kind;
+  EXPECT_EQ(reading.errors, std::vector<std::string>{}) << kind;
   Size size = reading.size();
   Graph graph = reading.build();
   EXPECT_EQ(size.routers, graph.routers()) << kind;
@@ -63,11 +63,11 @@ inline Graph build(std::string_view kind, const Settings& settings,
   return graph;
 }
 
-inline std::vector<std::string> mistakes(std::string_view kind, const Settings& settings) {
-  return Reading(kind, settings, {cable_of("default", {2000})}).mistakes;
+inline std::vector<std::string> errors(std::string_view kind, const Settings& settings) {
+  return Reading(kind, settings, {cable_of("default", {2000})}).errors;
 }
 
-/// Cables crossed from one router to every other; kNone where there is no way.
+/// Cables crossed from one router to every other; kNone where there is no path.
 inline std::vector<std::uint32_t> distances(const Graph& graph, RouterId from) {
   std::vector<std::uint32_t> out(graph.routers(), kNone);
   std::vector<RouterId> queue{from};
@@ -81,7 +81,7 @@ inline std::vector<std::uint32_t> distances(const Graph& graph, RouterId from) {
   return out;
 }
 
-/// The longest of all shortest ways between two routers; kNone where the graph falls apart.
+/// The longest of all shortest paths between two routers; kNone where the graph falls apart.
 inline std::uint32_t diameter(const Graph& graph) {
   std::uint32_t longest = 0;
   for (RouterId r = 0; r < graph.routers(); ++r) {

@@ -105,9 +105,9 @@ class ThExpressBuilder {
     builder_.reserve(static_cast<std::uint64_t>(size.routers), static_cast<std::uint64_t>(size.ports),
                      static_cast<std::uint64_t>(size.ports - size.endpoints) / 2,
                      static_cast<std::uint64_t>(size.endpoints));
-    unsigned upper_ways = planes_on_upper(p, *shape_, 0);
-    // What counts is how many routers the ways below lead to: cables side by side lead to the same one.
-    shape_->spread = {1, 1, kFrameUppers, kFrameUppers * upper_ways, kFrameUppers * upper_ways * p.leaf_up};
+    unsigned upper_ports = planes_on_upper(p, *shape_, 0);
+    // What counts is how many routers the ports below lead to: cables side by side lead to the same one.
+    shape_->spread = {1, 1, kFrameUppers, kFrameUppers * upper_ports, kFrameUppers * upper_ports * p.leaf_up};
     shape_->spread.push_back(shape_->spread.back() * kRootUppers * kRootParallel);
     shape_->spread.resize(shape_->levels + 1);
   }
@@ -171,7 +171,7 @@ class ThExpressBuilder {
         add(5, "root upper", 0, all, kRootDown * group_nodes(), shape_->root_lowers, kRootParallel, 0);
   }
 
-  // The cable from way `up` of a router to place `down` among the children of the one above it.
+  // The cable from port `up` of a router to place `down` among the children of the one above it.
   void connect(RouterId below, unsigned up, RouterId above, unsigned down, std::uint8_t type) {
     builder_.connect(below, static_cast<PortIndex>(shape_->nodes[below].first_up + up), above,
                      static_cast<PortIndex>(down), type);
@@ -181,10 +181,10 @@ class ThExpressBuilder {
     std::uint8_t type = builder_.cable_type(p_.frame_cable);
     for (unsigned frame = 0; frame < shape_->frames; ++frame)
       for (unsigned lower = 0; lower < kFrameLowers; ++lower)
-        for (unsigned way = 0; way < kFrameUp; ++way)
+        for (unsigned up = 0; up < kFrameUp; ++up)
           // Dealt out in turn, so that neighbouring destinations leave by different upper routers.
-          connect(shape_->frame_lower(frame, lower), way, shape_->frame_upper(frame, way % kFrameUppers),
-                  lower * kFrameParallel + way / kFrameUppers, type);
+          connect(shape_->frame_lower(frame, lower), up, shape_->frame_upper(frame, up % kFrameUppers),
+                  lower * kFrameParallel + up / kFrameUppers, type);
   }
 
   void connect_leafs() {
@@ -204,10 +204,10 @@ class ThExpressBuilder {
           connect(shape_->leaf(group, plane), root, shape_->root_lower(plane, root, group / kRootDown),
                   group % kRootDown, type);
         for (unsigned lower = 0; lower < shape_->root_lowers; ++lower)
-          for (unsigned way = 0; way < shape_->root_uppers * kRootParallel; ++way)
-            connect(shape_->root_lower(plane, root, lower), way,
-                    shape_->root_upper(plane, root, way % kRootUppers),
-                    lower * kRootParallel + way / kRootUppers, inner_type);
+          for (unsigned up = 0; up < shape_->root_uppers * kRootParallel; ++up)
+            connect(shape_->root_lower(plane, root, lower), up,
+                    shape_->root_upper(plane, root, up % kRootUppers),
+                    lower * kRootParallel + up / kRootUppers, inner_type);
       }
   }
 

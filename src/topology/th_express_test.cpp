@@ -12,7 +12,7 @@ namespace {
 using testing::build;
 using testing::cable_of;
 using testing::distances;
-using testing::mistakes;
+using testing::errors;
 using testing::routers_by_tier;
 using testing::Settings;
 
@@ -22,7 +22,7 @@ Graph build_with_fibre(Settings settings) {
                {cable_of("default", {0}), cable_of("short", {10'000}), cable_of("long", {20'000})});
 }
 
-// Routers crossed from a node to every other, and the metres of cable on a shortest way.
+// Routers crossed from a node to every other, and the metres of cable on a shortest path.
 struct Walk {
   std::vector<std::uint32_t> routers;
   std::vector<std::int64_t> metres;
@@ -132,12 +132,11 @@ TEST(ThExpress, LabelsNameTheBoard) {
 
 TEST(ThExpress, ComplainsAboutPortsThatAreNotThere) {
   using Lines = std::vector<std::string>;
-  EXPECT_EQ(mistakes("th-express", {"leaf_ports=32"}),
-            Lines{"topology.leaf_ports: expected 24 or 48, got 32"});
-  EXPECT_EQ(mistakes("th-express", {"group_frames=13", "leaf_up=14"}),
+  EXPECT_EQ(errors("th-express", {"leaf_ports=32"}), Lines{"topology.leaf_ports: expected 24 or 48, got 32"});
+  EXPECT_EQ(errors("th-express", {"group_frames=13", "leaf_up=14"}),
             (Lines{"topology.group_frames: 13 is more than the 12 ports a leaf router of 24 has on each side",
                    "topology.leaf_up: 14 is more than the 12 ports a leaf router of 24 has on each side"}));
-  EXPECT_EQ(mistakes("th-express", {"planes=37"}), Lines{"topology.planes: 37 is outside 3 to 36"});
+  EXPECT_EQ(errors("th-express", {"planes=37"}), Lines{"topology.planes: 37 is outside 3 to 36"});
 }
 
 }  // namespace

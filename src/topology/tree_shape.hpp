@@ -21,8 +21,8 @@ class TreeShape : public Shape {
 
   std::vector<Node> nodes;  // by router
   unsigned levels = 0;
-  /// Endpoints with the same number divided by spread[level] leave a router of that level by the same way up:
-  /// the product of the ways up taken below it, so that destinations spread over all of them (D-mod-k).
+  /// Endpoints with the same number divided by spread[level] leave a router of that level by the same port
+  /// up: the product of the ports up taken below it, so that destinations spread over all of them (D-mod-k).
   std::vector<std::uint64_t> spread;
 
   bool covers(RouterId r, EndpointId e) const { return e >= nodes[r].below_begin && e < nodes[r].below_end; }

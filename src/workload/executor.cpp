@@ -307,7 +307,7 @@ class Executor {
       std::string circle = fmt::format("rank {}", r);
       for (Rank k = p_.operations[waits[r]].peer; k != r; k = p_.operations[waits[k]].peer)
         circle += fmt::format(" -> rank {}", k);
-      lines.push_back(fmt::format("they wait in a circle: {} -> rank {}", circle, r));
+      lines.push_back(fmt::format("they wait in a cycle: {} -> rank {}", circle, r));
       break;
     }
     for (Rank r = 0; r < p_.ranks() && lines.size() < kMostLines; ++r)

@@ -48,7 +48,7 @@ struct ComparePoint {
   std::uint32_t machine = 0, machine_variant = 0, workload = 0, workload_variant = 0, engine = 0;
 };
 
-/// Reads and checks a spec file, machines and workloads included. Throws UserError with every mistake found.
+/// Reads and checks a spec file, machines and workloads included. Throws UserError with every error found.
 CompareSpec read_compare(const std::string& path);
 
 /// The sections of a spec, for help.

@@ -26,7 +26,7 @@ struct Variation {
   bool more_is_better() const { return property != Property::Latency; }
 };
 
-/// Throws UserError with every mistake found.
+/// Throws UserError with every error found.
 Variation read_variation(const std::string& text, const machine::Description& description);
 
 /// Settings that make the machine's property what the factor says.

@@ -33,17 +33,17 @@ bool LinkLoads::between_routers(LinkId link) const {
 }
 
 std::vector<LinkLoad> LinkLoads::between(const std::vector<Transfer>& transfers, Time from, Time until) {
-  // Pairs share their way, so each way is found once.
+  // Pairs share their route, so each route is found once.
   std::map<std::pair<network::EndpointId, network::EndpointId>, std::uint64_t> pairs;
   for (const Transfer& t : transfers)
     if (t.begin >= from && t.begin <= until) pairs[{t.from, t.to}] += links_.wire_bytes(t.bytes);
   std::vector<LinkId> used;
-  std::vector<Share> way;
+  std::vector<Share> route;
   for (const auto& [pair, bytes] : pairs) {
-    way.clear();
-    if (!maker_.route(pair.first, pair.second, no_load_.empty() ? nullptr : no_load_.data(), scratch_, way))
+    route.clear();
+    if (!maker_.route(pair.first, pair.second, no_load_.empty() ? nullptr : no_load_.data(), scratch_, route))
       continue;
-    for (const Share& s : way) {
+    for (const Share& s : route) {
       if (parts_[s.link] == 0) used.push_back(s.link);
       parts_[s.link] += bytes * s.weight;
     }

@@ -37,7 +37,7 @@ struct LinkLoad {
   double share;  // of what it could have carried
 };
 
-/// Lays transfers on the links of their ways, as the routing spreads them. Packets' own headers are not
+/// Lays transfers on the links of their routes, as the routing spreads them. Packets' own headers are not
 /// counted.
 class LinkLoads {
  public:

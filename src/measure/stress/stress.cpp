@@ -110,6 +110,8 @@ std::optional<StressScenario> draw_scenario(Draws& draw) {
       router_word(draw, "kind"), channels, draw.of<unsigned>({4, 8, 16, 32, 64}),
       out.longest_packet + draw.below(20), draw.one_in(3) ? draw.between(1, 16) : 0, draw.between(1, 40),
       router_word(draw, "switching"), router_word(draw, "allocator"));
+  const unsigned tile = channels * out.longest_packet + draw.below(20);  // for those that have tiles
+  out.machine += fmt::format("row_buffer_flits = {}\ncolumn_buffer_flits = {}\n", tile, tile);
   out.machine += fmt::format(
       "[rerouting]\nreport = \"{}ns\"\ncompute = \"{}ns\"\nwrite_per_router = \"{}ns\"\nquiet = \"{}ns\"\n"
       "longest_drain = \"{}us\"\n",

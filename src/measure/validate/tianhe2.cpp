@@ -7,9 +7,9 @@
 #include "base/text.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/lab/streams.hpp"
+#include "measure/predict/fit.hpp"
 #include "measure/traffic/sweep.hpp"
 #include "measure/validate/figure.hpp"
-#include "measure/predict/fit.hpp"
 #include "routing/distances.hpp"
 
 namespace weft::measure {
@@ -244,16 +244,17 @@ double random_pairs_share(const machine::Machine& m, unsigned packets, unsigned 
 }
 
 void random_pairs(Trial& trial) {
-  constexpr unsigned kShippedWays = 4;  // as the profile has it
+  constexpr unsigned kShippedCandidates = 4;  // as the profile has it
   unsigned draws = trial.quick ? 1 : 2, nodes = 0;
   Series series{"ours", Series::Look::Ours, {}};
-  for (unsigned ways : {1u, 2u, 4u}) {
-    if (trial.quick && ways != kShippedWays) continue;
-    machine::Machine m = trial.machine({"topology.groups=1", fmt::format("routing.ways={}", ways)});
+  for (unsigned candidates : {1u, 2u, 4u}) {
+    if (trial.quick && candidates != kShippedCandidates) continue;
+    machine::Machine m =
+        trial.machine({"topology.groups=1", fmt::format("routing.candidates={}", candidates)});
     nodes = m.graph->endpoints();
     double share = 100 * random_pairs_share(m, trial.quick ? 256 : 768, draws);
-    series.points.emplace_back(ways, share);
-    if (ways == kShippedWays)
+    series.points.emplace_back(candidates, share);
+    if (candidates == kShippedCandidates)
       trial.give("V-TH2-10", "", share,
                  fmt::format("{} nodes of one group, the routing of the profile; {}", nodes,
                              count_of(draws, "draw")));
@@ -265,7 +266,7 @@ void random_pairs(Trial& trial) {
                            whole.graph->endpoints()));
   }
   Plot plot{
-      "Random pairs over ways",
+      "Random pairs over candidate ports",
       "tianhe2",
       fmt::format(
           "Share of a link's rate that {} nodes get, paired at random, with one, two or four outputs to "
@@ -277,7 +278,7 @@ void random_pairs(Trial& trial) {
       false,
       {}};
   plot.series.push_back(std::move(series));
-  plot.series.push_back({"published", Series::Look::Published, {{kShippedWays, 68.75}}});
+  plot.series.push_back({"published", Series::Look::Published, {{kShippedCandidates, 68.75}}});
   trial.plots.push_back(std::move(plot));
 }
 

@@ -295,8 +295,9 @@ void Engine::connect_inner_ports() {
     port.flags |= Port::kInner;
     port.flight = flight_number(1);
     unsigned flits = row ? settings_.tiles.row_buffer_flits : settings_.tiles.column_buffer_flits;
-    port.room = 1;
-    state_.rests[p].shared = port.spare = static_cast<std::uint16_t>(flits - settings_.all_channels());
+    port.room = static_cast<std::uint16_t>(settings_.tiles.own_flits);
+    state_.rests[p].shared = port.spare =
+        static_cast<std::uint16_t>(flits - settings_.all_channels() * settings_.tiles.own_flits);
   }
 }
 

@@ -164,7 +164,7 @@ TEST(FlitEngine, TheLeastLoadedWayUpWins) {
   // Two ways up from each leaf router. While a long packet fills one, the next packet takes the other and
   // meets nobody.
   machine::Machine m =
-      make_machine("fat-tree", {"children=[2,2]", "parents=[1,2]"}, "fat-tree", {"ways=0"}, 1);
+      make_machine("fat-tree", {"children=[2,2]", "parents=[1,2]"}, "fat-tree", {"candidates=0"}, 1);
   auto arrived = deliver(m, settings(m, Switching::Wormhole, 64), {{0, 0, 2, 50}, {20, 1, 3, 1}});
   ASSERT_EQ(arrived.size(), 2u);
   EXPECT_EQ(arrived[0].flits, 1);

@@ -178,7 +178,10 @@ PortNumber Kernel<Route, CutThrough, Voq>::least_loaded(PortNumber in, Entry ent
 // --- tiled routers
 // -------------------------------------------------------------------------------------------
 
-/// Inside a tiled router the way follows from the output chosen at the input.
+/// Inside a tiled router the route follows from the output chosen at the input. On a row's bus a packet stays
+/// on the channel it came by, on a column's it takes one of those it may leave by: so it never stands behind
+/// a packet that goes on by a channel its own could not wait for, and the proof of the routing holds for the
+/// router's inside.
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry) {
   const PortNumber in = b_.port_of(q);
@@ -192,7 +195,7 @@ void Kernel<Route, CutThrough, Voq>::find_way_in_tiles(QueueNumber q, Queue& que
   const std::uint32_t router = inner.router[in - e_.port_info_.size()];
   queue.set_out_channel(Queue::kFirstChannelNext);
   queue.out = inner.next(router, in, record.next_port);
-  queue.channels = queue.out == record.next_port ? record.next_channels : 1u << b_.channel_of(q);
+  queue.channels = queue.out == record.next_port ? 1u << b_.channel_of(q) : record.next_channels;
 }
 
 /// At an input of a tiled router: the output first, and then the row's bus to the tile in its column.

@@ -18,13 +18,12 @@ namespace {
 unsigned largest_packet_flits(const machine::Machine& m) {
   const auto& router = m.description.router;
   if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
-  unsigned room =
-      router.buffer_flits.given ? *router.buffer_flits.given + router.shared_flits : usual_packet_flits(m);
-  if (router.kind == RouterKind::Tiled) {
-    unsigned others = router.channels * router.message_classes - 1;
-    unsigned inner = std::min(router.row_buffer_flits, router.column_buffer_flits);
-    room = std::min(room, inner > others ? inner - others : 1);
-  }
+  unsigned channels = router.channels * router.message_classes;
+  unsigned room = router.buffer_flits.given.value_or(usual_packet_flits(m));
+  if (channels == 1 && router.buffer_flits.given) room += router.shared_flits;
+  if (router.kind == RouterKind::Tiled)
+    room = std::min(room,
+                    std::max(1u, std::min(router.row_buffer_flits, router.column_buffer_flits) / channels));
   return std::min<unsigned>(room, Entry::kMaxFlits);
 }
 

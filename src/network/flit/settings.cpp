@@ -41,12 +41,12 @@ void check_tiles(const Machine& m, unsigned largest_packet_flits) {
     if (flits < channels)
       refuse(m, key,
              fmt::format("each of {} channels has a flit of its own, and there are {}", channels, flits));
-    if (router.switching == Switching::CutThrough && flits - channels + 1 < largest_packet_flits)
-      refuse(
-          m, key,
-          fmt::format("cut-through needs room for a whole packet: {} flits beside one for each of {} other "
-                      "channels, and there are {}",
-                      largest_packet_flits, channels - 1, flits));
+    // Shared room alone would let the packets of one class wait for those of another to leave.
+    if (router.switching == Switching::CutThrough && flits < channels * largest_packet_flits)
+      refuse(m, key,
+             fmt::format("cut-through needs room for a whole packet of each channel: {} times {} flits, and "
+                         "there are {}",
+                         channels, largest_packet_flits, flits));
   }
 }
 
@@ -63,10 +63,12 @@ void check(const Machine& m, unsigned largest_packet_flits) {
   if (largest_packet_flits > Entry::kMaxFlits)
     refuse(m, "router.flit",
            fmt::format("a packet of {} flits is longer than {}", largest_packet_flits, Entry::kMaxFlits));
-  unsigned room = router.buffer_flits.given.value_or(largest_packet_flits) + router.shared_flits;
+  unsigned room = router.buffer_flits.given.value_or(largest_packet_flits);
+  // Where all packets are of one class, shared room serves as well: those in it leave whatever happens here.
+  if (router.channels * router.message_classes == 1) room += router.shared_flits;
   if (router.switching == Switching::CutThrough && largest_packet_flits > room)
     refuse(m, "router.buffer_flits",
-           fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {}",
+           fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {} of its own",
                        largest_packet_flits, room));
   for (unsigned yield : router.local_yield)
     if (yield > Port::kMostYield)
@@ -112,7 +114,8 @@ Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
   s.allocator = router.allocator;
   s.iterations = router.iterations;
   s.kind = router.kind;
-  s.tiles = {router.tile_rows, router.tile_columns, router.row_buffer_flits, router.column_buffer_flits};
+  s.tiles = {router.tile_rows, router.tile_columns, router.row_buffer_flits, router.column_buffer_flits,
+             router.switching == Switching::CutThrough ? largest_packet_flits : 1};
   s.local_yield = router.local_yield;
   s.local_headers = router.local_headers;
   if (s.kind == RouterKind::Tiled) {

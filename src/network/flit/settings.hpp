@@ -21,6 +21,7 @@ using machine::Switching;
 struct Tiles {
   unsigned rows = 4, columns = 6;
   unsigned row_buffer_flits = 16, column_buffer_flits = 16;  // for all channels of an input, of a row
+  unsigned own_flits = 1;                                    // of these, for each channel alone
 };
 
 struct Settings : Timing {

@@ -153,9 +153,9 @@ bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId t
   routing::Candidates& all = scratch.candidates;
   const routing::Candidate* listed = all.begin();
   std::uint32_t count = 0;
-  routing::FatTree::Ways formula{};
+  routing::FatTree::PortChoice formula{};
   if (tree_) {
-    formula = tree_->ways(part.hop.router, to);
+    formula = tree_->choice(part.hop.router, to);
     count = formula.offered;
   } else {
     all.clear();

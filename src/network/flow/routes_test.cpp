@@ -55,7 +55,7 @@ TEST(FlowRoutes, OnGridsTheFormulaIsTheRelation) {
 }
 
 TEST(FlowRoutes, InTreesTheFormulaIsTheRelation) {
-  for (const char* ways : {"mode = \"deterministic\"", "ways = 0", "ways = 1", "ways = 3"})
+  for (const char* ways : {"mode = \"deterministic\"", "candidates = 0", "candidates = 1", "candidates = 3"})
     for (const char* shape : {"children = [4,3,5]\nparents = [1,6,2]", "children = [8,4]\nparents = [1,2]"}) {
       machine::Machine m = build(std::string("[topology]\nkind = \"fat-tree\"\n") + shape +
                                  "\n[routing]\nkind = \"fat-tree\"\n" + ways + "\n");
@@ -65,7 +65,7 @@ TEST(FlowRoutes, InTreesTheFormulaIsTheRelation) {
         for (EndpointId to = 0; to < m.graph->endpoints(); ++to) {
           if (m.graph->endpoint_router(to) == r) continue;
           tree.candidates({.router = r, .target = to}, candidates);
-          routing::FatTree::Ways formula = tree.ways(r, to);
+          routing::FatTree::PortChoice formula = tree.choice(r, to);
           ASSERT_EQ(formula.offered, candidates.size()) << ways << " " << shape << " " << r << " " << to;
           for (std::uint32_t i = 0; i < formula.offered; ++i) ASSERT_EQ(formula.port(i), candidates[i].port);
         }
@@ -81,7 +81,7 @@ TEST(FlowRoutes, SharesAreConservedAtEveryRouter) {
   const Machine all[] = {
       {"kind = \"torus\"\ndims = [5,4,3]", "kind = \"minimal-adaptive\""},
       {"kind = \"torus\"\ndims = [4,4]", "kind = \"valiant\""},
-      {"kind = \"fat-tree\"\nchildren = [4,4,4]\nparents = [1,4,4]", "kind = \"fat-tree\"\nways = 0"},
+      {"kind = \"fat-tree\"\nchildren = [4,4,4]\nparents = [1,4,4]", "kind = \"fat-tree\"\ncandidates = 0"},
       {"kind = \"fat-tree\"\nchildren = [4,4,4]\nparents = [1,4,4]",
        "kind = \"fat-tree\"\nmode = \"deterministic\""},
       {"kind = \"dragonfly\"\nrouters_per_group = 4\nendpoints_per_router = 2\nglobal_cables_per_router = 2",
@@ -127,7 +127,7 @@ TEST(FlowRoutes, SharesAreConservedAtEveryRouter) {
 TEST(FlowRoutes, AFlowInATreeSplitsEvenlyOverAllWaysUp) {
   machine::Machine m = build(
       "[topology]\nkind = \"fat-tree\"\nchildren = [4,4]\nparents = [1,4]\n[routing]\nkind = "
-      "\"fat-tree\"\nways = 0\n");
+      "\"fat-tree\"\ncandidates = 0\n");
   Links links(m);
   RouteMaker maker(m, links);
   RouteMaker::Scratch scratch;
