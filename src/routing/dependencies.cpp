@@ -5,21 +5,21 @@
 
 namespace weft::routing {
 
-Lanes::Lanes(const Routing& routing, unsigned channels) {
+ChannelGroups::ChannelGroups(const Routing& routing, unsigned channels) {
   ChannelPlan plan = routing.plan(channels);
   complete_ = plan.complete;
   for (unsigned c = 0; c < routing.classes(); ++c) {
     auto at = std::find(first_channel_.begin(), first_channel_.end(), plan.begin[c]);
-    lane_.push_back(static_cast<unsigned>(at - first_channel_.begin()));
+    group_.push_back(static_cast<unsigned>(at - first_channel_.begin()));
     if (at == first_channel_.end()) first_channel_.push_back(plan.begin[c]);
   }
 }
 
-LocalDependencies::LocalDependencies(const Routing& routing, const Lanes& lanes)
-    : routing_(routing), graph_(routing.graph()), lanes_(lanes) {
+LocalDependencies::LocalDependencies(const Routing& routing, const ChannelGroups& groups)
+    : routing_(routing), graph_(routing.graph()), groups_(groups) {
   std::uint64_t rows = 0, masks = 0;
   for (RouterId r = 0; r < graph_.routers(); ++r) {
-    std::uint32_t columns = graph_.port_count(r) * lanes_.count();
+    std::uint32_t columns = graph_.port_count(r) * groups_.count();
     words_.push_back((columns + 63) / 64);
     row_begin_.push_back(rows);
     mask_begin_.push_back(masks);
@@ -99,7 +99,7 @@ void LocalDependencies::clear() {
   std::fill(starts_.begin(), starts_.end(), 0);
 }
 
-std::uint64_t LocalDependencies::vertices() const { return std::uint64_t{graph_.ports()} * lanes_.count(); }
+std::uint64_t LocalDependencies::vertices() const { return std::uint64_t{graph_.ports()} * groups_.count(); }
 
 std::uint64_t LocalDependencies::edges() const {
   std::uint64_t sum = 0;
@@ -109,15 +109,15 @@ std::uint64_t LocalDependencies::edges() const {
 
 void LocalDependencies::successors(std::uint64_t vertex,
                                    const std::function<void(std::uint64_t)>& call) const {
-  unsigned lanes = lanes_.count();
-  auto receiving = static_cast<PortId>(vertex / lanes);
+  unsigned groups = groups_.count();
+  auto receiving = static_cast<PortId>(vertex / groups);
   RouterId r = graph_.port_router(receiving);
-  const Word* bits = row(r, graph_.port_index(receiving) * lanes + static_cast<unsigned>(vertex % lanes));
+  const Word* bits = row(r, graph_.port_index(receiving) * groups + static_cast<unsigned>(vertex % groups));
   for (unsigned w = 0; w < words_[r]; ++w)
     for (Word left = bits[w]; left; left &= left - 1) {
       unsigned out = w * 64 + static_cast<unsigned>(std::countr_zero(left));
-      PortId next = graph_.peer(graph_.port(r, static_cast<PortIndex>(out / lanes)));
-      call(std::uint64_t{next} * lanes + out % lanes);
+      PortId next = graph_.peer(graph_.port(r, static_cast<PortIndex>(out / groups)));
+      call(std::uint64_t{next} * groups + out % groups);
     }
 }
 

@@ -10,17 +10,17 @@
 
 namespace weft::routing {
 
-/// Channel classes as vertices see them: classes that share channels (a machine with too few) are one lane.
-class Lanes {
+/// Channel classes as vertices see them: classes that share channels (a machine with too few) are one group.
+class ChannelGroups {
  public:
-  Lanes(const Routing& routing, unsigned channels);
+  ChannelGroups(const Routing& routing, unsigned channels);
   unsigned count() const { return static_cast<unsigned>(first_channel_.size()); }
-  unsigned of_class(ChannelClass c) const { return lane_[c]; }
-  unsigned first_channel(unsigned lane) const { return first_channel_[lane]; }
+  unsigned of_class(ChannelClass c) const { return group_[c]; }
+  unsigned first_channel(unsigned group) const { return first_channel_[group]; }
   bool complete() const { return complete_; }
 
  private:
-  std::vector<unsigned> lane_, first_channel_;
+  std::vector<unsigned> group_, first_channel_;
   bool complete_;
 };
 
@@ -28,7 +28,7 @@ class Lanes {
 /// leads to, so they fit in a small bit matrix for each router: rows are channels in, columns channels out.
 class LocalDependencies {
  public:
-  LocalDependencies(const Routing& routing, const Lanes& lanes);
+  LocalDependencies(const Routing& routing, const ChannelGroups& groups);
   /// Adds what the explorer found for one target; `second_legs`: they start there.
   void add(const StateExplorer& explorer, bool via_leg, bool second_legs);
   void merge(const LocalDependencies& other);
@@ -36,7 +36,7 @@ class LocalDependencies {
   void join_legs();
   void clear();
 
-  /// Vertices are receiving ports with a lane: port * lanes + lane.
+  /// Vertices are receiving ports with a group: port * groups + group.
   std::uint64_t vertices() const;
   std::uint64_t edges() const;
   bool has(std::uint64_t from, std::uint64_t to) const;
@@ -45,7 +45,7 @@ class LocalDependencies {
  private:
   using Word = std::uint64_t;
   unsigned bit(PortId port, ChannelClass c) const {
-    return graph_.port_index(port) * lanes_.count() + lanes_.of_class(c);
+    return graph_.port_index(port) * groups_.count() + groups_.of_class(c);
   }
   Word* row(RouterId r, unsigned in) { return &bits_[row_begin_[r] + std::uint64_t{in} * words_[r]]; }
   const Word* row(RouterId r, unsigned in) const {
@@ -54,7 +54,7 @@ class LocalDependencies {
 
   const Routing& routing_;
   const Graph& graph_;
-  const Lanes& lanes_;
+  const ChannelGroups& groups_;
   std::vector<std::uint32_t> words_;      // words in a row, by router
   std::vector<std::uint64_t> row_begin_;  // by router
   std::vector<std::uint64_t> mask_begin_;

@@ -63,16 +63,16 @@ std::vector<RouterId> living_routers(const Routing& routing, bool only_with_endp
 /// Visits targets; one for each thread.
 class Prover {
  public:
-  Prover(const Routing& routing, const Lanes& lanes, const VerifyOptions& options)
+  Prover(const Routing& routing, const ChannelGroups& groups, const VerifyOptions& options)
       : routing_(routing),
         explorer_(routing),
         endpoint_routers_(living_routers(routing, true)),
         // The second leg starts wherever the first may end.
         starts_(routing.via_count() ? living_routers(routing, false) : endpoint_routers_) {
-    if (routing.has_escape() && lanes.complete())
+    if (routing.has_escape() && groups.complete())
       escape.emplace(routing);
     else
-      local.emplace(routing, lanes);
+      local.emplace(routing, groups);
     if (routing.via_count()) first_legs.emplace(routing);
     if (options.balance) balance.emplace(routing);
   }
@@ -231,25 +231,26 @@ struct ProofBytes {
   double each = 0, once = 0;
 };
 
-ProofBytes bytes_of_proof(const Routing& routing, const Lanes& lanes, std::size_t targets) {
+ProofBytes bytes_of_proof(const Routing& routing, const ChannelGroups& groups, std::size_t targets) {
   const Graph& graph = routing.graph();
-  double ports = graph.ports(), routers = graph.routers(), vertices = ports * lanes.count();
+  double ports = graph.ports(), routers = graph.routers(), vertices = ports * groups.count();
   double states = routers + (routing.uses_input() ? ports * routing.classes() : 0);
   double in_use = routers + (routing.uses_input() ? ports : 0);  // of them, for one target
   double bits = 0;
   for (RouterId r = 0; r < graph.routers(); ++r) {
-    double columns = 1.0 * graph.port_count(r) * lanes.count();
+    double columns = 1.0 * graph.port_count(r) * groups.count();
     bits += (columns + 4) * std::ceil(columns / 64) * 8 + 20;
   }
-  bool escape = routing.has_escape() && lanes.complete();
+  bool escape = routing.has_escape() && groups.complete();
   return {states * 24 + in_use * 48 + routers * 16 +
               (escape ? EscapeDependencies::bytes_needed(routing) + ports * routing.classes() * 4 : bits),
           vertices * 16 + static_cast<double>(targets) * 8};
 }
 
 /// As many threads as there is memory for; throws UserError where there is not enough for one.
-unsigned threads_that_fit(const Routing& routing, const Lanes& lanes, std::size_t targets, unsigned wanted) {
-  ProofBytes bytes = bytes_of_proof(routing, lanes, targets);
+unsigned threads_that_fit(const Routing& routing, const ChannelGroups& groups, std::size_t targets,
+                          unsigned wanted) {
+  ProofBytes bytes = bytes_of_proof(routing, groups, targets);
   if (bytes.each * wanted + bytes.once <= kSurelyThere) return wanted;
   require_memory(
       bytes.each + bytes.once,
@@ -300,26 +301,18 @@ void explain(const std::vector<std::uint64_t>& cycle, const std::vector<Target>&
   }
 }
 
-}  // namespace
+/// All destinations and places, or evenly spaced ones of them.
+std::vector<Target> sampled(std::vector<Target> all, std::uint64_t sample) {
+  if (!sample || sample >= all.size()) return all;
+  std::vector<Target> some;
+  for (std::uint64_t i = 0; i < sample; ++i) some.push_back(all[i * all.size() / sample]);
+  return some;
+}
 
-Verdict verify(const Routing& routing, const VerifyOptions& options) {
-  const Graph& graph = routing.graph();
-  Lanes lanes(routing, options.channels);
-  std::vector<Target> targets = targets_of(routing);
-  std::size_t all_targets = targets.size();
-  if (options.sample && options.sample < targets.size()) {
-    std::vector<Target> some;
-    for (std::uint64_t i = 0; i < options.sample; ++i)
-      some.push_back(targets[i * targets.size() / options.sample]);
-    targets = some;
-  }
-  refuse_if_too_large(routing, options, targets.size());
-
-  std::size_t wanted = options.threads ? options.threads : default_threads();
-  wanted = std::clamp<std::size_t>(targets.size(), 1, wanted);  // more would have nothing to do
-  unsigned threads = threads_that_fit(routing, lanes, all_targets, static_cast<unsigned>(wanted));
-  std::vector<Prover> provers;
-  for (unsigned t = 0; t < threads; ++t) provers.emplace_back(routing, lanes, options);
+/// Lets the provers visit every target, side by side.
+void visit_all(const Routing& routing, const VerifyOptions& options, const std::vector<Target>& targets,
+               std::vector<Prover>& provers) {
+  const auto threads = static_cast<unsigned>(provers.size());
   std::uint64_t done = 0;
   std::mutex progress_guard;
   auto tell = [&] {
@@ -350,33 +343,23 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
                                       first_loads ? &*first_loads : nullptr);
     tell();
   });
+}
 
-  Prover& whole = provers.front();
-  for (unsigned t = 1; t < threads; ++t) merge(whole, provers[t]);
-  Verdict out = std::move(whole.verdict);
-  out.destinations = all_targets;
-  out.visited = targets.size();
-  out.tables = routing.tables();
-  out.enough_channels = lanes.complete();
-  if (whole.balance) out.balance = whole.balance->by_tier();
-  std::sort(out.broken.begin(), out.broken.end(), [](const BrokenPair& a, const BrokenPair& b) {
-    return std::pair(a.destination, a.source) < std::pair(b.destination, b.source);
-  });
-  out.broken.resize(std::min<std::size_t>(out.broken.size(), 8));
-  out.longest = whole.longest_via + whole.longest_direct;
-  if (routing.via_count() && out.longest > routing.max_hops()) ++out.detours;
-
+/// The part of the verdict that is about deadlock.
+void prove_free_of_deadlock(const Routing& routing, const ChannelGroups& groups,
+                            const std::vector<Target>& targets, Prover& whole, Verdict& out) {
+  const Graph& graph = routing.graph();
   std::vector<std::uint64_t> cycle;
   std::vector<CycleHop> hops;
   if (whole.local) {
     if (routing.via_count()) whole.local->join_legs();
     auto successors = [&](std::uint64_t v, const auto& call) { whole.local->successors(v, call); };
-    out.channels = 2 * std::uint64_t{graph.cables()} * lanes.count();
+    out.channels = 2 * std::uint64_t{graph.cables()} * groups.count();
     out.dependencies = whole.local->edges();
     cycle = find_cycle(whole.local->vertices(), successors);
     for (std::uint64_t v : cycle)
-      hops.push_back({graph.peer(static_cast<PortId>(v / lanes.count())),
-                      lanes.first_channel(static_cast<unsigned>(v % lanes.count())), kNone, false});
+      hops.push_back({graph.peer(static_cast<PortId>(v / groups.count())),
+                      groups.first_channel(static_cast<unsigned>(v % groups.count())), kNone, false});
   } else {
     out.escape_proof = true;
     auto successors = [&](std::uint64_t v, const auto& call) { whole.escape->successors(v, call); };
@@ -386,10 +369,43 @@ Verdict verify(const Routing& routing, const VerifyOptions& options) {
     cycle = find_cycle(whole.escape->vertices(), successors);
     for (std::uint64_t v : cycle)
       hops.push_back({graph.peer(whole.escape->port(v)),
-                      lanes.first_channel(lanes.of_class(whole.escape->channel_class(v))), kNone, false});
+                      groups.first_channel(groups.of_class(whole.escape->channel_class(v))), kNone, false});
   }
   explain(cycle, targets, whole, hops);
   out.cycle = std::move(hops);
+}
+
+}  // namespace
+
+Verdict verify(const Routing& routing, const VerifyOptions& options) {
+  ChannelGroups groups(routing, options.channels);
+  std::vector<Target> targets = targets_of(routing);
+  const std::size_t all_targets = targets.size();
+  targets = sampled(std::move(targets), options.sample);
+  refuse_if_too_large(routing, options, targets.size());
+
+  std::size_t wanted = options.threads ? options.threads : default_threads();
+  wanted = std::clamp<std::size_t>(targets.size(), 1, wanted);  // more would have nothing to do
+  unsigned threads = threads_that_fit(routing, groups, all_targets, static_cast<unsigned>(wanted));
+  std::vector<Prover> provers;
+  for (unsigned t = 0; t < threads; ++t) provers.emplace_back(routing, groups, options);
+  visit_all(routing, options, targets, provers);
+
+  Prover& whole = provers.front();
+  for (unsigned t = 1; t < threads; ++t) merge(whole, provers[t]);
+  Verdict out = std::move(whole.verdict);
+  out.destinations = all_targets;
+  out.visited = targets.size();
+  out.tables = routing.tables();
+  out.enough_channels = groups.complete();
+  if (whole.balance) out.balance = whole.balance->by_tier();
+  std::sort(out.broken.begin(), out.broken.end(), [](const BrokenPair& a, const BrokenPair& b) {
+    return std::pair(a.destination, a.source) < std::pair(b.destination, b.source);
+  });
+  out.broken.resize(std::min<std::size_t>(out.broken.size(), 8));
+  out.longest = whole.longest_via + whole.longest_direct;
+  if (routing.via_count() && out.longest > routing.max_hops()) ++out.detours;
+  prove_free_of_deadlock(routing, groups, targets, whole, out);
   return out;
 }
 
