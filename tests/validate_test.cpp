@@ -1,7 +1,9 @@
 // `weft validate` and `weft predict` as a user runs them.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "run_program.hpp"
 #include "test_paths.hpp"
@@ -19,15 +21,25 @@ TEST(ValidateCommand, QuicklyAllFiguresAreWithinTheirTolerances) {
   EXPECT_EQ(r.code, 0) << r.out;
   json rows = json::parse(r.out);
   ASSERT_GE(rows.size(), 60u);
-  std::size_t calibrated = 0;
+  std::map<std::string, std::size_t> bases;
+  std::set<std::string> published;
   for (const json& row : rows) {
-    EXPECT_LE(std::abs(row["error"].get<double>()), row["tolerance"].get<double>())
-        << row["id"] << row["point"];
-    EXPECT_TRUE(row["basis"] == "calibrated" || row["basis"] == "predicted");
-    calibrated += row["basis"] == "calibrated";
+    published.insert(row["id"]);
+    if (!row["measured"].get<bool>()) {
+      EXPECT_FALSE(row["needs"].get<std::string>().empty()) << row["id"];
+      continue;
+    }
+    ++bases[row["basis"]];
+    EXPECT_EQ(row["within"].get<bool>(),
+              std::abs(row["error"].get<double>()) <= row["tolerance"].get<double>());
+    EXPECT_NE(row["within"].get<bool>(), row["open_failure"].get<bool>()) << row["id"] << row["point"];
     EXPECT_FALSE(row["machine"].get<std::string>().empty());
+    if (row["basis"] == "derived") EXPECT_FALSE(row["set_from"].empty()) << row["id"];
   }
-  EXPECT_LE(3 * calibrated, rows.size());
+  EXPECT_EQ(bases.size(), 4u);
+  EXPECT_GE(bases["predicted"], 15u);
+  EXPECT_LT(bases["calibrated"], bases["predicted"] + bases["structure"]);
+  EXPECT_GE(std::ranges::count_if(published, [](const std::string& id) { return id.starts_with("V-"); }), 60);
   std::string page = test::read_file(out + "/validation.html");
   for (const char* plot : {"Latency over hops", "Message rate over pairs", "Message rate over size",
                            "Bandwidth over size", "Bandwidth over message size", "What the core clock drives",

@@ -101,13 +101,15 @@ std::string table(const ValidateResult& result, const std::string& machine) {
     std::string what = escape_xml(f.figure.what);
     if (!f.figure.point.empty()) what += fmt::format(": <b>{}</b>", escape_xml(f.figure.point));
     if (!f.note.empty()) what += fmt::format("<br/><span class=\"small\">{}</span>", escape_xml(f.note));
-    rows.push_back(
-        {fmt::format("<span class=\"link\">{}</span>", escape_xml(f.figure.id)), what,
-         fmt::format("{} {}", value_text(f.figure.published), escape_xml(f.figure.unit)), value_text(f.ours),
-         escape_xml(error_text(f)), error_bar(f),
-         fmt::format("<span class=\"tag{}\">{}</span>", f.figure.basis == Basis::Predicted ? " ok" : " given",
-                     basis_text(f.figure.basis)),
-         fmt::format("<span class=\"small\">{}</span>", escape_xml(f.figure.source))});
+    rows.push_back({fmt::format("<span class=\"link\">{}</span>", escape_xml(f.figure.id)), what,
+                    fmt::format("{} {}", value_text(f.figure.published), escape_xml(f.figure.unit)),
+                    value_text(f.ours), escape_xml(error_text(f)), error_bar(f),
+                    fmt::format("<span class=\"tag{}\">{}</span>",
+                                f.figure.basis == Basis::Predicted    ? " ok"
+                                : f.figure.basis == Basis::Calibrated ? " given"
+                                                                      : "",
+                                name(f.figure.basis)),
+                    fmt::format("<span class=\"small\">{}</span>", escape_xml(f.figure.source))});
   }
   return html_table({{"figure", false},
                      {"what", false},
@@ -123,7 +125,7 @@ std::string table(const ValidateResult& result, const std::string& machine) {
 }  // namespace
 
 std::string validation_page(const ValidateResult& result) {
-  std::size_t all = result.figures.size(), outside = result.outside(), given = calibrated(result);
+  std::size_t all = result.figures.size(), outside = result.outside();
   std::vector<std::string> machines;
   for (const FigureResult& f : result.figures)
     if (std::find(machines.begin(), machines.end(), f.machine) == machines.end())
@@ -134,20 +136,26 @@ std::string validation_page(const ValidateResult& result) {
               : fmt::format("{} published figures, all met", all),
       escape_xml(fmt::format("{}: {}", count_of(machines.size(), "machine"), join(machines, ", "))));
   body += fmt::format(
-      "<p class=\"summary\">{} of the figures were used to choose parameters that the papers do not give; "
-      "the other {} "
-      "follow from the machines' descriptions. Each is compared with a tolerance of its own: the dot is our "
-      "error, the "
-      "ends of the bar what is allowed.</p>\n",
-      given, all - given);
+      "<p class=\"summary\">{}. <b>Structure</b>: counts and arithmetic on the description. "
+      "<b>Calibrated</b>: a "
+      "parameter the paper does not give was chosen to meet it. <b>Derived</b>: follows from calibrated "
+      "ones. "
+      "<b>Predicted</b>: simulated, and no parameter was chosen from it. Each is compared with a tolerance "
+      "of its "
+      "own: the dot is our error, the ends of the bar what is allowed.</p>\n",
+      bases_text(result));
   if (outside) {
     std::string list;
     for (const FigureResult& f : result.figures)
       if (!f.within())
-        list +=
-            fmt::format("<li>{}: published {}, ours {} {} ({}, {} allowed)</li>", escape_xml(f.figure.name()),
-                        value_text(f.figure.published), value_text(f.ours), escape_xml(f.figure.unit),
-                        escape_xml(error_text(f)), escape_xml(tolerance_text(f)));
+        list += fmt::format(
+            "<li>{}: published {}, ours {} {} ({}, {} allowed){}</li>", escape_xml(f.figure.name()),
+            value_text(f.figure.published), value_text(f.ours), escape_xml(f.figure.unit),
+            escape_xml(error_text(f)), escape_xml(tolerance_text(f)),
+            f.figure.open
+                ? fmt::format("<br/><span class=\"small\">Why: {}. Closed by: {}.</span>",
+                              escape_xml(f.figure.open->reason), escape_xml(f.figure.open->closed_by))
+                : "");
     body += fmt::format("<div class=\"notice bad\">Outside their tolerance:<ol>{}</ol></div>\n", list);
   }
   body +=
@@ -159,6 +167,18 @@ std::string validation_page(const ValidateResult& result) {
       if (plot.machine == machine) charts += chart(plot);
     if (!charts.empty()) charts = fmt::format("<div class=\"pair\">{}</div>\n", charts);
     body += html_section(machine, machine, "", table(result, machine) + charts);
+  }
+  if (!result.missing.empty()) {
+    std::vector<std::vector<std::string>> rows;
+    for (const measure::MissingFigure& f : result.missing)
+      rows.push_back({fmt::format("<span class=\"link\">{}</span>", escape_xml(f.id)), escape_xml(f.what),
+                      escape_xml(f.published), escape_xml(f.needs),
+                      fmt::format("<span class=\"small\">{}</span>", escape_xml(f.source))});
+    body += html_section(
+        "missing", "Not measured yet", "",
+        html_table(
+            {{"figure", false}, {"what", false}, {"published", false}, {"needs", false}, {"where", false}},
+            rows));
   }
   body += fmt::format(
       "<footer>weft {}. Sources are sections and tables of each machine's paper; <code>weft show MACHINE "

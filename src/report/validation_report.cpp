@@ -32,12 +32,43 @@ std::string tolerance_text(const FigureResult& f) {
                      f.figure.tolerance.kind == Tolerance::Kind::Percent ? "%" : " pt");
 }
 
-const char* basis_text(Basis basis) { return basis == Basis::Calibrated ? "calibrated" : "predicted"; }
-
-std::size_t calibrated(const ValidateResult& result) {
-  return static_cast<std::size_t>(std::count_if(result.figures.begin(), result.figures.end(),
-                                                [](auto& f) { return f.figure.basis == Basis::Calibrated; }));
+std::string bases_text(const ValidateResult& result) {
+  std::string out;
+  for (Basis basis : measure::kBases)
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", result.count(basis), name(basis));
+  return out;
 }
+
+namespace {
+
+/// What is known to be outside comes first: nobody has to look for it.
+std::string open_failures_text(const ValidateResult& result) {
+  if (result.open_failures() == 0) return "";
+  std::string out = "open failures\n";
+  for (const FigureResult& f : result.figures)
+    if (f.open_failure())
+      out += fmt::format(
+          "  {}: {}: published {}, ours {} {} ({}, {} allowed)\n    why: {}\n    closed by: {}\n",
+          f.figure.name(), f.figure.what, value_text(f.figure.published), value_text(f.ours), f.figure.unit,
+          error_text(f), tolerance_text(f), f.figure.open->reason, f.figure.open->closed_by);
+  return out + "\n";
+}
+
+std::string missing_text(const ValidateResult& result) {
+  if (result.missing.empty()) return "";
+  std::string out = "\nnot measured yet\n";
+  for (const measure::MissingFigure& f : result.missing)
+    out += fmt::format("  {:<10} {}: {}; needs {}\n", f.id, f.what, f.published, f.needs);
+  return out;
+}
+
+std::string state_text(const FigureResult& f) {
+  if (f.open_failure()) return "open failure";
+  if (f.figure.open) return "no longer a failure";
+  return f.within() ? "" : "OUTSIDE";
+}
+
+}  // namespace
 
 std::string validation_text(const ValidateResult& result) {
   std::string out, machine;
@@ -49,15 +80,16 @@ std::string validation_text(const ValidateResult& result) {
     }
     out += fmt::format("  {:<34} {:>10} {:>10} {:<8} {:>10} {:>9}  {:<10} {}\n", f.figure.name(),
                        value_text(f.figure.published), value_text(f.ours), f.figure.unit, error_text(f),
-                       tolerance_text(f), basis_text(f.figure.basis), f.within() ? "" : "OUTSIDE");
+                       tolerance_text(f), name(f.figure.basis), state_text(f));
   }
-  std::size_t all = result.figures.size(), outside = result.outside();
-  out += fmt::format(
-      "\n{}, {} of them calibrated and {} predicted; {}; {:.1f} s\n", count_of(all, "figure"),
-      calibrated(result), all - calibrated(result),
-      outside ? fmt::format("{} OUTSIDE the tolerance", outside) : std::string("all within their tolerances"),
-      result.seconds);
-  return out;
+  std::size_t failed = result.failures(), open = result.open_failures();
+  std::string state = failed ? fmt::format("{} OUTSIDE the tolerance", failed)
+                      : open ? std::string("all others within their tolerances")
+                             : std::string("all within their tolerances");
+  if (open) state = fmt::format("{}, {}", count_of(open, "open failure"), state);
+  return open_failures_text(result) + out + missing_text(result) +
+         fmt::format("\n{}: {}; {}; {:.1f} s\n", count_of(result.figures.size(), "figure"),
+                     bases_text(result), state, result.seconds);
 }
 
 Json validation_json(const ValidateResult& result) {
@@ -74,10 +106,22 @@ Json validation_json(const ValidateResult& result) {
                     {"tolerance", f.figure.tolerance.value},
                     {"error_unit", f.error_unit()},
                     {"within", f.within()},
-                    {"basis", basis_text(f.figure.basis)},
+                    {"basis", name(f.figure.basis)},
+                    {"measured", true},
+                    {"open_failure", f.open_failure()},
+                    {"set_from", f.figure.from},
                     {"source", f.figure.source},
                     {"experiment", f.experiment},
                     {"note", f.note},
+                    {"version", WEFT_VERSION}});
+  for (const measure::MissingFigure& f : result.missing)
+    rows.push_back({{"id", f.id},
+                    {"what", f.what},
+                    {"published", f.published},
+                    {"basis", name(f.basis)},
+                    {"measured", false},
+                    {"needs", f.needs},
+                    {"source", f.source},
                     {"version", WEFT_VERSION}});
   return rows;
 }
@@ -89,8 +133,10 @@ std::string validation_markdown(const ValidateResult& result) {
   for (const FigureResult& f : result.figures)
     out += fmt::format("| {} | {} | {} | {} {} | {} | {} | {} | {}{} |\n", f.figure.name(), f.machine,
                        f.figure.what, value_text(f.figure.published), f.figure.unit, value_text(f.ours),
-                       error_text(f), tolerance_text(f), basis_text(f.figure.basis),
-                       f.within() ? "" : ", **outside**");
+                       error_text(f), tolerance_text(f), name(f.figure.basis),
+                       f.within()      ? ""
+                       : f.figure.open ? ", **open failure**"
+                                       : ", **outside**");
   return out;
 }
 

@@ -11,7 +11,7 @@ namespace weft::report {
 std::string value_text(double value);
 std::string error_text(const measure::FigureResult& f);
 std::string tolerance_text(const measure::FigureResult& f);
-const char* basis_text(measure::Basis basis);
-std::size_t calibrated(const measure::ValidateResult& result);
+/// "22 structure, 19 calibrated, 6 derived, 24 predicted".
+std::string bases_text(const measure::ValidateResult& result);
 
 }  // namespace weft::report

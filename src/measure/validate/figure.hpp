@@ -1,11 +1,14 @@
 // Published figures and the experiments that reproduce them.
 //
 // An experiment registers itself from its own file. It names the figures it is about: what was published,
-// where, how close we must come, and whether a parameter of the profile was chosen to meet it (calibrated) or
-// nothing was (predicted). It runs on the machine's profile, so every value it gives follows from that.
+// where, how close we must come, and what an agreement is worth (its basis). It runs on the machine's
+// profile, so every value it gives follows from that.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +18,15 @@
 
 namespace weft::measure {
 
-enum class Basis { Calibrated, Predicted };
+/// What it is worth that ours agrees with a published figure.
+enum class Basis : std::uint8_t {
+  Structure,   // nothing but that the description was read right: counts, and arithmetic on its values
+  Calibrated,  // nothing: a parameter was chosen to meet it
+  Derived,     // little: it follows from calibrated figures by arithmetic
+  Predicted,   // all there is: simulated, and no parameter was chosen from it
+};
+inline constexpr std::array kBases{Basis::Structure, Basis::Calibrated, Basis::Derived, Basis::Predicted};
+const char* name(Basis basis);
 
 /// How far ours may be off.
 struct Tolerance {
@@ -38,6 +49,13 @@ struct Figure {
   Basis basis = Basis::Predicted;
   bool quick = true;  // part of --quick
   std::string source = {};
+  std::vector<std::string> from = {};  // derived and predicted: figures that parameters of it were set from
+  /// Known to be outside its tolerance: why, and what would close it. Such a failure is in the open, and does
+  /// not fail the command.
+  struct Open {
+    std::string reason, closed_by;
+  };
+  std::optional<Open> open = {};
   std::string name() const { return point.empty() ? id : id + " " + point; }
 };
 
@@ -53,7 +71,18 @@ struct FigureResult {
     return figure.tolerance.kind == Tolerance::Kind::Percent ? "%" : "points";
   }
   bool within() const;
+  bool open_failure() const { return figure.open && !within(); }
+  /// Outside, and not known to be.
+  bool fails() const { return !figure.open && !within(); }
 };
+
+/// A published figure that nothing here can measure yet.
+struct MissingFigure {
+  std::string id, what, published, source;
+  Basis basis;        // what it will be
+  std::string needs;  // the capability it waits for
+};
+const std::vector<MissingFigure>& missing_figures();
 
 /// What is drawn of an experiment.
 struct Series {
@@ -120,9 +149,14 @@ struct ValidateOptions {
 
 struct ValidateResult {
   std::vector<FigureResult> figures;
+  std::vector<MissingFigure> missing;  // of all machines; none where a machine or figures were asked for
   std::vector<Plot> plots;
   double seconds = 0;
-  std::size_t outside() const;
+  std::size_t count(Basis basis) const;
+  std::size_t open_failures() const;
+  /// Outside their tolerance, and not known to be.
+  std::size_t failures() const;
+  std::size_t outside() const { return open_failures() + failures(); }
 };
 
 /// Throws UserError where there is no such machine or figure.

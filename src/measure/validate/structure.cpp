@@ -1,6 +1,6 @@
 // Figures that follow from a machine's description: counts, rates, distances.
-#include "machine/nic_parameters.hpp"
 #include "machine/description.hpp"
+#include "machine/nic_parameters.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/validate/figure.hpp"
 #include "topology/exanest_shape.hpp"
@@ -26,13 +26,13 @@ WEFT_REGISTER(ExperimentKind, {"tianhe2/structure",
                                16,
                                "tianhe2",
                                {{"C15", "", "nodes of the largest system", "nodes", 18432, points_off(0),
-                                 Basis::Predicted, true, "section 3"},
+                                 Basis::Structure, true, "section 3"},
                                 {"C41", "", "router chips with 32 planes of leaf switches", "routers", 7296,
-                                 points_off(0), Basis::Predicted, true, "derived from section 3"},
+                                 points_off(0), Basis::Structure, true, "derived from section 3"},
                                 {"V-TH2-14", "", "bandwidth of a router, both ways", "Tb/s", 5.376,
-                                 percent_off(0.1), Basis::Predicted, true, "section 2.1.1"},
+                                 percent_off(0.1), Basis::Structure, true, "section 2.1.1"},
                                 {"V-TH2-15", "", "rate of a port, of 56 Gb/s", "times", 2, percent_off(1),
-                                 Basis::Predicted, true, "section 2.1.1"}},
+                                 Basis::Structure, true, "section 2.1.1"}},
                                tianhe2});
 
 void extoll_r1(Trial& trial) {
@@ -45,9 +45,9 @@ WEFT_REGISTER(ExperimentKind, {"extoll-r1/structure",
                                26,
                                "extoll-r1",
                                {{"V-EX1-05", "raw", "rate of a link", "Gb/s", 6.24, percent_off(0.5),
-                                 Basis::Calibrated, true, "section V"},
+                                 Basis::Structure, true, "section V"},
                                 {"V-EX1-05", "net", "rate of a link after its coding", "Gb/s", 5,
-                                 percent_off(0.5), Basis::Predicted, true, "table I"}},
+                                 percent_off(0.5), Basis::Structure, true, "table I"}},
                                extoll_r1});
 
 void tourmalet(Trial& trial) {
@@ -63,9 +63,9 @@ WEFT_REGISTER(ExperimentKind, {"extoll-tourmalet/structure",
                                40,
                                "extoll-tourmalet",
                                {{"V-EX2-01", "", "rate of a link", "Gb/s", 100, percent_off(1),
-                                 Basis::Predicted, true, "003 section 2.4.4: about 100 Gb/s"},
+                                 Basis::Structure, true, "003 section 2.4.4: about 100 Gb/s"},
                                 {"V-EX2-03", "", "transceivers of the chip", "lanes", 100, points_off(0),
-                                 Basis::Predicted, true, "003 section 5.2"}},
+                                 Basis::Structure, true, "003 section 5.2"}},
                                tourmalet});
 
 void deep(Trial& trial) {
@@ -79,10 +79,10 @@ WEFT_REGISTER(ExperimentKind, {"deep-booster/structure",
                                41,
                                "deep-booster",
                                {{"V-EX2-02", "raw", "rate of a link of the FPGA cards", "Gb/s", 16,
-                                 percent_off(0.5), Basis::Predicted, true, "003 section 5.1.2"},
+                                 percent_off(0.5), Basis::Structure, true, "003 section 5.1.2"},
                                 {"V-EX2-02", "net", "the same after its coding", "Gb/s", 12.8,
-                                 percent_off(0.5), Basis::Predicted, true, "003 section 5.1.2"},
-                                {"C32", "", "booster nodes", "nodes", 384, points_off(0), Basis::Predicted,
+                                 percent_off(0.5), Basis::Structure, true, "003 section 5.1.2"},
+                                {"C32", "", "booster nodes", "nodes", 384, points_off(0), Basis::Structure,
                                  true, "003 section 5.4"}},
                                deep});
 
@@ -100,13 +100,13 @@ WEFT_REGISTER(ExperimentKind,
                42,
                "greenice",
                {{"C38", "diameter", "cables between the nodes furthest apart", "cables", 5, points_off(0),
-                 Basis::Predicted, true, "derived from 003 section 5.4.5"},
+                 Basis::Structure, true, "derived from 003 section 5.4.5"},
                 {"C38", "mean distance", "cables between two nodes on average", "cables", 2.58,
-                 percent_off(0.5), Basis::Predicted, true, "derived from 003 section 5.4.5"},
+                 percent_off(0.5), Basis::Structure, true, "derived from 003 section 5.4.5"},
                 {"C38", "cables", "cables of the 4 x 2 x 4 torus", "cables", 80, points_off(0),
-                 Basis::Predicted, true, "derived from 003 section 5.4.5"},
-                {"V-NAA-05", "", "peak of the machine", "TFLOP/s", 32, percent_off(1), Basis::Calibrated,
-                 true, "003 section 6.2.1"}},
+                 Basis::Structure, true, "derived from 003 section 5.4.5"},
+                {"V-NAA-05", "", "peak of the machine", "TFLOP/s", 32, percent_off(1), Basis::Structure, true,
+                 "003 section 6.2.1"}},
                greenice});
 
 void track(Trial& trial, const char* id) {
@@ -123,15 +123,15 @@ WEFT_REGISTER(ExperimentKind, {"exanest-track1/structure",
                                31,
                                "exanest-track1",
                                {{"C20", "Track-1", "FPGAs of a rack", "FPGAs", 432, points_off(0),
-                                 Basis::Predicted, true, "table 1"},
+                                 Basis::Structure, true, "table 1"},
                                 {"V-EXN-08", "", "ten links of a quad board together", "GB/s", 20,
-                                 percent_off(0.5), Basis::Predicted, true, "section 2"}},
+                                 percent_off(0.5), Basis::Structure, true, "section 2"}},
                                track1});
 WEFT_REGISTER(ExperimentKind, {"exanest-track2/structure",
                                32,
                                "exanest-track2",
                                {{"C20", "Track-2", "FPGAs of a rack", "FPGAs", 3840, points_off(0),
-                                 Basis::Predicted, true, "table 1"}},
+                                 Basis::Structure, true, "table 1"}},
                                track2});
 
 void apenet(Trial& trial) {
@@ -154,11 +154,11 @@ WEFT_REGISTER(ExperimentKind, {"apenet-plus/structure",
                                {{"V-APE-01", "", "latency of a router", "ns", 60, percent_off(5),
                                  Basis::Calibrated, true, "section 3.2"},
                                 {"V-APE-02", "", "rate of a link", "Gb/s", 34, percent_off(0.5),
-                                 Basis::Predicted, true, "table 1"},
+                                 Basis::Structure, true, "table 1"},
                                 {"V-APE-07", "", "host bandwidth, each way", "GB/s", 4, percent_off(1),
-                                 Basis::Predicted, true, "table 1"},
+                                 Basis::Structure, true, "table 1"},
                                 {"C27", "", "rate of a link after its coding", "Gb/s", 27.2, percent_off(0.5),
-                                 Basis::Predicted, true, "derived; the coding is assumed"}},
+                                 Basis::Structure, true, "derived; the coding is assumed"}},
                                apenet});
 
 }  // namespace

@@ -37,9 +37,31 @@ void Trial::give(std::string id, std::string point, double ours, std::string not
   values.push_back({std::move(id), std::move(point), ours, std::move(note)});
 }
 
-std::size_t ValidateResult::outside() const {
+const char* name(Basis basis) {
+  switch (basis) {
+    case Basis::Structure:
+      return "structure";
+    case Basis::Calibrated:
+      return "calibrated";
+    case Basis::Derived:
+      return "derived";
+    case Basis::Predicted:
+      break;
+  }
+  return "predicted";
+}
+
+std::size_t ValidateResult::count(Basis basis) const {
   return static_cast<std::size_t>(
-      std::count_if(figures.begin(), figures.end(), [](const FigureResult& f) { return !f.within(); }));
+      std::ranges::count_if(figures, [&](const FigureResult& f) { return f.figure.basis == basis; }));
+}
+
+std::size_t ValidateResult::open_failures() const {
+  return static_cast<std::size_t>(std::ranges::count_if(figures, &FigureResult::open_failure));
+}
+
+std::size_t ValidateResult::failures() const {
+  return static_cast<std::size_t>(std::ranges::count_if(figures, &FigureResult::fails));
 }
 
 std::vector<const ExperimentKind*> experiments_in_order() {
@@ -117,6 +139,7 @@ ValidateResult validate(const ValidateOptions& o) {
   });
   ValidateResult out;
   for (std::size_t i = 0; i < all.size(); ++i) collect(*all[i], trials[i], o, out);
+  if (o.machine.empty() && o.figures.empty()) out.missing = missing_figures();
   out.seconds = since(start);
   return out;
 }

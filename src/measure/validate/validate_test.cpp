@@ -2,9 +2,9 @@
 
 #include <set>
 
+#include "measure/predict/fit.hpp"
 #include "measure/predict/predict.hpp"
 #include "measure/validate/figure.hpp"
-#include "measure/predict/fit.hpp"
 
 namespace weft::measure {
 namespace {
