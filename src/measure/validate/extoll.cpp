@@ -6,7 +6,7 @@
 
 #include "measure/lab/benchmarks.hpp"
 #include "measure/predict/clock_scaling.hpp"
-#include "measure/validate/figure.hpp"
+#include "measure/validate/mpi_pairs.hpp"
 
 namespace weft::measure {
 
@@ -25,11 +25,10 @@ std::size_t saturating(const std::vector<double>& rates) {
 }
 
 void message_rate(Trial& trial) {
-  machine::Machine m = trial.machine();
   std::vector<double> rates;
   Plot over_pairs{"Message rate over pairs",
                   "extoll-r1",
-                  "Messages of 8 B between two nodes with a message-passing library, not aggregated.",
+                  "Messages of 8 B between two nodes, MPI, windows of 64 that are answered.",
                   "pairs of processes",
                   "million messages/s",
                   false,
@@ -37,9 +36,7 @@ void message_rate(Trial& trial) {
                   {}};
   Series series{"ours", Series::Look::Ours, {}};
   for (unsigned pairs = 1; pairs <= 8; ++pairs) {
-    PairSetup setup;
-    setup.pairs = pairs;
-    rates.push_back(lab::message_rate(m, setup, 8) * 1e-6);
+    rates.push_back(run_pairs(trial, {.pairs = pairs}, {"rate", "64", "4"}, {8}).front().second * 1e-6);
     series.points.emplace_back(pairs, rates.back());
   }
   over_pairs.series.push_back(std::move(series));
@@ -47,30 +44,62 @@ void message_rate(Trial& trial) {
   trial.plots.push_back(std::move(over_pairs));
   double most = *std::max_element(rates.begin(), rates.end());
   std::size_t enough = saturating(rates);
-  trial.give("V-EX1-01", "", most);
+  double unanswered = run_pairs(trial, {.pairs = 4}, {"rate", "512", "2"}, {8}).front().second * 1e-6;
+  trial.give("V-EX1-01", "", rates[3], fmt::format("four pairs; {:.2f} M/s with windows of 512", unanswered));
+  trial.give("V-EX1-01", "highest", most, "up to eight pairs");
   trial.give("V-EX1-03", "saturated", static_cast<double>(enough),
              "fewest pairs with 97% of the highest rate");
   double least = *std::min_element(rates.begin() + static_cast<std::ptrdiff_t>(enough) - 1, rates.end());
   trial.give("V-EX1-03", "beyond", 100 * least / most, "the lowest rate with that many pairs or more");
+  machine::Machine m = trial.machine();
   trial.give("C1", "", static_cast<double>(lab::wire_bytes(m, 8)));
-  trial.give("C3", "", static_cast<double>(m.description.core.clock.value) * 1e-6 / most);
+  PairSetup four;
+  four.pairs = 4;
+  trial.give("C3", "", static_cast<double>(m.description.core.clock.value) / lab::message_rate(m, four, 8),
+             "of the interface, without MPI's answers");
 }
+
+const Figure::Open kPairsInStep{
+    "pairs stay in step: all wait for the answers to their windows of 64 at the same time, and the chip is "
+    "idle "
+    "meanwhile; with longer windows four pairs reach the published rate",
+    "what keeps real processes out of step, which the paper does not say"};
 
 WEFT_REGISTER(ExperimentKind, {"extoll-r1/message-rate",
                                20,
                                "extoll-r1",
                                {{"V-EX1-01",
                                  "",
-                                 "message rate, 8 B, several pairs",
+                                 "message rate of MPI, 8 B, four pairs",
                                  "M/s",
                                  9.73,
                                  percent_off(2),
                                  Basis::Predicted,
                                  true,
                                  "table I, section V.A",
-                                 {"V-EX1-03 saturated"}},
-                                {"V-EX1-03", "saturated", "pairs needed to saturate the message rate",
-                                 "pairs", 4, points_off(0), Basis::Calibrated, true, "section V.A, figure 4"},
+                                 {"V-EX1-02"},
+                                 kPairsInStep},
+                                {"V-EX1-01",
+                                 "highest",
+                                 "message rate of MPI, 8 B, the highest",
+                                 "M/s",
+                                 9.73,
+                                 percent_off(2),
+                                 Basis::Predicted,
+                                 true,
+                                 "table I, section V.A",
+                                 {"V-EX1-02"}},
+                                {"V-EX1-03",
+                                 "saturated",
+                                 "pairs needed to saturate the message rate",
+                                 "pairs",
+                                 4,
+                                 points_off(0),
+                                 Basis::Predicted,
+                                 true,
+                                 "section V.A, figure 4",
+                                 {"V-EX1-02"},
+                                 kPairsInStep},
                                 {"V-EX1-03",
                                  "beyond",
                                  "message rate with more pairs, of the highest",
@@ -80,26 +109,17 @@ WEFT_REGISTER(ExperimentKind, {"extoll-r1/message-rate",
                                  Basis::Predicted,
                                  true,
                                  "section V.A, figure 4",
-                                 {"V-EX1-03 saturated"}},
+                                 {"V-EX1-02"}},
                                 {"C1", "", "wire taken by an MPI message of 8 B", "B", 64, points_off(0),
                                  Basis::Structure, true, "table I"},
-                                {"C3",
-                                 "",
-                                 "cycles of the core for each message at that rate",
-                                 "cycles",
-                                 16.03,
-                                 percent_off(2),
-                                 Basis::Derived,
-                                 true,
-                                 "table I",
-                                 {"V-EX1-01"}}},
+                                {"C3", "", "cycles of the core for each message at that rate", "cycles",
+                                 16.03, percent_off(2), Basis::Calibrated, true, "table I"}},
                                message_rate});
 
 void bandwidth(Trial& trial) {
-  machine::Machine m = trial.machine();
   Plot rate{"Message rate over size",
             "extoll-r1",
-            "Four pairs of processes on two nodes.",
+            "Four pairs of processes on two nodes, MPI.",
             "bytes",
             "million messages/s",
             true,
@@ -116,18 +136,17 @@ void bandwidth(Trial& trial) {
       false,
       {}};
   Series rates{"ours", Series::Look::Ours, {}}, speeds{"ours", Series::Look::Ours, {}};
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t bytes = 1; bytes <= (trial.quick ? 1u << 16 : 1u << 18); bytes *= trial.quick ? 16 : 2)
+    sizes.push_back(bytes);
   double peak = 0;
-  for (std::uint64_t bytes = 1; bytes <= 1u << 20; bytes *= trial.quick ? 16 : 2) {
-    PairSetup setup;
-    setup.pairs = 4;
-    setup.volume = trial.quick ? 1 << 17 : 1 << 18;
-    double each = lab::message_rate(m, setup, bytes);
+  for (auto [bytes, each] : run_pairs(trial, {.pairs = 4}, {"rate", "64", trial.quick ? "1" : "2"}, sizes)) {
     rates.points.emplace_back(bytes, each * 1e-6);
-    speeds.points.emplace_back(bytes, each * static_cast<double>(bytes) * 1e-6);
+    speeds.points.emplace_back(bytes, each * bytes * 1e-6);
     peak = std::max(peak, speeds.points.back().second);
   }
   rate.series = {rates, {"published", Series::Look::Published, {{8, 9.73}}}};
-  bandwidth.series = {speeds, {"published peak", Series::Look::Published, {{1 << 14, 480}, {1 << 20, 480}}}};
+  bandwidth.series = {speeds, {"published peak", Series::Look::Published, {{1 << 14, 480}, {1 << 18, 480}}}};
   trial.plots.push_back(std::move(rate));
   trial.plots.push_back(std::move(bandwidth));
   trial.give("V-EX1-02", "", peak);

@@ -1,0 +1,92 @@
+#include "measure/validate/mpi_pairs.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <sstream>
+
+namespace weft::measure {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The folder of the `weft` that runs, or of the one this test belongs to.
+fs::path build_folder() {
+  fs::path self = fs::read_symlink("/proc/self/exe"), folder = self.parent_path();
+  return self.filename() == "weft" ? folder : folder.parent_path();
+}
+
+struct Said {
+  bool fine = false;
+  std::string out, error;
+};
+
+std::string read_all(int descriptor) {
+  std::string out;
+  char buffer[4096];
+  for (ssize_t got; (got = read(descriptor, buffer, sizeof buffer)) > 0;)
+    out.append(buffer, static_cast<std::size_t>(got));
+  close(descriptor);
+  return out;
+}
+
+/// Both streams fit into their pipes: the program prints a line for each size, `weft run` a few where it
+/// fails.
+Said run(std::vector<std::string> words) {
+  int out[2], error[2];
+  WEFT_CHECK(pipe2(out, O_CLOEXEC) == 0 && pipe2(error, O_CLOEXEC) == 0, "a pipe can be had");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(out[1], STDOUT_FILENO);
+    dup2(error[1], STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  close(out[1]), close(error[1]);
+  Said said;
+  said.out = read_all(out[0]);
+  said.error = read_all(error[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  said.fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  return said;
+}
+
+}  // namespace
+
+std::vector<std::pair<double, double>> run_pairs(const Trial& trial, const MpiPairs& how,
+                                                 std::vector<std::string> words,
+                                                 const std::vector<std::uint64_t>& sizes) {
+  const fs::path folder = build_folder();
+  std::vector<std::string> command{(folder / "weft").string(),
+                                   "run",
+                                   trial.machine_name(),
+                                   "--quiet",
+                                   "--engine",
+                                   how.engine,
+                                   "-n",
+                                   std::to_string(2 * how.pairs),
+                                   "--per-node",
+                                   std::to_string(how.pairs)};
+  for (const auto* settings : {&how.settings, &trial.settings()})
+    for (const std::string& setting : *settings) command.insert(command.end(), {"--set", setting});
+  command.insert(command.end(), {"--", (folder / "validation" / "pairs").string()});
+  command.insert(command.end(), words.begin(), words.end());
+  for (std::uint64_t bytes : sizes) command.push_back(std::to_string(bytes));
+  Said said = run(command);
+  std::vector<std::pair<double, double>> out;
+  std::istringstream lines(said.out);
+  for (double bytes, value; lines >> bytes >> value;) out.emplace_back(bytes, value);
+  if (!said.fine || out.size() != sizes.size())
+    throw UserError(fmt::format("an experiment did not run: {}\n{}", join(command, " "), said.error));
+  return out;
+}
+
+}  // namespace weft::measure

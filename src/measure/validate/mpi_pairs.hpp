@@ -1,0 +1,25 @@
+// Pairs of MPI ranks on two nodes, measured as a user would: validation/pairs.c, compiled by mpicc, run by
+// `weft run`. So what is compared with a paper is what programs get.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "measure/validate/figure.hpp"
+
+namespace weft::measure {
+
+struct MpiPairs {
+  unsigned pairs = 1;
+  std::string engine = "ideal";            // two nodes and nobody else: nothing to wait for but each other
+  std::vector<std::string> settings = {};  // below those of the user
+};
+
+/// Values by size in bytes: of `words`, what comes before the sizes ({"latency", "10"}).
+/// Throws UserError with what the run said where it fails.
+std::vector<std::pair<double, double>> run_pairs(const Trial& trial, const MpiPairs& how,
+                                                 std::vector<std::string> words,
+                                                 const std::vector<std::uint64_t>& sizes);
+
+}  // namespace weft::measure
