@@ -71,4 +71,13 @@ void apply_core(Description& d) {
   d.router.flit = {std::max<std::int64_t>(1, scaled(d.router.flit.value, width, nominal_width))};
 }
 
+void apply_processor(Description& d) {
+  const std::int64_t clock = d.processor.clock.value, nominal = d.processor.nominal_clock.value;
+  if (clock == 0 || nominal == 0 || clock == nominal) return;
+  for (Time* time :
+       {&d.host.post_cost, &d.host.poll_cost, &d.host.receive_cost, &d.host.cache_read, &d.host.system_call,
+        &d.mpi.send_cost, &d.mpi.receive_cost, &d.mpi.match_cost, &d.mpi.test_cost})
+    *time = {scaled(time->value, nominal, clock)};
+}
+
 }  // namespace weft::machine

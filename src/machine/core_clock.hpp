@@ -13,4 +13,8 @@ const config::Section& core_section();
 /// carry. By the width: a flit. The host's bus, its memory and its processor have clocks of their own.
 void apply_core(Description& description);
 
+/// Scales what the processor's clock drives: the times of its own instructions. What it waits for, memory and
+/// the bus, has clocks of its own.
+void apply_processor(Description& description);
+
 }  // namespace weft::machine

@@ -32,6 +32,22 @@ TEST(CoreClock, TimesAndRatesFollowIt) {  // F216
   EXPECT_EQ(slow.cables[0].delay_per_metre, plain.cables[0].delay_per_metre);
 }
 
+TEST(ProcessorClock, DrivesWhatTheProcessorDoes) {
+  auto with = [](const std::vector<std::string>& settings) {
+    std::vector<std::string> all{"host.post_cost=50ns", "mpi.send_cost=100ns",
+                                 "processor.nominal_clock=2GHz"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    return chip(all);
+  };
+  Description plain = with({}), half = with({"processor.clock=1GHz"});
+  EXPECT_EQ(plain.host.post_cost, Time{50'000});
+  EXPECT_EQ(half.host.post_cost, Time{100'000});
+  EXPECT_EQ(half.mpi.send_cost, Time{200'000});
+  EXPECT_EQ(half.host.write_latency, plain.host.write_latency);
+  EXPECT_EQ(half.host.memory_read, plain.host.memory_read);
+  EXPECT_EQ(half.nic.send_latency, plain.nic.send_latency);
+}
+
 TEST(CoreClock, AWiderPathCarriesMoreInTheSameCycles) {  // F216
   Description wide = chip({"core.width=8B"}), plain = chip({});
   EXPECT_EQ(wide.router.latency, plain.router.latency);

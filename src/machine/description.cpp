@@ -379,6 +379,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
   apply_core(out);
+  apply_processor(out);
   return out;
 }
 

@@ -20,6 +20,11 @@ const config::Section& processor_section() {
                  Range<unsigned>{1, 64})
           .field(&P::clock, "clock", "Clock of a core; 0: not given",
                  Range<Frequency>{{0}, {100'000'000'000}})
+          .field(
+              &P::nominal_clock, "nominal_clock",
+              "The clock at which the processor's times in this description hold: host.post_cost, poll_cost, "
+              "receive_cost, cache_read and system_call, and the costs of MPI; 0: they follow no clock",
+              Range<Frequency>{{0}, {100'000'000'000}})
           .field(&P::flops_per_cycle, "flops_per_cycle",
                  "Double-precision operations of a core in a cycle; 0: not given", Range<double>{0, 1024})
           .field(&P::accelerator, "accelerator", "What a node's accelerators are called")

@@ -13,7 +13,7 @@ struct ProcessorParameters {
   unsigned sockets = 1;
   unsigned cores = 1;
   unsigned threads_per_core = 1;
-  Frequency clock{0};
+  Frequency clock{0}, nominal_clock{0};
   double flops_per_cycle = 0;
   std::string accelerator;
   unsigned accelerators = 0;

@@ -422,8 +422,16 @@ WEFT_REGISTER(ExperimentKind, {"tianhe2/router",
                                  true,
                                  "section 6.2",
                                  {"V-TH2-11 uniform"}},
-                                {"V-TH2-12", "", "memory saved by buffers shared by all channels", "%", 30,
-                                 at_least(), Basis::Predicted, false, "section 2.1.2: more than 30%"}},
+                                {"V-TH2-12",
+                                 "",
+                                 "memory saved by buffers shared by all channels",
+                                 "%",
+                                 30,
+                                 at_least(),
+                                 Basis::Predicted,
+                                 false,
+                                 "section 2.1.2: more than 30%",
+                                 {"V-TH2-11 uniform"}}},
                                router});
 
 }  // namespace

@@ -1,0 +1,191 @@
+// Figures move with the parameters they follow from, by as much as they should, and with no others. Every
+// predicted figure of the quick set is among those that must move: one that does not is a copy of an input.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "measure/validate/figure.hpp"
+
+namespace weft::measure {
+namespace {
+
+struct Effect {
+  std::string figure;  // "V-TH2-03 5 hops"
+  enum class Kind { Plus, Times, Stays } kind;
+  double value, within;
+};
+Effect plus(std::string figure, double value, double within = 1) {
+  return {std::move(figure), Effect::Kind::Plus, value, within};
+}
+Effect times(std::string figure, double value, double within = 0.01) {
+  return {std::move(figure), Effect::Kind::Times, value, within};
+}
+Effect stays(std::string figure) { return {std::move(figure), Effect::Kind::Stays, 0, 1e-9}; }
+
+struct Perturbation {
+  std::string machine, setting;
+  std::vector<Effect> effects;
+};
+
+const std::vector<Perturbation>& perturbations() {
+  static const std::vector<Perturbation> all{
+      // 100 ns more in each router that is crossed.
+      {"tianhe2",
+       "router.latency=200.4ns",
+       {plus("V-TH2-01", 100), plus("V-TH2-02", 100), plus("V-TH2-03 3 hops", 300),
+        plus("V-TH2-03 5 hops", 500), plus("V-TH2-03 7 hops", 700), plus("V-TH2-03 9 hops", 900),
+        plus("V-TH2-04", 100), times("V-TH2-11 permutation", 0.78, 0.05), stays("V-TH2-14")}},
+      // Two times 20 m of fibre less, 5 ns each, beyond five hops.
+      {"tianhe2",
+       "cable.long.length=0m",
+       {plus("V-TH2-03 7 hops", -200), plus("V-TH2-03 9 hops", -200), stays("V-TH2-03 5 hops"),
+        stays("V-TH2-01")}},
+      // A descriptor is fetched once; written by the processor it is not.
+      {"tianhe2", "host.read_latency=291ns", {plus("V-TH2-02", 100), stays("V-TH2-01")}},
+      {"tianhe2",
+       "host.post_cost=100ns",
+       {plus("V-TH2-01", 50), plus("V-TH2-03 9 hops", 50), stays("V-TH2-14")}},
+      // Half the processor's clock: posting (50 ns) and taking what arrived (34 ns) take twice as long.
+      {"tianhe2",
+       "processor.clock=1.1GHz",
+       {plus("V-TH2-01", 84), plus("V-TH2-03 3 hops", 84), stays("V-TH2-04"), stays("V-TH2-14"),
+        stays("V-TH2-11 uniform")}},
+      // Headers of 32 B with half the payload: (128 / 160) / (256 / 288).
+      {"tianhe2", "nic.payload=128B", {times("V-TH2-09", 0.9), stays("V-TH2-01")}},
+      // Half a bus; it is what limits then.
+      {"tianhe2", "host.bus=pcie-gen2-x16", {times("V-TH2-09", 0.561, 0.02), stays("V-TH2-11 uniform")}},
+      {"tianhe2",
+       "cable.default.lanes=4",
+       {times("V-TH2-14", 0.5), times("V-TH2-15", 0.5), stays("V-TH2-01")}},
+      {"tianhe2",
+       "router.column_buffer_flits=12",
+       {plus("V-TH2-11 uniform", -2.3, 1), stays("V-TH2-03 3 hops")}},
+      {"tianhe2", "mpi.copy_rate=20Gbps", {plus("V-TH2-05 2048 B", 1.0, 1.0), stays("V-TH2-05 8 B")}},
+      {"tianhe2", "host.bus=pcie-gen2-x8", {plus("V-TH2-06", 69, 5)}},
+
+      {"extoll-r1", "router.latency=138.4ns", {plus("V-EX1-04", 100), stays("V-EX1-05 net"), stays("C1")}},
+      {"extoll-r1",
+       "cable.default.lanes=2",
+       {times("V-EX1-05 raw", 2), times("V-EX1-05 net", 2), stays("V-EX1-04"),
+        plus("V-EX1-06 bandwidth at 117 MHz", 5, 1), plus("V-EX1-06 message rate at 117 MHz", 2.4, 1)}},
+      // 40 B more of wire for each message: 104 / 64.
+      {"extoll-r1",
+       "nic.header=80B",
+       {plus("C1", 40), times("C3", 104.0 / 64, 0.02), times("V-EX1-01 highest", 64.0 / 104, 0.03),
+        times("V-EX1-01", 64.0 / 104, 0.12), stays("V-EX1-04")}},
+      // Half the chip's clock: transceivers (252 ns) and router (38.4 ns) take twice as long, links carry
+      // half.
+      {"extoll-r1",
+       "core.clock=78MHz",
+       {plus("V-EX1-04", 290.4), times("V-EX1-05 raw", 0.5), times("V-EX1-07 updates", 0.5, 0.02),
+        stays("C1")}},
+      {"extoll-r1", "cable.default.length=20m", {plus("V-EX1-04", 90), stays("V-EX1-05 raw")}},
+      {"extoll-r1",
+       "processor.clock=1.25GHz",
+       {times("V-EX1-07 updates", 0.75, 0.02), plus("V-EX1-08 time in MPI", 0.9, 0.2), stays("V-EX1-04"),
+        stays("C1")}},
+      {"extoll-r1", "mpi.send_cost=1us", {plus("V-EX1-03 saturated", 3, 1), stays("V-EX1-05 raw")}},
+
+      // Two crossings of a router for neighbours, three for those across the square.
+      {"exanest-trenz",
+       "router.latency=200ns",
+       {plus("V-EXN-01", 300), plus("V-EXN-03", 450), plus("V-EXN-04", 150), stays("V-EXN-06")}},
+      {"exanest-trenz",
+       "cable.default.delay=400ns",
+       {plus("V-EXN-01", 62), plus("V-EXN-03", 124), plus("V-EXN-04", 62), plus("V-EXN-05", 3 * 62, 10)}},
+      {"exanest-trenz",
+       "nic.send_latency=200ns",
+       {plus("V-EXN-01", 100), plus("V-EXN-02", 100), stays("V-EXN-04")}},
+      {"exanest-trenz",
+       "processor.clock=0.6GHz",
+       {plus("V-EXN-01", 168.7), stays("V-EXN-04"), times("V-EXN-06", 1, 0.001)}},
+
+      {"apenet-plus", "router.latency=100ns", {plus("V-APE-01", 40), stays("V-APE-02")}},
+      {"apenet-plus", "cable.default.length=50m", {stays("V-APE-01"), stays("C27")}},
+      // 8 GT/s with 128b/130b over 5 GT/s with 8b/10b.
+      {"apenet-plus", "host.bus=pcie-gen3-x8", {times("V-APE-07", 8 * 128.0 / 130 / 4), stays("V-APE-02")}},
+      {"apenet-plus",
+       "cable.default.lanes=2",
+       {times("V-APE-02", 0.5), times("C27", 0.5), stays("V-APE-07")}},
+      {"deep-booster",
+       "cable.default.lanes=8",
+       {times("V-EX2-02 raw", 2), times("V-EX2-02 net", 2), stays("C32")}},
+      {"deep-booster", "core.clock=50MHz", {times("V-EX2-02 raw", 0.5), stays("C32")}},
+      // Seven links of six lanes less.
+      {"extoll-tourmalet", "cable.default.lanes=6", {times("V-EX2-01", 0.5), plus("V-EX2-03", -42)}},
+      {"greenice",
+       "topology.dims=[4,4,4]",
+       {plus("C38 diameter", 1), times("C38 cables", 2.4), times("V-NAA-05", 2)}},
+  };
+  return all;
+}
+
+std::string id_of(const std::string& figure) { return figure.substr(0, figure.find(' ')); }
+
+std::map<std::string, double> values(const std::string& machine, const std::set<std::string>& ids,
+                                     const std::vector<std::string>& settings) {
+  ValidateOptions options;
+  options.machine = machine;
+  options.figures.assign(ids.begin(), ids.end());
+  options.settings = settings;
+  options.quick = true;
+  std::map<std::string, double> out;
+  for (const FigureResult& f : validate(options).figures) out[f.figure.name()] = f.ours;
+  return out;
+}
+
+class Perturbed : public testing::TestWithParam<std::size_t> {};
+
+TEST_P(Perturbed, FiguresMoveByAsMuchAsTheyShould) {
+  const Perturbation& p = perturbations()[GetParam()];
+  SCOPED_TRACE(p.machine + " --set " + p.setting);
+  std::set<std::string> ids;
+  for (const Effect& effect : p.effects) ids.insert(id_of(effect.figure));
+  auto before = values(p.machine, ids, {}), after = values(p.machine, ids, {p.setting});
+  for (const Effect& effect : p.effects) {
+    ASSERT_TRUE(before.count(effect.figure)) << effect.figure;
+    double was = before[effect.figure], is = after[effect.figure];
+    switch (effect.kind) {
+      case Effect::Kind::Plus:
+        EXPECT_NEAR(is - was, effect.value, effect.within) << effect.figure;
+        break;
+      case Effect::Kind::Times:
+        EXPECT_NEAR(is / was, effect.value, effect.within) << effect.figure;
+        break;
+      case Effect::Kind::Stays:
+        EXPECT_NEAR(is, was, std::abs(was) * effect.within) << effect.figure;
+        break;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Perturbed, testing::Range<std::size_t>(0, perturbations().size()),
+                         [](const auto& info) {
+                           std::string name = perturbations()[info.param].machine + "_" +
+                                              perturbations()[info.param].setting;
+                           for (char& c : name)
+                             if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+                           return name;
+                         });
+
+TEST(Perturbation, EveryPredictedFigureMoves) {
+  std::set<std::string> moving;
+  std::size_t pairs = 0;
+  for (const Perturbation& p : perturbations())
+    for (const Effect& effect : p.effects) {
+      ++pairs;
+      if (effect.kind != Effect::Kind::Stays) moving.insert(id_of(effect.figure));
+    }
+  EXPECT_GE(pairs, 25u);
+  for (const ExperimentKind* e : experiments_in_order())
+    for (const Figure& f : e->figures) {
+      if (f.basis == Basis::Predicted && f.quick) EXPECT_TRUE(moving.count(f.id)) << f.name();
+      if (f.basis == Basis::Predicted || f.basis == Basis::Derived) EXPECT_FALSE(f.from.empty()) << f.name();
+    }
+}
+
+}  // namespace
+}  // namespace weft::measure
