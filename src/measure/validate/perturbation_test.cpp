@@ -103,6 +103,11 @@ const std::vector<Perturbation>& perturbations() {
        "processor.clock=0.6GHz",
        {plus("V-EXN-01", 168.7), stays("V-EXN-04"), times("V-EXN-06", 1, 0.001)}},
 
+      // Buffers shorter than a cable's credit round trip: the torus, with its few cables, falls behind the
+      // tree.
+      {"topologies", "router.buffer_flits=16", {plus("V-EXN-13", -2)}},
+      {"extoll-r1", "host.post_cost=3ns", {plus("V-EX1-13 ASIC", 25, 25)}},
+
       {"apenet-plus", "router.latency=100ns", {plus("V-APE-01", 40), stays("V-APE-02")}},
       {"apenet-plus", "cable.default.length=50m", {stays("V-APE-01"), stays("C27")}},
       // 8 GT/s with 128b/130b over 5 GT/s with 8b/10b.
