@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "host/port_set.hpp"
+#include "abi/port_set.hpp"
 
 namespace weft::host {
 

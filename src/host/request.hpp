@@ -3,10 +3,12 @@
 
 #include <cstdint>
 
+#include "abi/port_layout.hpp"
 #include "base/quantity.hpp"
-#include "host/port_layout.hpp"
 
 namespace weft::host {
+
+using namespace abi;  // what ranks share with it are the words of this folder
 
 inline constexpr Time kNever{kNoDeadline};
 

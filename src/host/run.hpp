@@ -5,14 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "abi/port_layout.hpp"
 #include "base/virtual_time.hpp"
 #include "host/mpi_launch.hpp"
 #include "host/output.hpp"
-#include "host/port_layout.hpp"
 #include "host/processes.hpp"
 #include "network/network.hpp"
 
 namespace weft::host {
+
+using namespace abi;  // what ranks share with it are the words of this folder
 
 enum class Cores { Auto, One, All };
 
