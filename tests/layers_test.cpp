@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{"FromAHeaderOfC", "lib/weft.h", "#include <base/text.hpp>", "lib is apart"},
         Planted{"IntoTheLibraryOfPrograms", "host/files.cpp", "#include \"lib/clocks.hpp\"",
                 "which is apart"},
-        Planted{"FromTheLibraryIntoItsProvider", "lib/clocks.cpp", "#include \"lib/fi/wire.hpp\"",
+        Planted{"FromTheLibraryIntoItsProvider", "lib/clocks.cpp", "#include \"lib/fi/engine.hpp\"",
                 "lib must not include lib/fi"},
         Planted{"CircleOfHeaders", "report/point.hpp", "#include \"report/svg.hpp\"",
                 "headers include each other"},

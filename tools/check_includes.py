@@ -17,15 +17,14 @@ from pathlib import Path
 
 from sources import ROOT, all_includes
 
-LAYOUT = ["base", "event", "config", "topology", "routing", "machine",
+LAYOUT = ["base", "abi", "mpi", "event", "config", "topology", "routing", "machine",
           "network/link", "network", "network/flit", "network/flow", "network/ideal",
           "nic", "host", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
           "report", "app"]
-# Preloaded into programs: nothing of the simulator may come with it but these layouts.
+# Preloaded into programs: nothing of the simulator may come with it but what the two share, which needs neither.
 APART = ["lib", "lib/fi"]
-SHARED = {"host/port_layout.hpp", "host/port_set.hpp", "host/mpi_calls.hpp", "host/mpi_layout.hpp",
-          "host/libevent.hpp"}
+SHARED = ["abi", "mpi"]
 # Parts that still need each other. Whoever takes one apart takes it from here; none is added.
 ENTANGLED = [
     {"routing/states", "routing/distances", "routing/vias", "routing/routing"},
@@ -34,7 +33,6 @@ ENTANGLED = [
     {"network/flit/worker", "network/flit/kernel", "network/flit/kernel_channels", "network/flit/kernel_endpoints",
      "network/flit/kernel_links", "network/flit/kernel_switch", "network/flit/kernel_ways", "network/flit/guard",
      "network/flit/engine"},
-    {"lib/turns", "lib/timers", "lib/clocks", "lib/threads", "lib/spin", "lib/disturbance", "lib/lane"},
 ]
 
 
@@ -71,9 +69,11 @@ def direction_problem(folder, target, written):
     if folder in APART:
         if target in APART:
             return "" if APART.index(target) <= APART.index(folder) else f"{folder} must not include {target}"
-        return "" if written in SHARED else f"{folder} is apart: of the simulator it includes only what they share, not {written}"
+        return "" if target in SHARED else f"{folder} is apart: of the simulator it includes only what they share, not {written}"
     if target in APART:
         return f"{folder} must not include {target}, which is apart"
+    if folder in SHARED and target not in SHARED:
+        return f"{folder} is shared with programs: it includes nothing of the simulator, not {written}"
     return "" if LAYOUT.index(target) <= LAYOUT.index(folder) else f"{folder} must not include {target}"
 
 

@@ -34,7 +34,7 @@ void RunWatch::attach(host::Simulation& simulation) {
     if (recorder_) recorder_->operation(record, from, to);
   };
   simulation.on_wait = [this](std::uint32_t rank, std::uint32_t lane, Time from, Time until,
-                              host::Call call) {
+                              abi::Call call) {
     if (figures_ && lane == 0 && host::waits_for_others(call))
       details_.times.add(measure::RankTimes::Waiting, rank, from, until);
     if (trace_) trace_->wait(rank, lane, from, until, host::call_name(call));
@@ -46,10 +46,10 @@ void RunWatch::attach(host::Simulation& simulation) {
 
 void RunWatch::finish(host::Simulation& simulation, const host::RunResult& result) {
   if (figures_) {
-    std::vector<std::vector<host::CallRecord>> calls;
+    std::vector<std::vector<abi::CallRecord>> calls;
     for (std::uint32_t rank = 0; rank < stats_.ranks(); ++rank) {
       calls.push_back(simulation.calls(rank));
-      for (const host::CallRecord& call : calls.back())
+      for (const abi::CallRecord& call : calls.back())
         if (call.lane == 0)
           details_.times.add(measure::RankTimes::InMpi, rank, Time{call.begin}, Time{call.end});
     }

@@ -15,6 +15,18 @@ CallLog* log_at(const SharedMemory& memory) { return static_cast<CallLog*>(memor
 
 }  // namespace
 
+std::string time_text(double picoseconds) {
+  struct Unit {
+    double size;
+    const char* name;
+  };
+  for (Unit unit : {Unit{1e12, "s"}, {1e9, "ms"}, {1e6, "us"}})
+    if (picoseconds >= unit.size) return fmt::format("{:.6g} {}", picoseconds / unit.size, unit.name);
+  return fmt::format("{:.6g} ns", picoseconds / 1e3);
+}
+
+std::string time_text(Time time) { return time_text(static_cast<double>(time.value)); }
+
 std::string doing_text(const Doing& doing) {
   if (doing.call() == 0) return "";
   const CallFacts& facts = call_facts(doing.call());

@@ -4,10 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "host/mpi_calls.hpp"
+#include "abi/mpi_calls.hpp"
 #include "host/segment.hpp"
 
 namespace weft::host {
+
+using namespace abi;  // what ranks share with it are the words of this folder
 
 /// A time as people read it.
 std::string time_text(Time time);

@@ -11,13 +11,15 @@
 #include <map>
 #include <mutex>
 
+#include "abi/libevent.hpp"
+#include "abi/mpi_layout.hpp"
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
-#include "host/libevent.hpp"
-#include "host/mpi_layout.hpp"
 #include "host/pmi_server.hpp"
 
 namespace weft::host {
+
+using namespace abi;
 
 namespace {
 

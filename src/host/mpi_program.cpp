@@ -68,7 +68,8 @@ MpiLibrary mpi_library_of(const std::string& program) {
   std::string loader = loader_of(file);
   if (loader.empty()) return MpiLibrary::None;
   if (may_start_others(program)) return MpiLibrary::Unknown;
-  std::string libraries = output_of(fmt::format("{} --list {} 2>/dev/null", shell_word(loader), shell_word(program)));
+  std::string libraries =
+      output_of(fmt::format("{} --list {} 2>/dev/null", shell_word(loader), shell_word(program)));
   auto has = [&](const char* name) { return libraries.find(name) != std::string::npos; };
   // Debian calls MPICH's library libmpich; everybody else libmpi, as Open MPI's, with the number of its ABI.
   if (has("libmpich.so.") || has("libmpi.so.12"))

@@ -26,11 +26,13 @@
 #include <sstream>
 #include <string_view>
 
+#include "abi/port_layout.hpp"
 #include "base/diagnostics.hpp"
 #include "base/text.hpp"
-#include "host/port_layout.hpp"
 
 namespace weft::host {
+
+using namespace abi;
 
 std::string Ending::text() const {
   if (signal) return fmt::format("was ended by signal {} ({})", signal, strsignal(signal));

@@ -15,6 +15,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/virtual_time.hpp"
+#include "host/mpi_model.hpp"
 
 namespace weft::host {
 
@@ -59,15 +60,15 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
   const machine::NicParameters& n = machine.description.nic;
   const machine::HostParameters& h = machine.description.host;
   auto bytes32 = [](DataSize size) { return static_cast<std::uint32_t>(size.value); };
-  layout_.limits = {n.queue_slots,
-                    n.message_slots,
-                    n.event_slots,
-                    bytes32(n.message_limit),
-                    bytes32(n.immediate_limit),
-                    static_cast<std::uint64_t>(n.rdma_limit.value),
-                    n.registration_cache,
-                    static_cast<std::uint64_t>(n.page.value),
-                    n.full_queue == machine::FullQueue::Stall ? n.watchdog.value : 0};
+  layout_.limits = {.queue_slots = n.queue_slots,
+                    .message_slots = n.message_slots,
+                    .event_slots = n.event_slots,
+                    .message_limit = bytes32(n.message_limit),
+                    .immediate_limit = bytes32(n.immediate_limit),
+                    .rdma_limit = static_cast<std::uint64_t>(n.rdma_limit.value),
+                    .registrations = n.registration_cache,
+                    .page = static_cast<std::uint64_t>(n.page.value),
+                    .stall = n.full_queue == machine::FullQueue::Stall ? n.watchdog.value : 0};
   layout_.port_offset = aligned(lanes_offset() + sizeof(Lane) * kLanes);
   layout_.message_offset = aligned(256 + sizeof(nic::Descriptor) * n.queue_slots);
   layout_.event_offset = layout_.message_offset + aligned(sizeof(nic::Message) * n.message_slots);
@@ -82,37 +83,17 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
   shared->rank = rank;
   shared->ranks = ranks;
   shared->node = node;
-  shared->costs = {h.post_cost.value,
-                   h.poll_cost.value,
-                   h.receive_cost.value,
-                   (h.cache_injection ? h.cache_read : h.memory_read).value,
-                   h.interrupt.value,
-                   n.registration_hit.value,
-                   static_cast<std::uint32_t>(h.compute),
-                   h.compute_fixed.value,
-                   h.compute_scale};
-  shared->disturbance = {1, 0, 1, 0};
-  const machine::MpiParameters& m = machine.description.mpi;
-  shared->mpi = {static_cast<std::uint64_t>(m.eager_limit.value),
-                 static_cast<std::uint32_t>(m.eager),
-                 static_cast<std::uint32_t>(m.rendezvous),
-                 static_cast<std::uint32_t>(m.ack),
-                 static_cast<std::uint32_t>(m.matching),
-                 m.send_cost.value,
-                 m.receive_cost.value,
-                 m.match_cost.value,
-                 m.copy_rate.value,
-                 static_cast<std::uint64_t>(m.get_size.value),
-                 m.gets,
-                 m.send_delay.value,
-                 m.send_delay_per_kib.value,
-                 m.credits,
-                 m.credits_most,
-                 bytes32(m.block),
-                 m.blocks,
-                 m.ring_blocks,
-                 n.in_order,
-                 static_cast<std::uint32_t>(m.progress)};
+  shared->costs = {.post = h.post_cost.value,
+                   .poll = h.poll_cost.value,
+                   .receive = h.receive_cost.value,
+                   .look = (h.cache_injection ? h.cache_read : h.memory_read).value,
+                   .interrupt = h.interrupt.value,
+                   .registration_hit = n.registration_hit.value,
+                   .compute = static_cast<std::uint32_t>(h.compute),
+                   .fixed = h.compute_fixed.value,
+                   .scale = h.compute_scale};
+  shared->disturbance = {.slow = 1, .length = 0, .interval = 1, .seed = 0};
+  shared->mpi = mpi_model_of(machine.description);
   shared->epoch = kEpoch;
   lane(0).state.store(static_cast<std::uint32_t>(LaneState::Running));  // the process about to start
 }

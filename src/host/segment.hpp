@@ -3,12 +3,13 @@
 // outside.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/quantity.hpp"
-#include "host/port_layout.hpp"
+#include "host/request.hpp"
 #include "machine/machine.hpp"
 
 namespace weft::host {
@@ -30,14 +31,6 @@ class SharedMemory {
   void* at_ = nullptr;
   std::size_t bytes_ = 0;
   int file_ = -1;
-};
-
-/// What a lane asks for, copied and checked.
-struct Request {
-  Call call = Call::Wait;
-  std::uint32_t port = kAnyPort, for_rank = kNoRank;
-  Time clock{0}, deadline{0};
-  std::uint64_t argument[4] = {};
 };
 
 class Segment {
@@ -81,5 +74,8 @@ class Segment {
   SharedMemory memory_;
   Book book_[kPortsPerProcess];
 };
+
+/// What each rank shares with the simulator, by rank.
+using Segments = std::vector<std::unique_ptr<Segment>>;
 
 }  // namespace weft::host

@@ -1,8 +1,6 @@
 #include "host/simulation.hpp"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,107 +8,20 @@
 #include <utility>
 
 #include "base/diagnostics.hpp"
-#include "base/text.hpp"
 #include "base/virtual_time.hpp"
-#include "host/port_set.hpp"
 
 namespace weft::host {
 
-namespace {
-
-constexpr Time kNever{kNoDeadline};
-
-bool names_files(const Request& r) {
-  return r.call == Call::Files || (r.call == Call::Spin && r.argument[2] != 0);
-}
-
-std::uint64_t file_owner(std::uint32_t rank, std::uint32_t lane) { return std::uint64_t{rank} << 8 | lane; }
-
-}  // namespace
-
-const char* call_name(Call call) {
-  switch (call) {
-    case Call::Wait:
-      return "wait";
-    case Call::Spin:
-      return "poll";
-    case Call::Sleep:
-      return "sleep";
-    case Call::Open:
-      return "open port";
-    case Call::Close:
-      return "close port";
-    case Call::Register:
-      return "register memory";
-    case Call::Unregister:
-      return "unregister memory";
-    case Call::LookUp:
-      return "look up";
-    case Call::Leave:
-      return "leave";
-    case Call::Join:
-      return "join domain";
-    case Call::RegisterGlobal:
-      return "register global memory";
-    case Call::UnregisterGlobal:
-      return "unregister global memory";
-    case Call::Room:
-      return "wait for room";
-    case Call::Meet:
-      return "meet";
-    case Call::Yield:
-    case Call::YieldUntil:
-      return "wait for a thread";
-    case Call::Stall:
-      return "stand before a full queue";
-    case Call::MoveGlobal:
-      return "move global memory";
-    case Call::MoveMemory:
-      return "move memory";
-    case Call::Physical:
-      return "ask for a physical address";
-    case Call::Pause:
-      return "look at memory";
-    case Call::Files:
-      return "wait for a file";
-  }
-  return "wait";
-}
-
-bool looks(Call call) {
-  return call == Call::Spin || call == Call::Yield || call == Call::YieldUntil || call == Call::Pause;
-}
-
-bool asks_for_nothing(Call call) {
-  return call == Call::Wait || looks(call) || call == Call::Sleep || call == Call::Room ||
-         call == Call::Stall || call == Call::Files;
-}
-
-bool waits_for_others(Call call) {
-  return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
-         call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
-         call == Call::Meet || call == Call::Files;
-}
+using State = Scheduler::State;
 
 namespace {
 
-/// As many open files as the system lets us have; throws UserError where they are too few for the ranks.
-void raise_file_limit(const RunOptions& options) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  if (limit.rlim_cur < limit.rlim_max) {
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-  }
-  // Two pipes and a segment for each rank; where they are asked for, files, a log of calls, and MPI's
-  // sockets.
-  const rlim_t each =
-      5 + (options.output.folder.empty() ? 0 : 2) + (options.log_calls ? 1 : 0) + (options.mpi ? 4 : 0);
-  const rlim_t needed = 64 + each * options.ranks;
-  if (limit.rlim_cur < needed)
-    throw UserError(fmt::format("{} take about {} open files, and {} are allowed; `ulimit -n` allows more",
-                                count_of(options.ranks, "rank"), with_commas(needed),
-                                with_commas(limit.rlim_cur)));
+constexpr Time kQuietForever{60'000'000'000'000};  // a minute in which ranks only polled
+
+RunOptions placed(RunOptions options) {
+  if (options.place.empty())
+    for (unsigned rank = 0; rank < options.ranks; ++rank) options.place.push_back(rank / options.per_node);
+  return options;
 }
 
 }  // namespace
@@ -118,62 +29,52 @@ void raise_file_limit(const RunOptions& options) {
 Simulation::Simulation(const machine::Machine& machine, network::Network& network, RunOptions options)
     : machine_(machine),
       network_(network),
-      options_(std::move(options)),
-      look_ahead_(machine.description.host.write_latency),
-      call_cost_(machine.description.host.system_call) {
-  if (options_.place.empty())
-    for (unsigned rank = 0; rank < options_.ranks; ++rank) options_.place.push_back(rank / options_.per_node);
+      options_(placed(std::move(options))),
+      scheduler_(options_.ranks, machine.description.host.write_latency) {
   std::vector<network::EndpointId> nodes = options_.place;
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   fabric_ =
       std::make_unique<nic::Fabric>(machine, network, static_cast<nic::Host&>(*this), nodes, options_.seed);
-  raise_file_limit(options_);
-  if (options_.mpi) {  // before files are opened for every rank: the library cannot use high numbers
-    std::string folder = options_.library.substr(0, options_.library.rfind('/'));
-    mpi_ = std::make_unique<MpiLauncher>(std::vector<unsigned>(options_.place.begin(), options_.place.end()),
-                                         folder, options_.mpi_windows);
-  }
-  owner_of_port_.resize(nodes.size());
-  bell_memory_ = SharedMemory("weft-bell", 4096);
-  bell_ = new (bell_memory_.at()) Bell;
-  output_ = std::make_unique<Output>(options_.ranks, options_.output);
-  processes_.resize(options_.ranks);
+  supervisor_ = std::make_unique<Supervisor>(options_, segments_);
+  std::vector<nic::NicId> nics;
+  for (network::EndpointId node : options_.place)
+    nics.push_back(
+        static_cast<nic::NicId>(std::lower_bound(nodes.begin(), nodes.end(), node) - nodes.begin()));
+  ports_ = std::make_unique<RankPorts>(*fabric_, segments_, std::move(nics));
+  calls_ = std::make_unique<CallHandler>(
+      *fabric_, *ports_, scheduler_, *supervisor_,
+      CallHandler::Costs{machine.description.host.write_latency, machine.description.host.system_call});
+  explainer_ = std::make_unique<WaitExplainer>(scheduler_, *supervisor_, segments_);
+  make_segments();
+}
+
+Simulation::~Simulation() = default;
+
+void Simulation::make_segments() {
   for (unsigned rank = 0; rank < options_.ranks; ++rank) {
-    Process& p = processes_[rank];
-    auto at = std::lower_bound(nodes.begin(), nodes.end(), options_.place[rank]);
-    p.nic = static_cast<nic::NicId>(at - nodes.begin());
-    p.segment = std::make_unique<Segment>(machine, rank, options_.ranks, fabric_->node(p.nic));
-    p.ports.resize(kPortsPerProcess);
-    p.lanes.resize(kLanes);
-    p.turn = rank;
-    p.segment->header().disturbance = {rank < options_.slow.size() ? options_.slow[rank] : 1,
-                                       options_.noise_length.value, options_.noise_interval.value,
-                                       options_.seed};
+    segments_.push_back(
+        std::make_unique<Segment>(machine_, rank, options_.ranks, fabric_->node(ports_->nic(rank))));
+    segments_.back()->header().disturbance = {rank < options_.slow.size() ? options_.slow[rank] : 1,
+                                              options_.noise_length.value, options_.noise_interval.value,
+                                              options_.seed};
   }
-  other_children_ = adopt_orphans();
-  if (options_.log_calls) call_logs_ = std::make_unique<CallLogs>(options_.ranks);
 }
 
 std::vector<CallRecord> Simulation::calls(unsigned rank) const {
-  return call_logs_ ? call_logs_->read(rank) : std::vector<CallRecord>();
+  const CallLogs* logs = supervisor_->call_logs();
+  return logs ? logs->read(rank) : std::vector<CallRecord>();
 }
 
 std::uint64_t Simulation::calls_left_out() const {
+  const CallLogs* logs = supervisor_->call_logs();
   std::uint64_t sum = 0;
-  for (unsigned rank = 0; call_logs_ && rank < options_.ranks; ++rank) sum += call_logs_->left_out(rank);
+  for (unsigned rank = 0; logs && rank < options_.ranks; ++rank) sum += logs->left_out(rank);
   return sum;
 }
 
-Simulation::~Simulation() {
-  for (Process& p : processes_)
-    if (p.pid > 0 && !p.ended) kill_rank(p.pid);
-  for (Process& p : processes_)
-    while (p.pid > 0 && !p.ended && !ending_of(p.pid)) usleep(1000);
-}
-
 RunResult Simulation::run() {
-  start_all();
+  start();
   try {
     take_turns();
   } catch (const UserError&) {
@@ -185,51 +86,51 @@ RunResult Simulation::run() {
   return result_;
 }
 
+void Simulation::start() {
+  result_.ranks.resize(options_.ranks);
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    result_.ranks[rank].node = fabric_->node(ports_->nic(rank));
+    scheduler_.starts({rank, 0});
+  }
+  const bool compute_is_free = machine_.description.host.compute == machine::Compute::None;
+  supervisor_->start_all(options_.cores == Cores::One || (options_.cores == Cores::Auto && compute_is_free));
+}
+
 void Simulation::take_turns() {
   constexpr unsigned kTurnsBetweenLooks = 1024;  // at the time of day
   while (!failed_) {
-    wait_for_ranks();
+    supervisor_->wait_until_stopped(supervisor_->have_threads() || scheduler_.have_spinners(),
+                                    [this] { return time_passes(); });
     if (result_.rounds % kTurnsBetweenLooks == 0) tell_progress();
     if (interrupted()) fail("interrupted");
     if (failed_) break;
     collect();
-    output_->pass_on();
+    supervisor_->output().pass_on();
     std::sort(fell_silent_.begin(), fell_silent_.end());
-    for (std::uint32_t rank : std::exchange(fell_silent_, {})) output_->finish(rank);
-    if (alive_ == 0) break;
+    for (std::uint32_t rank : std::exchange(fell_silent_, {})) supervisor_->output().finish(rank);
+    if (supervisor_->alive() == 0) break;
     advance();
-    if (runnable_.empty() && stuck()) break;
+    if (scheduler_.runnable().empty() && stuck()) break;
     grant();
   }
+}
+
+/// While ranks run. False where the run has failed.
+bool Simulation::time_passes() {
+  if (interrupted()) return fail("interrupted");
+  if (!watch_processes()) return false;
+  tell_progress();
+  return true;
 }
 
 void Simulation::finish() {
   result_.fine = !failed_;
   result_.end = std::max(result_.end, Time{0});
-  for (Process& p : processes_)
-    if (!p.ended) kill_rank(p.pid);
-  for (unsigned rank = 0; rank < processes_.size(); ++rank) {
-    Process& p = processes_[rank];
-    while (!p.ended) {
-      if (auto ending = ending_of(p.pid)) {
-        p.ended = true;
-        result_.ranks[rank].ending = *ending;
-      } else {
-        usleep(1000);
-      }
-    }
-    output_->finish(rank);
-    output_->close(rank);
-    add_sums(p.segment->header());
+  supervisor_->end_all();
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    result_.ranks[rank].ending = supervisor_->ending(rank);
+    add_sums(segments_[rank]->header());
   }
-  kill_orphans(other_children_);
-}
-
-bool Simulation::Process::has_lane(pid_t thread) const {
-  if (thread == owner) return true;
-  for (std::uint32_t i = 1; i < kLanes; ++i)
-    if (segment->lane(i).thread.load() == thread) return true;
-  return false;
 }
 
 void Simulation::add_sums(const Header& header) {
@@ -248,248 +149,340 @@ void Simulation::add_sums(const Header& header) {
     to.*sum += from.*sum;
 }
 
-void Simulation::plan(std::uint32_t rank, std::uint32_t lane, Time at) {
-  LaneBook& book = processes_[rank].lanes[lane];
-  if (at >= book.wake) return;
-  book.wake = at;
-  plans_.push_back({at, rank, lane, book.turn});
-  std::push_heap(plans_.begin(), plans_.end());
+/// Now and then, while a run takes long: how far it has come.
+void Simulation::tell_progress() {
+  if (!on_progress) return;
+  auto now = std::chrono::steady_clock::now();
+  if (now < next_progress_) return;
+  next_progress_ = now + kProgressInterval;
+  std::uint64_t reads = 0;
+  Time latest = fabric_->now();
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    reads += segments_[rank]->header().clock_reads.load(std::memory_order_relaxed);
+    if (!supervisor_->ended(rank))
+      latest = std::max(latest, Time{segments_[rank]->lane(0).clock.load(std::memory_order_relaxed)});
+  }
+  on_progress({latest, reads});
 }
 
-void Simulation::plan_wait(std::uint32_t rank, std::uint32_t index) {
-  Process& p = processes_[rank];
-  LaneBook& lane = p.lanes[index];
-  const Request& r = lane.request;
-  if (r.deadline != kNever) plan(rank, index, r.deadline);
-  if (names_files(r) && !watch_files(rank, index)) {
-    lane.result = -ENOSYS;
-    if (r.call == Call::Files) plan(rank, index, r.clock);
+// --- The ranks' turn: what they ask for, post, and how they end.
+
+void Simulation::collect() {
+  if (supervisor_->child_ended() && !watch_processes()) return;
+  Supervisor::Stopped stopped = supervisor_->take_stopped();
+  std::vector<ThreadRef>& ran = stopped.ran;
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank)
+    if (segments_[rank]->header().shares.load(std::memory_order_relaxed) && !scheduler_.shares_memory(rank))
+      take_turns_with_others(rank);
+  for (ThreadRef r : ran)
+    if (!supervisor_->ended(r.rank)) collect_thread(r);
+  for (ThreadRef r : stopped.woken) {
+    if (supervisor_->ended(r.rank)) continue;
+    // Whoever woke it had its turn: it goes on no earlier than that one is now.
+    for (ThreadRef other : ran)
+      if (other.rank == r.rank) scheduler_.hold_until(r, scheduler_.thread(other).request.clock);
+    collect_thread(r);
   }
-  if (r.call == Call::Sleep || r.call == Call::Yield || r.call == Call::YieldUntil) return;
-  if (r.call == Call::Room || r.call == Call::Stall) {
-    bool known = r.port < kPortsPerProcess && p.ports[r.port].open;
-    if (!known || !p.segment->queue_full(r.port)) plan(rank, index, r.clock);
-    return;
+  ran.insert(ran.end(), stopped.woken.begin(), stopped.woken.end());
+  std::sort(ran.begin(), ran.end());
+  std::uint32_t last = kNoRank;
+  for (ThreadRef r : ran)
+    if (r.rank != last && !supervisor_->ended(r.rank)) collect_posted(last = r.rank);
+  for (ThreadRef r : ran)
+    if (scheduler_.thread(r).state == State::Waiting) calls_->begin(r);
+  Time latest{0};
+  for (ThreadRef r : ran) {
+    const Time clock = scheduler_.thread(r).request.clock;
+    latest = std::max(latest, clock);
+    if (talks(r.rank)) talked_until_ = std::max(talked_until_, clock);
+    if (!supervisor_->ended(r.rank)) scheduler_.has_run(r);
   }
-  for (unsigned i = 0; i < kPortsPerProcess; ++i) {
-    if (!p.ports[i].open || !names_port(r.port, i)) continue;
-    Time there{0};
-    if (p.segment->has_message(i, there)) plan(rank, index, std::max(r.clock, there));
-    if (p.segment->has_event(i, there)) plan(rank, index, std::max(r.clock, there));
+  calls_->see_files(ran.empty() ? talked_until_ : latest, 0);
+}
+
+void Simulation::collect_thread(ThreadRef r) {
+  // Also of one that left: its work carries its time.
+  const Request request = segments_[r.rank]->request(r.thread, scheduler_.thread(r).granted);
+  switch (supervisor_->stopped(r)) {
+    case LaneState::Blocked:
+      scheduler_.waits(r, request);
+      result_.end = std::max(result_.end, request.clock);
+      break;
+    case LaneState::External:
+      scheduler_.stops(r, request, State::Outside);
+      break;
+    case LaneState::Asleep:
+      scheduler_.stops(r, request, State::Asleep);
+      break;
+    default:  // it left; another thread may take its place, but not that of the first
+      scheduler_.stops(r, request, r.thread == 0 ? State::Gone : State::Absent);
+      lived_until(r.rank, request.clock);
+      if (r.thread == 0) last_thread_left(r.rank);
   }
 }
 
-/// Threads of a process change each other's memory while they run. So those that look for a change, or wait
-/// for what another may hold, look again when one has run: always where it had found something, otherwise a
-/// few times, or two that find nothing would wake each other for ever.
-void Simulation::nudge_others(std::uint32_t rank, std::uint32_t index) {
-  Process& p = processes_[rank];
-  if (p.joins == 0) return;
-  for (std::uint32_t i = 0; i < kLanes; ++i)
-    if (i != index && looks(p.lanes[i].request.call)) nudge(rank, i, p.lanes[index]);
+/// The first thread ends when its program does. Its end comes at once; ranks then end in an order that does
+/// not depend on the system.
+void Simulation::last_thread_left(std::uint32_t rank) {
+  calls_->rank_leaves(rank);
+  if (auto ending = supervisor_->reap_soon(rank)) {
+    end_rank(rank, *ending);
+    ended_well(rank);
+  }
 }
 
-void Simulation::nudge(std::uint32_t rank, std::uint32_t index, const LaneBook& ran) {
-  constexpr unsigned kMostNudges = 2;
-  LaneBook& other = processes_[rank].lanes[index];
-  if (other.state != State::Waiting || other.acting) return;
-  const bool only_looked = ran.state == State::Waiting && looks(ran.request.call) && !ran.request.argument[0];
-  if (!only_looked) {
-    other.nudges = 0;
-  } else if (other.nudges++ >= kMostNudges) {
-    return;
+void Simulation::collect_posted(std::uint32_t rank) {
+  const Time earliest = scheduler_.thread({rank, 0}).granted - machine_.description.host.write_latency;
+  Time latest{0};
+  for (std::uint32_t i = 0; i < scheduler_.threads(rank); ++i) {
+    const Scheduler::Thread& t = scheduler_.thread({rank, i});
+    latest = std::max(latest, std::max(t.request.clock, t.granted));
   }
-  plan(rank, index, std::max(other.request.clock, ran.request.clock));
-}
-
-/// The same among ranks of a node that have memory in common.
-void Simulation::nudge_node(std::uint32_t rank, std::uint32_t index) {
-  const Process& p = processes_[rank];
-  for (std::uint32_t other = p.turn; other < processes_.size(); ++other) {
-    Process& mate = processes_[other];
-    if (other == rank || mate.turn != p.turn || mate.ended) continue;
-    for (std::uint32_t i = 0; i < kLanes; ++i)
-      if (mate.lanes[i].request.call == Call::Pause && mate.lanes[i].request.argument[1])
-        nudge(other, i, p.lanes[index]);
-  }
+  if (ports_->take_posted(rank, earliest, latest)) scheduler_.note_activity(fabric_->now());
 }
 
 /// Has it opened sockets?
 bool Simulation::talks(std::uint32_t rank) const {
   constexpr std::uint32_t kTalks = 2;
-  return processes_[rank].segment->header().shares.load(std::memory_order_relaxed) & kTalks;
+  return segments_[rank]->header().shares.load(std::memory_order_relaxed) & kTalks;
 }
 
 /// Ranks of a node that have memory in common run one after the other, as threads of one process do: what
 /// they see of each other must not depend on the system. So do ranks that talk over sockets.
-void Simulation::take_turns_by_node(std::uint32_t rank) {
+void Simulation::take_turns_with_others(std::uint32_t rank) {
   const bool with_talkers = talks(rank);
-  std::vector<bool> together(processes_.size(), false);
-  std::uint32_t first = processes_[rank].turn;
-  for (std::uint32_t other = 0; other < processes_.size(); ++other) {
-    Process& p = processes_[other];
-    if (p.nic != processes_[rank].nic && !(with_talkers && talks(other))) continue;
-    together[p.turn] = true;
-    first = std::min(first, p.turn);
-    if (p.nic == processes_[rank].nic) p.shares = true;
+  std::vector<std::uint32_t> together;
+  for (std::uint32_t other = 0; other < options_.ranks; ++other) {
+    const bool of_node = ports_->nic(other) == ports_->nic(rank);
+    if (of_node) scheduler_.share_memory(other);
+    if (of_node || (with_talkers && talks(other))) together.push_back(other);
   }
-  for (Process& p : processes_)
-    if (together[p.turn]) p.turn = first;
+  scheduler_.take_turns(together);
 }
 
-bool Simulation::watch_files(std::uint32_t rank, std::uint32_t index) {
-  constexpr std::uint64_t kMost = 4096;
-  Process& p = processes_[rank];
-  const Request& r = p.lanes[index].request;
-  if (r.argument[2] == 0 || r.argument[2] > kMost) return false;
-  std::vector<pollfd> named(r.argument[2]);
-  if (!read_memory(p.owner, r.argument[1], named.data(), named.size() * sizeof(pollfd))) return false;
-  return files_.borrow(p.owner, file_owner(rank, index), named);
+/// What a rank slept or computed last, before it went, counts as well.
+void Simulation::lived_until(std::uint32_t rank, Time last) {
+  result_.ranks[rank].end = std::max(result_.ranks[rank].end, last);
+  result_.end = std::max(result_.end, last);
+  if (talks(rank)) talked_until_ = std::max(talked_until_, last);
+  if (last > kEndOfTime) fail(OutOfTime().what());
 }
 
-/// Those whose files are ready go on, no earlier than this. False where there are none.
-bool Simulation::see_files(Time at, int milliseconds) {
-  if (files_.empty()) return false;
-  bool any = false;
-  for (std::uint64_t owner : files_.ready(milliseconds)) {
-    auto rank = static_cast<std::uint32_t>(owner >> 8), lane = static_cast<std::uint32_t>(owner & 255);
-    LaneBook& book = processes_[rank].lanes[lane];
-    if (book.state != State::Waiting) continue;
-    last_activity_ = fabric_->now();
-    plan(rank, lane, std::max(book.request.clock, at));
-    any = true;
+/// False where a rank failed.
+bool Simulation::watch_processes() {
+  const MpiLauncher* mpi = supervisor_->mpi();
+  if (std::string what = mpi ? mpi->broken() : ""; !what.empty()) return fail(what);
+  supervisor_->forget_child_ended();
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    auto ending = supervisor_->reap(rank);
+    if (!ending) continue;
+    end_rank(rank, *ending);
+    if (!ended_well(rank)) return false;
   }
-  return any;
+  return true;
 }
 
-void Simulation::wake_waiters(std::uint32_t rank, unsigned port, Time at, bool slot) {
-  last_activity_ = at;
-  Process& p = processes_[rank];
-  for (std::uint32_t i = 0; i < kLanes; ++i) {
-    LaneBook& lane = p.lanes[i];
-    if (lane.state == State::Absent) {
-      if (i >= p.joins) break;  // lanes are taken from the front
-      continue;
-    }
-    if (lane.state != State::Waiting || lane.acting) continue;
-    bool any = lane.request.call == Call::Wait || lane.request.call == Call::Spin ||
-               lane.request.call == Call::Pause || lane.request.call == Call::Files || lane.meeting;
-    bool room = lane.request.call == Call::Room || lane.request.call == Call::Stall;
-    if (!any && !(slot && room)) continue;
-    if (!names_port(lane.request.port, port)) continue;
-    if (slot && !p.segment->queue_full(port)) continue;  // there was room all the time
-    lane.nudges = 0;
-    plan(rank, i, std::max(lane.request.clock, at));
+void Simulation::end_rank(std::uint32_t rank, const Ending& ending) {
+  result_.ranks[rank].ended = true;
+  result_.ranks[rank].ending = ending;
+  for (std::uint32_t i = 0; i < scheduler_.threads(rank); ++i) {
+    const Scheduler::Thread& t = scheduler_.thread({rank, i});
+    if (t.state != State::Running) continue;
+    const Request request = segments_[rank]->request(i, t.granted);
+    scheduler_.stops({rank, i}, request, State::Running);
+    lived_until(rank, request.clock);
   }
+  calls_->rank_ended(rank);
+  scheduler_.rank_ended(rank);
+  supervisor_->forget(rank);
+  calls_->rank_leaves(rank);
+  fell_silent_.push_back(rank);
 }
+
+/// Fails the run where a rank's end is an error.
+bool Simulation::ended_well(std::uint32_t rank) {
+  const Ending& ending = supervisor_->ending(rank);
+  const MpiLauncher* mpi = supervisor_->mpi();
+  auto who = [&](std::uint32_t one) {
+    return fmt::format("rank {} on node {}", one, fabric_->node(ports_->nic(one)));
+  };
+  if (mpi) {
+    if (std::string what = mpi->broken(); !what.empty()) return fail(what);
+    MpiLauncher::Abort abort = mpi->aborted();
+    if (abort.rank >= 0)
+      return fail(fmt::format("{} called MPI_Abort with code {}", who(static_cast<std::uint32_t>(abort.rank)),
+                              abort.code));
+  }
+  if (!ending.fine())
+    return fail(fmt::format("{} {}{}", who(rank), ending.text(), explainer_->last_call(rank)));
+  if (!mpi) return true;
+  MpiPhase phase = segments_[rank]->header().phase.load();
+  if (phase == MpiPhase::None || phase == MpiPhase::Ended) return !left_behind();
+  return fail(fmt::format("{} ended without MPI_Finalize{}", who(rank), explainer_->last_call(rank)));
+}
+
+/// Ranks that start MPI wait for all others; one that ended before will never come. True where that is so.
+bool Simulation::left_behind() {
+  if (!supervisor_->mpi()) return false;
+  auto in = [&](std::uint32_t rank, MpiPhase phase) {
+    return segments_[rank]->header().phase.load() == phase;
+  };
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    if (!supervisor_->ended(rank) || !in(rank, MpiPhase::None)) continue;
+    for (std::uint32_t other = 0; other < options_.ranks; ++other)
+      if (in(other, MpiPhase::Starting)) {
+        fail(fmt::format("rank {} on node {} ended without MPI_Init, and rank {} waits for it there", rank,
+                         fabric_->node(ports_->nic(rank)), other));
+        return true;
+      }
+  }
+  return false;
+}
+
+// --- The simulator's turn.
 
 void Simulation::advance() {
-  horizon_ = kNever;
-  runnable_.clear();
-  in_turn_.assign(processes_.size(), false);
+  scheduler_.begin_round();
   find_runnable();
-  for (const Plan& plan : std::exchange(deferred_, {})) {
-    plans_.push_back(plan);
-    std::push_heap(plans_.begin(), plans_.end());
-  }
+  scheduler_.end_round();
 }
 
 void Simulation::find_runnable() {
   while (!failed_) {
-    while (!plans_.empty()) {  // out-of-date plans
-      const Plan& top = plans_.front();
-      const LaneBook& lane = processes_[top.rank].lanes[top.lane];
-      if (lane.turn == top.turn && lane.state == State::Waiting && lane.wake == top.at) break;
-      std::pop_heap(plans_.begin(), plans_.end());
-      plans_.pop_back();
+    const Scheduler::Step step = scheduler_.next(fabric_->now());
+    switch (step.kind) {
+      case Scheduler::Step::Done:
+        return;
+      case Scheduler::Step::Advance: {
+        if (step.at == kNever && fabric_->idle()) return;
+        const bool told = fabric_->advance(step.at);
+        calls_->check_leaving();
+        if (!told && step.at == kNever) return;
+        break;
+      }
+      case Scheduler::Step::Act:
+        calls_->act(step.thread);
+        break;
+      case Scheduler::Step::Run:
+        if (!may_run(step.thread, step.at)) return;
+        scheduler_.run(step.thread, step.at);
     }
-    Time next = plans_.empty() ? kNever : plans_.front().at;
-    Time last = horizon_ == kNever ? kNever : horizon_ - Time{1};
-    Time limit = std::min(next, last);
-    if (fabric_->now() < limit) {
-      if (limit == kNever && fabric_->idle()) return;
-      bool told = fabric_->advance(limit);
-      if (leaving_) check_leaving();
-      if (told) continue;
-      if (limit == kNever) return;
-    }
-    if (next > last || next > fabric_->now()) return;
-    Plan plan = plans_.front();
-    std::pop_heap(plans_.begin(), plans_.end());
-    plans_.pop_back();
-    LaneBook& lane = processes_[plan.rank].lanes[plan.lane];
-    // Threads of a process run one after the other.
-    const std::uint32_t turn = processes_[plan.rank].turn;
-    if (!lane.acting && in_turn_[turn]) {
-      deferred_.push_back(plan);
-      horizon_ = std::min(horizon_, plan.at + look_ahead_);
-      continue;
-    }
-    lane.wake = kNever;
-    if (lane.acting) {
-      act(plan.rank, plan.lane);
-      continue;
-    }
-    if (std::exchange(lane.meeting, false)) {  // the others are not there yet, but something has arrived
-      --meeting_;
-      lane.result = -EAGAIN;
-    }
-    if (looks(lane.request.call) && plan.at >= lane.request.deadline && only_polling()) {
-      fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
-      return;
-    }
-    if (lane.request.call == Call::Wait && plan.at >= lane.request.deadline) {
-      Time there{0};
-      bool any = false;
-      Process& p = processes_[plan.rank];
-      for (unsigned i = 0; i < kPortsPerProcess; ++i)
-        if (p.ports[i].open && names_port(lane.request.port, i))
-          any |= p.segment->has_message(i, there) || p.segment->has_event(i, there);
-      if (!any) lane.result = -ETIMEDOUT;
-    }
-    ++lane.turn;
-    lane.wake = plan.at;
-    runnable_.push_back({plan.rank, plan.lane});
-    in_turn_[turn] = true;
-    horizon_ = std::min(horizon_, plan.at + look_ahead_);
   }
+}
+
+/// False where nothing will ever happen but more of the same.
+bool Simulation::may_run(ThreadRef r, Time at) {
+  calls_->settle(r, at);
+  const Request& request = scheduler_.thread(r).request;
+  if (!looks(request.call) || at < request.deadline || !only_polling()) return true;
+  return fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
+}
+
+/// Has nothing happened for long, and will nothing happen but more polling?
+bool Simulation::only_polling() const {
+  return fabric_->idle() && !supervisor_->anyone_outside() && !calls_->watches_files() &&
+         fabric_->now() - scheduler_.last_activity() >= kQuietForever && scheduler_.all_look();
 }
 
 void Simulation::grant() {
-  if (runnable_.empty()) return;
-  std::sort(runnable_.begin(), runnable_.end());
-  bell_->running.fetch_add(static_cast<std::uint32_t>(runnable_.size()), std::memory_order_acq_rel);
-  for (LaneRef r : runnable_) {
-    Process& p = processes_[r.rank];
-    LaneBook& lane = p.lanes[r.lane];
-    lane.state = State::Running;
-    lane.granted = std::max(lane.wake, lane.request.clock);
-    if (r.lane == 0) {
+  const std::vector<ThreadRef>& runnable = scheduler_.runnable();
+  if (runnable.empty()) return;
+  supervisor_->let_run(runnable);
+  for (ThreadRef r : runnable) {
+    const Request& request = scheduler_.thread(r).request;
+    const Time granted = scheduler_.grant(r);
+    if (r.thread == 0) {
       RankResult& result = result_.ranks[r.rank];
-      result.waited = result.waited + (lane.granted - lane.request.clock);
-      result.end = lane.granted;
+      result.waited = result.waited + (granted - request.clock);
+      result.end = granted;
     }
-    if (lane.request.call == Call::Stall && lane.request.port < kPortsPerProcess &&
-        p.ports[lane.request.port].open)
-      fabric_->core_stalled({p.nic, p.ports[lane.request.port].number}, lane.granted - lane.request.clock,
-                            p.segment->queue_full(lane.request.port));
-    if (names_files(lane.request)) files_.give_back(file_owner(r.rank, r.lane));
-    if (on_wait) on_wait(r.rank, r.lane, lane.request.clock, lane.granted, lane.request.call);
-    p.segment->grant(r.lane, lane.granted, fabric_->now(), lane.result, lane.answer);
-    running_.push_back(r);
+    const CallHandler::Answer& answer = calls_->grant(r);
+    if (on_wait) on_wait(r.rank, r.thread, request.clock, granted, request.call);
+    segments_[r.rank]->grant(r.thread, granted, fabric_->now(), answer.result, answer.value);
   }
   ++result_.rounds;
-  result_.grants += runnable_.size();
-  runnable_.clear();
+  result_.grants += runnable.size();
 }
+
+/// Nobody can go on. True where that is the end: a deadlock, or a failure met meanwhile.
+bool Simulation::stuck() {
+  if (failed_) return true;
+  auto since = std::chrono::steady_clock::now();
+  for (bool told = false;;) {
+    if (!may_go_on_by_itself()) {
+      fail("deadlock: every rank waits and nothing is under way");
+      return true;
+    }
+    if (calls_->watches_files()) {
+      // What one of them sent is seen no earlier than it was sent, however long the system takes for it.
+      if (calls_->see_files(talked_until_, 1)) return false;
+    } else {
+      supervisor_->wait_a_little();
+    }
+    supervisor_->output().pass_on();
+    tell_progress();
+    const unsigned alive = supervisor_->alive();
+    if (!watch_processes() || left_behind()) return true;
+    if (interrupted()) {
+      fail("interrupted");
+      return true;
+    }
+    if (alive != supervisor_->alive() || supervisor_->anyone_is_back()) return false;
+    if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
+      told = true;
+      tell_why_all_wait();
+    }
+  }
+}
+
+/// Does a thread wait for something real, or may one come that is not in virtual time yet?
+bool Simulation::may_go_on_by_itself() const {
+  if (supervisor_->anyone_outside() || calls_->watches_files()) return true;
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    if (supervisor_->ended(rank)) continue;
+    if (calls_->has_left(rank)) return true;  // about to end
+    unsigned waiting = 0;
+    for (std::uint32_t i = 0; i < scheduler_.threads(rank); ++i) {
+      const State state = scheduler_.thread({rank, i}).state;
+      waiting += state == State::Waiting || state == State::Asleep;
+    }
+    if (waiting && supervisor_->has_more_threads(rank, waiting)) return true;
+  }
+  return false;
+}
+
+void Simulation::tell_why_all_wait() const {
+  fmt::print(stderr, "weft: for 10 s all ranks have waited for something outside of the simulated network\n");
+  for (std::uint32_t rank = 0; rank < options_.ranks && rank < 8; ++rank)
+    fmt::print(stderr, "  rank {}: {}\n", rank, explainer_->rank(rank));
+}
+
+bool Simulation::fail(const std::string& what) {
+  constexpr std::size_t kMostLines = 64;
+  if (failed_) return false;
+  failed_ = true;
+  const Time now = fabric_->now();
+  result_.failure = fmt::format("{}, at {}", what, time_text(now));
+  result_.end = now;
+  result_.details = explainer_->ranks();
+  for (nic::NicId nic = 0; nic < fabric_->nics(); ++nic)
+    for (const std::string& line : fabric_->pending(nic))
+      if (result_.details.size() < kMostLines)
+        result_.details.push_back(fmt::format("interface of node {}: {}", fabric_->node(nic), line));
+  if (!network_.idle())
+    for (const std::string& line : network_.explain()) result_.details.push_back("network: " + line);
+  return false;
+}
+
+// --- What interfaces do to ranks.
 
 bool Simulation::read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) {
-  if (processes_[owner].ended) return false;
+  if (supervisor_->ended(owner)) return false;
   errno = 0;
-  return read_memory(processes_[owner].owner, address, to, length) || access_failed(owner, errno);
+  return read_memory(supervisor_->process(owner), address, to, length) || access_failed(owner, errno);
 }
 
-/// A process that has unmapped its memory has made a mistake, which its operation tells it. One whose memory
+/// A process that has unmapped its memory has made an error, which its operation tells it. One whose memory
 /// the system lets nobody read cannot take part at all. False.
 bool Simulation::access_failed(std::uint32_t rank, int error) {
   if (error != EPERM && error != EACCES && error != ENOSYS) return false;
@@ -502,50 +495,44 @@ bool Simulation::access_failed(std::uint32_t rank, int error) {
 }
 
 bool Simulation::write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) {
-  Process& p = processes_[owner];
-  if (p.ended) return false;
+  if (supervisor_->ended(owner)) return false;
   errno = 0;
-  if (!write_memory(p.owner, address, from, length)) return access_failed(owner, errno);
+  if (!write_memory(supervisor_->process(owner), address, from, length)) return access_failed(owner, errno);
   // Whoever looks at memory there sees it now; so does MPI where it waits for a window to change.
-  for (std::uint32_t i = 0; i < kLanes; ++i) {
-    const LaneBook& lane = p.lanes[i];
-    if (lane.state == State::Absent && i >= p.joins) break;  // lanes are taken from the front
-    if (lane.state != State::Waiting) continue;
-    bool looks = lane.request.call == Call::Pause;
-    if (lane.request.call == Call::Spin) {
-      Doing doing = doing_of(p.segment->lane(i));
-      looks = doing.inside() && call_facts(doing.call()).kind == CallKind::Window;
+  for (std::uint32_t i = 0; i < scheduler_.threads(owner); ++i) {
+    const Scheduler::Thread& t = scheduler_.thread({owner, i});
+    if (t.state != State::Waiting) continue;
+    bool looks_there = t.request.call == Call::Pause;
+    if (t.request.call == Call::Spin) {
+      Doing doing = doing_of(segments_[owner]->lane(i));
+      looks_there = doing.inside() && call_facts(doing.call()).kind == CallKind::Window;
     }
-    if (looks) plan(owner, i, std::max(lane.request.clock, fabric_->now()));
+    if (looks_there) scheduler_.plan({owner, i}, std::max(t.request.clock, fabric_->now()));
   }
   return true;
 }
 
-std::uint32_t Simulation::rank_of(nic::PortRef port) const {
-  const auto& ports = owner_of_port_[port.nic];
-  return port.port < ports.size() && ports[port.port] != ~0ull
-             ? static_cast<std::uint32_t>(ports[port.port] >> 8)
-             : kNoRank;
-}
-
 void Simulation::message(nic::PortRef port, const nic::Message& message) {
-  std::uint64_t owner = owner_of_port_[port.nic][port.port];
-  processes_[owner >> 8].segment->push(owner & 255, message);
-  wake_waiters(static_cast<std::uint32_t>(owner >> 8), owner & 255, Time{message.time}, false);
+  const RankPorts::Place place = ports_->place_of(port);
+  segments_[place.rank]->push(place.index, message);
+  scheduler_.arrived(place.rank, place.index, Time{message.time});
 }
 
 void Simulation::event(nic::PortRef port, const nic::Event& event) {
-  std::uint64_t owner = owner_of_port_[port.nic][port.port];
-  processes_[owner >> 8].segment->push(owner & 255, event);
-  wake_waiters(static_cast<std::uint32_t>(owner >> 8), owner & 255, Time{event.time}, false);
+  const RankPorts::Place place = ports_->place_of(port);
+  segments_[place.rank]->push(place.index, event);
+  scheduler_.arrived(place.rank, place.index, Time{event.time});
 }
 
 void Simulation::slot_free(nic::PortRef port, Time at) {
-  std::uint64_t owner = owner_of_port_[port.nic][port.port];
-  auto rank = static_cast<std::uint32_t>(owner >> 8);
-  if (!processes_[rank].ports[owner & 255].open) return;
-  wake_waiters(rank, owner & 255, at, true);
-  processes_[rank].segment->slot_free(owner & 255);
+  const RankPorts::Place place = ports_->place_of(port);
+  if (!ports_->is_open(place.rank, place.index)) return;
+  if (ports_->queue_full(place.rank, place.index)) {
+    scheduler_.has_room(place.rank, place.index, at);
+  } else {
+    scheduler_.note_activity(at);  // there was room all the time
+  }
+  segments_[place.rank]->slot_free(place.index);
 }
 
 }  // namespace weft::host

@@ -6,14 +6,14 @@
 
 #include "lib/port.hpp"
 
-using weft::host::Call;
-using weft::host::Header;
-using weft::host::Lane;
-using weft::host::PortArea;
+using weft::abi::Call;
+using weft::abi::Header;
+using weft::abi::Lane;
+using weft::abi::PortArea;
 using weft::lib::Inside;
 using weft::nic::Descriptor;
 using weft::nic::Operation;
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
 
 namespace {
@@ -34,7 +34,7 @@ int post_or_stall(weft_port* p, Lane& lane, Descriptor& d) {
     }
     if (!until) until = lib::now(lane) + p->header->limits.stall;
     if (lib::now(lane) >= until) return -ETIMEDOUT;
-    lib::ask(lane, Call::Stall, p->index, until, host::kNoRank);
+    lib::ask(lane, Call::Stall, p->index, until, abi::kNoRank);
   }
 }
 
@@ -63,7 +63,7 @@ Descriptor remote(Operation operation, weft_memory at, std::uint64_t offset, std
   return d;
 }
 
-int open_port(weft_port** out, host::OpenAs as, std::uint64_t at_no_cost, std::uint64_t slots) {
+int open_port(weft_port** out, abi::OpenAs as, std::uint64_t at_no_cost, std::uint64_t slots) {
   if (!out) return -EINVAL;
   if (!lib::take_over()) return lib::run() ? -EBUSY : -ENODEV;
   Lane* lane = lib::lane();
@@ -73,13 +73,13 @@ int open_port(weft_port** out, host::OpenAs as, std::uint64_t at_no_cost, std::u
   lane->argument[0] = static_cast<std::uint64_t>(as);
   lane->argument[1] = at_no_cost;
   lane->argument[2] = slots;
-  int result = lib::ask(*lane, Call::Open, host::kNoPort, host::kNoDeadline, host::kNoRank);
+  int result = lib::ask(*lane, Call::Open, abi::kNoPort, abi::kNoDeadline, abi::kNoRank);
   if (result != 0) return result;
   auto* p = static_cast<weft_port*>(calloc(1, sizeof(weft_port)));
   if (!p) return -ENOMEM;
   p->header = header;
   p->index = static_cast<std::uint32_t>(lane->answer[0]);
-  p->area = host::port_at(header, *header, p->index);
+  p->area = abi::port_at(header, *header, p->index);
   p->message_slots = static_cast<std::uint32_t>(lane->answer[3]);
   p->self = {static_cast<std::uint32_t>(lane->answer[1]), static_cast<std::uint32_t>(lane->answer[2])};
   if (!p->registrations.make_room(header->limits.registrations)) {
@@ -100,17 +100,17 @@ int weft_rank(void) { return lib::run() ? static_cast<int>(lib::run()->rank) : -
 int weft_size(void) { return lib::run() ? static_cast<int>(lib::run()->ranks) : -ENODEV; }
 int weft_node(void) { return lib::run() ? static_cast<int>(lib::run()->node) : -ENODEV; }
 
-int weft_open(weft_port** port) { return open_port(port, host::OpenAs::Stores, 0, 0); }
-int weft_open_memory_queue(weft_port** port) { return open_port(port, host::OpenAs::MemoryQueue, 0, 0); }
-int weft_open_kernel(weft_port** port) { return open_port(port, host::OpenAs::Kernel, 0, 0); }
-int weft_open_for_mpi(weft_port** port) { return open_port(port, host::OpenAs::Stores, 1, 0); }
+int weft_open(weft_port** port) { return open_port(port, abi::OpenAs::Stores, 0, 0); }
+int weft_open_memory_queue(weft_port** port) { return open_port(port, abi::OpenAs::MemoryQueue, 0, 0); }
+int weft_open_kernel(weft_port** port) { return open_port(port, abi::OpenAs::Kernel, 0, 0); }
+int weft_open_for_mpi(weft_port** port) { return open_port(port, abi::OpenAs::Stores, 1, 0); }
 
 int weft_open_mailbox(weft_port** port, size_t bytes) {
   Header* header = lib::run();
   if (!header) return -ENODEV;
   std::uint64_t slots = bytes / header->limits.message_limit;
   if (slots == 0) return -EINVAL;
-  return open_port(port, host::OpenAs::Stores, 0, slots);
+  return open_port(port, abi::OpenAs::Stores, 0, slots);
 }
 
 int weft_close(weft_port* p) {
@@ -118,7 +118,7 @@ int weft_close(weft_port* p) {
   if (!p || !lane) return -ENODEV;
   lib::enter(*lane);
   lane->argument[0] = lib::outside();
-  int result = lib::ask(*lane, Call::Close, p->index, host::kNoDeadline, host::kNoRank);
+  int result = lib::ask(*lane, Call::Close, p->index, abi::kNoDeadline, abi::kNoRank);
   pthread_mutex_destroy(&p->lock);
   p->registrations.give_room();
   free(p);
@@ -134,7 +134,7 @@ int weft_self(const weft_port* p, weft_address* address) {
 
 int weft_get_limits(const weft_port* p, weft_limits* limits) {
   if (!p || !limits) return -EINVAL;
-  const host::Limits& l = p->header->limits;
+  const abi::Limits& l = p->header->limits;
   *limits = {l.queue_slots,   p->message_slots,  l.event_slots,
              l.message_limit, l.immediate_limit, l.rdma_limit};
   return 0;
@@ -147,7 +147,7 @@ int weft_lookup(weft_port* p, int rank, int index, weft_address* address) {
   lib::enter(*lane);
   lane->argument[0] = static_cast<std::uint64_t>(rank);
   lane->argument[1] = static_cast<std::uint64_t>(index);
-  int result = lib::ask(*lane, Call::LookUp, p->index, host::kNoDeadline, static_cast<std::uint32_t>(rank));
+  int result = lib::ask(*lane, Call::LookUp, p->index, abi::kNoDeadline, static_cast<std::uint32_t>(rank));
   if (result == 0)
     *address = {static_cast<std::uint32_t>(lane->answer[0]), static_cast<std::uint32_t>(lane->answer[1])};
   lib::leave();
@@ -278,11 +278,10 @@ int weft_wait_for(weft_port* p, int rank, int64_t timeout_ns) {
   Lane* lane = lib::lane();
   if (!p || !lane) return -EINVAL;
   lib::enter(*lane);
-  std::int64_t deadline = host::kNoDeadline, clock = lib::now(*lane);
-  if (timeout_ns >= 0 && timeout_ns < (host::kNoDeadline - clock) / 1000)
-    deadline = clock + timeout_ns * 1000;
+  std::int64_t deadline = abi::kNoDeadline, clock = lib::now(*lane);
+  if (timeout_ns >= 0 && timeout_ns < (abi::kNoDeadline - clock) / 1000) deadline = clock + timeout_ns * 1000;
   // What is in the rings but lies ahead of this clock has happened already for the simulator.
-  std::int64_t first = host::kNoDeadline;
+  std::int64_t first = abi::kNoDeadline;
   if (auto* m = lib::next_message(p)) first = m->time;
   if (auto* e = lib::next_event(p); e && e->time < first) first = e->time;
   int result = 0;
@@ -293,7 +292,7 @@ int weft_wait_for(weft_port* p, int rank, int64_t timeout_ns) {
     lib::found_something();
   } else {
     result = lib::ask(*lane, Call::Wait, p->index, deadline,
-                      rank < 0 ? host::kNoRank : static_cast<std::uint32_t>(rank));
+                      rank < 0 ? abi::kNoRank : static_cast<std::uint32_t>(rank));
     lib::found_something();
   }
   lib::leave();
@@ -327,8 +326,8 @@ void weft_compute(int64_t nanoseconds) {
   Lane* lane = lib::lane();
   if (!lane || nanoseconds <= 0) return;
   lib::enter(*lane);
-  constexpr std::int64_t kMost = host::kLastClock / 1000;
-  lib::compute_for(*lane, nanoseconds < kMost ? nanoseconds * 1000 : host::kLastClock);
+  constexpr std::int64_t kMost = abi::kLastClock / 1000;
+  lib::compute_for(*lane, nanoseconds < kMost ? nanoseconds * 1000 : abi::kLastClock);
   lib::leave();
 }
 

@@ -15,7 +15,7 @@
 #include "lib/clocks.hpp"
 #include "lib/real.hpp"
 
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
 
 namespace weft::lib {
@@ -28,7 +28,7 @@ bool has_children() {
 }
 
 bool sleep_as_child(std::int64_t picoseconds) {
-  const host::Lane* first = first_lane();
+  const abi::Lane* first = first_lane();
   if (!first || segment()) return false;
   const std::int64_t until = now(*first) + picoseconds;
   auto real = [] {
@@ -39,8 +39,8 @@ bool sleep_as_child(std::int64_t picoseconds) {
   // The rank may not be waiting yet; one that never does lets its child sleep for as long as it says.
   const std::int64_t end = real() + picoseconds;
   do {
-    if (host::Lane* lane = borrow_lane()) {
-      if (until > now(*lane)) ask(*lane, host::Call::Sleep, host::kNoPort, until, host::kNoRank);
+    if (abi::Lane* lane = borrow_lane()) {
+      if (until > now(*lane)) ask(*lane, abi::Call::Sleep, abi::kNoPort, until, abi::kNoRank);
       give_lane_back();
       return true;
     }

@@ -7,8 +7,8 @@
 
 namespace weft::lib {
 
-using host::Call;
-using host::Lane;
+using abi::Call;
+using abi::Lane;
 
 namespace {
 
@@ -84,8 +84,8 @@ std::int64_t read_clock(Lane& l, const void* site) {
     begin_way(site);
   }
   check_timers(l);
-  if (now(l) > host::kLastClock) [[unlikely]]  // nobody comes back from there
-    ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);
+  if (now(l) > abi::kLastClock) [[unlikely]]  // nobody comes back from there
+    ask(l, Call::Sleep, abi::kNoPort, now(l), abi::kNoRank);
   return now(l);
 }
 

@@ -1,13 +1,13 @@
 #include "lib/clocks.hpp"
 
-#include "host/port_layout.hpp"
-#include "lib/lane.hpp"
+#include "abi/port_layout.hpp"
+#include "lib/segment.hpp"
 
 namespace weft::lib {
 
 bool is_processor_time(clockid_t clock) {
   bool asked = clock == CLOCK_PROCESS_CPUTIME_ID || clock == CLOCK_THREAD_CPUTIME_ID;
-  return asked && segment() && segment()->phase.load() != host::MpiPhase::None;
+  return asked && segment() && segment()->phase.load() != abi::MpiPhase::None;
 }
 
 bool is_virtual(clockid_t clock) {
@@ -30,10 +30,10 @@ std::int64_t base_seconds(clockid_t clock) {
 }
 
 std::int64_t saturated(std::int64_t from, std::int64_t seconds, std::int64_t picoseconds) {
-  constexpr std::int64_t kMost = host::kLastClock / kSecond;
+  constexpr std::int64_t kMost = abi::kLastClock / kSecond;
   if (seconds < 0) return from;
-  std::int64_t by = seconds < kMost ? seconds * kSecond + picoseconds : host::kLastClock;
-  return by <= host::kLastClock - from ? from + by : host::kLastClock + 1;
+  std::int64_t by = seconds < kMost ? seconds * kSecond + picoseconds : abi::kLastClock;
+  return by <= abi::kLastClock - from ? from + by : abi::kLastClock + 1;
 }
 
 std::int64_t time_on_clock(clockid_t clock, const timespec& shown) {

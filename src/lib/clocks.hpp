@@ -5,22 +5,18 @@
 
 #include <cstdint>
 
-#include "host/port_layout.hpp"
+#include "abi/port_layout.hpp"
 
 namespace weft::lib {
 
-inline constexpr std::int64_t kSecond = 1'000'000'000'000;  // in picoseconds, as all virtual times
+using abi::bounded;
+using abi::kSecond;
 
 /// A clock of the wall or of uptime.
 bool is_virtual(clockid_t clock);
 /// Processor time of MPI programs is the time they have lived: a rank that waits in MPI looks all the while.
 /// For others it stays real.
 bool is_processor_time(clockid_t clock);
-
-/// A cost that was multiplied out: at most as much as virtual time lasts.
-inline std::int64_t bounded(__int128 picoseconds) {
-  return picoseconds < host::kLastClock ? static_cast<std::int64_t>(picoseconds) : host::kLastClock;
-}
 
 /// Seconds a clock shows at virtual time 0: the calendar's, or one.
 std::int64_t base_seconds(clockid_t clock);

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-#include "lib/lane.hpp"
+#include "lib/segment.hpp"
+#include "lib/thread_clock.hpp"
 
 extern "C" std::uint64_t weft_random_bits(std::uint64_t seed, std::uint64_t who, std::uint64_t step);
 
@@ -24,17 +25,17 @@ std::int64_t exponential(std::int64_t mean, std::uint64_t who, std::uint64_t ste
   return static_cast<std::int64_t>(llround(-static_cast<double>(mean) * log(uniform)));
 }
 
-void draw(const host::Lane& lane, std::int64_t after) {
-  const host::Disturbance& d = segment()->disturbance;
-  std::uint64_t who = std::uint64_t{segment()->rank} * host::kLanes +
-                      static_cast<std::uint64_t>(&lane - host::lane_at(segment(), 0));
+void draw(const abi::Lane& lane, std::int64_t after) {
+  const abi::Disturbance& d = segment()->disturbance;
+  std::uint64_t who = std::uint64_t{segment()->rank} * abi::kLanes +
+                      static_cast<std::uint64_t>(&lane - abi::lane_at(segment(), 0));
   next.begin = after + exponential(d.interval, who, 2 * next.number);
   next.length = exponential(d.length, who, 2 * next.number + 1);
   ++next.number;
 }
 
 /// False where nothing interrupts.
-bool ready(const host::Lane& lane) {
+bool ready(const abi::Lane& lane) {
   if (!segment() || segment()->disturbance.length == 0) return false;
   if (next.number == 0) draw(lane, 0);
   return true;
@@ -42,15 +43,15 @@ bool ready(const host::Lane& lane) {
 
 }  // namespace
 
-std::int64_t disturbed(const host::Lane& lane, std::int64_t picoseconds) {
-  const host::Header* header = segment();
+std::int64_t disturbed(const abi::Lane& lane, std::int64_t picoseconds) {
+  const abi::Header* header = segment();
   if (!header) return picoseconds;
   if (double slow = header->disturbance.slow; slow != 1) {
     double longer = static_cast<double>(picoseconds) * slow;
-    constexpr auto kMost = static_cast<double>(host::kLastClock);
-    picoseconds = longer < kMost ? static_cast<std::int64_t>(llround(longer)) : host::kLastClock;
+    constexpr auto kMost = static_cast<double>(abi::kLastClock);
+    picoseconds = longer < kMost ? static_cast<std::int64_t>(llround(longer)) : abi::kLastClock;
   }
-  if (picoseconds >= host::kLastClock - now(lane) || !ready(lane)) return picoseconds;
+  if (picoseconds >= abi::kLastClock - now(lane) || !ready(lane)) return picoseconds;
   while (next.begin < now(lane) + picoseconds) {
     picoseconds += next.length;
     draw(lane, next.begin + next.length);
@@ -58,7 +59,7 @@ std::int64_t disturbed(const host::Lane& lane, std::int64_t picoseconds) {
   return picoseconds;
 }
 
-void waited_since(host::Lane& lane, std::int64_t from) {
+void waited_since(abi::Lane& lane, std::int64_t from) {
   if (now(lane) <= from || !ready(lane)) return;
   while (next.begin < now(lane)) {
     std::int64_t over = next.begin + next.length;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "host/mpi_calls.hpp"
+#include "abi/mpi_calls.hpp"
 #include "lib/lane.hpp"
 
 namespace weft::lib {
@@ -19,7 +19,7 @@ std::atomic_flag written;
 }  // namespace
 
 void operation_failed(const char* what, ...) {
-  if (segment()->phase.load() != host::MpiPhase::Running || written.test_and_set()) return;
+  if (segment()->phase.load() != abi::MpiPhase::Running || written.test_and_set()) return;
   va_list arguments;
   va_start(arguments, what);
   vsnprintf(text, sizeof text, what, arguments);
@@ -36,7 +36,7 @@ void end_if_untold(std::uint16_t call, int result) {
   fflush(stdout);
   fprintf(stderr,
           "weft: rank %u: %s: the interface could not carry out %s; the MPI library has not told of it\n",
-          segment()->rank, host::call_facts(call).name, text);
+          segment()->rank, abi::call_facts(call).name, text);
   fflush(stderr);
   _exit(1);
 }

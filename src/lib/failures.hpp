@@ -15,7 +15,7 @@ __attribute__((format(printf, 1, 2))) void operation_failed(const char* what, ..
 extern std::atomic<bool> failed_untold;
 inline bool failure_noticed() { return failed_untold.load(std::memory_order_relaxed); }
 
-/// To be called where a call of MPI (host::MpiCall) has come back. Ends the process with exit code 1 where it
+/// To be called where a call of MPI (abi::MpiCall) has come back. Ends the process with exit code 1 where it
 /// says that all went well.
 void end_if_untold(std::uint16_t call, int result);
 

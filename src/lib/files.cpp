@@ -23,16 +23,16 @@
 #include "lib/launcher_libraries.hpp"
 #include "lib/real.hpp"
 
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
 
 namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000'000;
 
-std::uint32_t (*refresh)(const host::Lane&) = nullptr;
+std::uint32_t (*refresh)(const abi::Lane&) = nullptr;
 
-std::uint32_t refreshed(const host::Lane& lane) { return refresh ? refresh(lane) : host::kNoPort; }
+std::uint32_t refreshed(const abi::Lane& lane) { return refresh ? refresh(lane) : abi::kNoPort; }
 
 int real_poll(pollfd* files, nfds_t count, int milliseconds) {
   return static_cast<int>(syscall(SYS_poll, files, count, milliseconds));
@@ -68,13 +68,13 @@ bool does_not_wait(int file) {
 
 /// Then other ranks may wait for this one by the launcher, and virtual time with them.
 bool mpi_starts_or_ends() {
-  host::MpiPhase phase = lib::segment()->phase.load(std::memory_order_relaxed);
-  return phase == host::MpiPhase::Starting || phase == host::MpiPhase::Ending;
+  abi::MpiPhase phase = lib::segment()->phase.load(std::memory_order_relaxed);
+  return phase == abi::MpiPhase::Starting || phase == abi::MpiPhase::Ending;
 }
 
 /// The lane of a thread that may wait for this file; null where the call is left to the system.
-host::Lane* lane_for(int file, const void* caller) {
-  host::Lane* lane = lib::virtual_lane();
+abi::Lane* lane_for(int file, const void* caller) {
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane || is_launchers(file) || lane->doing.inside() || mpi_starts_or_ends() ||
       lib::of_launcher_library(caller))
     return nullptr;
@@ -82,17 +82,17 @@ host::Lane* lane_for(int file, const void* caller) {
 }
 
 /// A time-out the program has set for a socket.
-std::int64_t deadline_of(const host::Lane& lane, int file, int option) {
+std::int64_t deadline_of(const abi::Lane& lane, int file, int option) {
   timeval most{};
   socklen_t length = sizeof most;
   if (getsockopt(file, SOL_SOCKET, option, &most, &length) != 0 || (most.tv_sec == 0 && most.tv_usec == 0))
-    return host::kNoDeadline;
+    return abi::kNoDeadline;
   return lib::saturated(lib::now(lane), most.tv_sec, most.tv_usec * 1'000'000);
 }
 
 /// Before a call that may wait for one file. True: it is to be made now. False: its time is over, and errno
 /// says so.
-bool ready_for(host::Lane& lane, int file, short events, bool at_once, long call) {
+bool ready_for(abi::Lane& lane, int file, short events, bool at_once, long call) {
   pollfd one{file, events, 0};
   if (real_poll(&one, 1, 0) != 0) {
     lib::found_file();
@@ -110,7 +110,7 @@ bool ready_for(host::Lane& lane, int file, short events, bool at_once, long call
 
 /// All of it, as a call that waits does.
 template <class Part>
-ssize_t in_parts(host::Lane& lane, int file, std::size_t length, short events, long call, Part part) {
+ssize_t in_parts(abi::Lane& lane, int file, std::size_t length, short events, long call, Part part) {
   std::size_t done = 0;
   for (;;) {
     ssize_t moved = part(done, length - done);
@@ -131,7 +131,7 @@ ssize_t receive(int file, void* to, std::size_t length, int flags, sockaddr* fro
   auto real = [&](void* at, std::size_t bytes, int how) {
     return static_cast<ssize_t>(syscall(SYS_recvfrom, file, at, bytes, how, from, from_length));
   };
-  host::Lane* lane = lane_for(file, caller);
+  abi::Lane* lane = lane_for(file, caller);
   if (!lane) return real(to, length, flags);
   if (!ready_for(*lane, file, POLLIN, flags & MSG_DONTWAIT, SYS_recvfrom)) return -1;
   if (!(flags & MSG_WAITALL) || flags & MSG_DONTWAIT || flags & MSG_PEEK || does_not_wait(file))
@@ -142,10 +142,10 @@ ssize_t receive(int file, void* to, std::size_t length, int flags, sockaddr* fro
 }
 
 /// A thread's clock may be ahead of the others': they must not see what it sends before it is sent.
-void send_in_time(host::Lane& lane) {
+void send_in_time(abi::Lane& lane) {
   if (lib::now(lane) <= lane.safe_until) return;
   lib::enter(lane);
-  lib::ask(lane, host::Call::Sleep, host::kNoPort, lib::now(lane), host::kNoRank);
+  lib::ask(lane, abi::Call::Sleep, abi::kNoPort, lib::now(lane), abi::kNoRank);
   lib::leave();
 }
 
@@ -154,7 +154,7 @@ ssize_t transmit(int file, const void* from, std::size_t length, int flags, cons
   auto real = [&](const void* at, std::size_t bytes, int how) {
     return static_cast<ssize_t>(syscall(SYS_sendto, file, at, bytes, how, to, to_length));
   };
-  host::Lane* lane = lane_for(file, caller);
+  abi::Lane* lane = lane_for(file, caller);
   if (lane) send_in_time(*lane);
   if (!lane || flags & MSG_DONTWAIT || does_not_wait(file)) return real(from, length, flags);
   return in_parts(*lane, file, length, POLLOUT, SYS_sendto, [&](std::size_t done, std::size_t left) {
@@ -163,7 +163,7 @@ ssize_t transmit(int file, const void* from, std::size_t length, int flags, cons
 }
 
 /// Looks at files in virtual time: until one is ready, or for so long; less than 0: for ever.
-int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, host::Lane& lane) {
+int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, abi::Lane& lane) {
   refreshed(lane);
   int found = real_poll(files, count, 0);
   if (found != 0) lib::found_file();
@@ -173,7 +173,7 @@ int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, h
     refreshed(lane);
     return real_poll(files, count, 0);
   }
-  std::int64_t deadline = picoseconds < 0 ? host::kNoDeadline : lib::now(lane) + picoseconds;
+  std::int64_t deadline = picoseconds < 0 ? abi::kNoDeadline : lib::now(lane) + picoseconds;
   return lib::wait_for_files(lane, files, count, deadline, call);
 }
 
@@ -191,7 +191,7 @@ nfds_t named_by(int count, const fd_set* const sets[3], pollfd* out) {
 }
 
 int select_for(int count, fd_set* reads, fd_set* writes, fd_set* errors, std::int64_t picoseconds,
-               host::Lane& lane) {
+               abi::Lane& lane) {
   fd_set* sets[3] = {reads, writes, errors};
   fd_set in[3];  // select writes its answer over its question
   for (int i = 0; i < 3; ++i)
@@ -232,13 +232,13 @@ class Masked {
 
 namespace weft::lib {
 
-void set_refresh(std::uint32_t (*how)(const host::Lane& lane)) { refresh = how; }
+void set_refresh(std::uint32_t (*how)(const abi::Lane& lane)) { refresh = how; }
 
-int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t deadline, long call) {
+int wait_for_files(abi::Lane& lane, pollfd* files, nfds_t count, std::int64_t deadline, long call) {
   bool any = false, of_child = false;
   for (nfds_t i = 0; i < count; ++i) {
     any |= files[i].fd >= 0;
-    of_child |= deadline == host::kNoDeadline && files[i].fd >= 0 && is_of_child(files[i].fd);
+    of_child |= deadline == abi::kNoDeadline && files[i].fd >= 0 && is_of_child(files[i].fd);
   }
   if (of_child) {
     ChildWait wait;
@@ -249,19 +249,19 @@ int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t d
   std::uint32_t port = refreshed(lane);
   for (;;) {
     int asked = any ? ask_for_files(lane, files, count, deadline, call, port)
-                    : ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
+                    : ask(lane, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
     if (asked == -EINTR) {
       errno = EINTR;
       found = -1;
       break;
     }
     if (asked == -ENOSYS) {
-      if (deadline == host::kNoDeadline) {
+      if (deadline == abi::kNoDeadline) {
         Outside outside;
         found = real_poll(files, count, -1);
         break;
       }
-      ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
+      ask(lane, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
     }
     port = refreshed(lane);
     if ((found = real_poll(files, count, 0)) != 0 || now(lane) >= deadline) break;
@@ -275,14 +275,14 @@ int wait_for_files(host::Lane& lane, pollfd* files, nfds_t count, std::int64_t d
 extern "C" {
 
 int poll(struct pollfd* files, nfds_t count, int timeout) {
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return real_poll(files, count, timeout);
   return poll_for(files, count, picoseconds_of(timeout), SYS_ppoll, *lane);
 }
 
 int ppoll(struct pollfd* files, nfds_t count, const struct timespec* timeout, const sigset_t* mask) {
   WEFT_REAL(ppoll);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_ppoll(files, count, timeout, mask);
   Masked masked(mask);
   return poll_for(files, count, picoseconds_of(timeout), SYS_ppoll, *lane);
@@ -295,7 +295,7 @@ int __poll_chk(struct pollfd* files, nfds_t count, int timeout, size_t) {
 int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
            struct timeval* __restrict timeout) {
   WEFT_REAL(select);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_select(count, reads, writes, errors, timeout);
   std::int64_t wait = timeout ? lib::saturated(0, timeout->tv_sec, timeout->tv_usec * 1'000'000) : -1;
   return select_for(count, reads, writes, errors, wait, *lane);
@@ -304,7 +304,7 @@ int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_se
 int pselect(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
             const struct timespec* __restrict timeout, const sigset_t* __restrict mask) {
   WEFT_REAL(pselect);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_pselect(count, reads, writes, errors, timeout, mask);
   Masked masked(mask);
   return select_for(count, reads, writes, errors, picoseconds_of(timeout), *lane);
@@ -313,7 +313,7 @@ int pselect(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_s
 // A set of files can be polled itself.
 int epoll_pwait(int set, struct epoll_event* events, int most, int timeout, const sigset_t* mask) {
   WEFT_REAL(epoll_pwait);
-  host::Lane* lane = lane_for(set, __builtin_return_address(0));
+  abi::Lane* lane = lane_for(set, __builtin_return_address(0));
   if (!lane) return next_epoll_pwait(set, events, most, timeout, mask);
   Masked masked(mask);
   pollfd one{set, POLLIN, 0};
@@ -331,7 +331,7 @@ int epoll_wait(int set, struct epoll_event* events, int most, int timeout) {
 
 ssize_t read(int file, void* to, size_t length) {
   WEFT_REAL(read);
-  host::Lane* lane = lane_for(file, __builtin_return_address(0));
+  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
   if (is_launchers(file)) {
     lib::Awaited awaited(lib::virtual_lane());
     return next_read(file, to, length);
@@ -344,14 +344,14 @@ ssize_t __read_chk(int file, void* to, size_t length, size_t) { return read(file
 
 ssize_t readv(int file, const struct iovec* parts, int count) {
   WEFT_REAL(readv);
-  host::Lane* lane = lane_for(file, __builtin_return_address(0));
+  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
   if (lane && !ready_for(*lane, file, POLLIN, false, SYS_readv)) return -1;
   return next_readv(file, parts, count);
 }
 
 ssize_t write(int file, const void* from, size_t length) {
   WEFT_REAL(write);
-  host::Lane* lane = lane_for(file, __builtin_return_address(0));
+  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
   if (lane && is_socket(file))
     return transmit(file, from, length, 0, nullptr, 0, __builtin_return_address(0));
   return next_write(file, from, length);
@@ -377,7 +377,7 @@ ssize_t __recvfrom_chk(int file, void* __restrict to, size_t length, size_t, int
 
 ssize_t recvmsg(int file, struct msghdr* message, int flags) {
   WEFT_REAL(recvmsg);
-  host::Lane* lane = lane_for(file, __builtin_return_address(0));
+  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
   if (lane && !ready_for(*lane, file, POLLIN, flags & MSG_DONTWAIT, SYS_recvmsg)) return -1;
   return next_recvmsg(file, message, flags);
 }
@@ -393,14 +393,14 @@ ssize_t sendto(int file, const void* from, size_t length, int flags, const struc
 
 int accept4(int file, struct sockaddr* __restrict from, socklen_t* __restrict length, int flags) {
   WEFT_REAL(accept4);
-  host::Lane* lane = lane_for(file, __builtin_return_address(0));
+  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
   if (lane && !ready_for(*lane, file, POLLIN, false, SYS_accept)) return -1;
   return next_accept4(file, from, length, flags);
 }
 
 int accept(int file, struct sockaddr* __restrict from, socklen_t* __restrict length) {
   WEFT_REAL(accept);
-  host::Lane* lane = lane_for(file, __builtin_return_address(0));
+  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
   if (lane && !ready_for(*lane, file, POLLIN, false, SYS_accept)) return -1;
   return next_accept(file, from, length);
 }
@@ -413,7 +413,7 @@ int socket(int family, int type, int protocol) {
 
 int connect(int file, const struct sockaddr* to, socklen_t length) {
   WEFT_REAL(connect);
-  host::Lane* lane = lane_for(file, __builtin_return_address(0));
+  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
   if (!lane || does_not_wait(file)) return next_connect(file, to, length);
   int flags = fcntl(file, F_GETFL);
   fcntl(file, F_SETFL, flags | O_NONBLOCK);
@@ -426,7 +426,7 @@ int connect(int file, const struct sockaddr* to, socklen_t length) {
   errno = error;
   if (result == 0 || error != EINPROGRESS) return result;
   pollfd one{file, POLLOUT, 0};
-  if (lib::wait_for_files(*lane, &one, 1, host::kNoDeadline, SYS_connect) < 0) return -1;
+  if (lib::wait_for_files(*lane, &one, 1, abi::kNoDeadline, SYS_connect) < 0) return -1;
   socklen_t size = sizeof error;
   getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &size);
   errno = error;

@@ -16,24 +16,20 @@
 #include <utility>
 
 #include "lib/places.hpp"
-#include "lib/spin.hpp"
-#include "lib/threads.hpp"
-#include "lib/timers.hpp"
 
 namespace weft::lib {
 
-using host::Bell;
-using host::Call;
-using host::Header;
-using host::Lane;
-using host::LaneState;
+using abi::Bell;
+using abi::Call;
+using abi::Header;
+using abi::Lane;
+using abi::LaneState;
 
 namespace {
 
-Header* header = nullptr;  // the segment, whoever owns it
-Bell* bell = nullptr;
-int own_pid = 0;
-bool forked = false;
+Header*& header = attachment.header;
+Bell*& bell = attachment.bell;
+int& own_pid = attachment.process;
 pthread_key_t thread_end;
 
 // In a preloaded library these are set before main; -1 marks a thread that must not have a lane.
@@ -100,7 +96,7 @@ void block(Lane& lane) {
 void come_back(Lane& l) {
   if (l.state.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(LaneState::Running) && !blocked)
       [[unlikely]]
-    ask(l, Call::Sleep, host::kNoPort, now(l), host::kNoRank);
+    ask(l, Call::Sleep, abi::kNoPort, now(l), abi::kNoRank);
 }
 
 void end_of_thread(void* p) {
@@ -108,7 +104,7 @@ void end_of_thread(void* p) {
   my_lane = nullptr;
   if (getpid() != own_pid) return;
   come_back(*lane);
-  thread_ends(*lane);
+  if (hooks.thread_ends) hooks.thread_ends(*lane);
   lane->thread.store(0);
   stop_counting(*lane, LaneState::Left);
 }
@@ -117,8 +113,8 @@ int thread_number() { return static_cast<int>(syscall(SYS_gettid)); }
 
 /// A lane nobody has, running and counted.
 Lane* take_lane(std::int64_t clock) {
-  for (unsigned i = 1; i < host::kLanes; ++i) {
-    Lane* candidate = host::lane_at(header, i);
+  for (unsigned i = 1; i < abi::kLanes; ++i) {
+    Lane* candidate = abi::lane_at(header, i);
     std::uint32_t is_free = static_cast<std::uint32_t>(LaneState::Free);
     if (!candidate->state.compare_exchange_strong(is_free, static_cast<std::uint32_t>(LaneState::Running)))
       continue;
@@ -143,27 +139,27 @@ void* map(const char* variable, std::size_t bytes) {
 // A forked child shares the mapping, not the place in the run.
 void in_child() {
   own_pid = getpid();
-  forked = true;
+  attachment.forked = true;
   my_lane = nullptr;
 }
 
-__attribute__((constructor)) void attach() {
-  void* first = map(host::kSegmentVariable, 4096);
+// Before the other parts of the library look whether they are in a run.
+__attribute__((constructor(1000))) void attach() {
+  void* first = map(abi::kSegmentVariable, 4096);
   if (!first) return;
   auto* h = static_cast<Header*>(first);
-  if (h->magic != host::kMagic || h->version != host::kLayoutVersion) return;
+  if (h->magic != abi::kMagic || h->version != abi::kLayoutVersion) return;
   std::uint64_t bytes = h->bytes;
   munmap(first, 4096);
-  void* all = map(host::kSegmentVariable, bytes);
-  bell = static_cast<Bell*>(map(host::kBellVariable, 4096));
+  void* all = map(abi::kSegmentVariable, bytes);
+  bell = static_cast<Bell*>(map(abi::kBellVariable, 4096));
   if (!all || !bell) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   own_pid = getpid();
   pthread_key_create(&thread_end, end_of_thread);
   pthread_atfork(nullptr, nullptr, in_child);
   header = static_cast<Header*>(all);
-  if (header->owner.load() == own_pid) my_lane = host::lane_at(header, 0);
-  if (understand_pokes() && my_lane) header->poked.store(own_pid);
+  if (header->owner.load() == own_pid) my_lane = abi::lane_at(header, 0);
   setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
 }
 
@@ -175,18 +171,15 @@ __attribute__((destructor)) void detach() {
     my_lane = nullptr;
     return;
   }
-  if (header->opened.load()) ask(*my_lane, Call::Leave, host::kAnyPort, host::kNoDeadline, host::kNoRank);
+  if (header->opened.load()) ask(*my_lane, Call::Leave, abi::kAnyPort, abi::kNoDeadline, abi::kNoRank);
   stop_counting(*my_lane, LaneState::Left);
   my_lane = nullptr;
 }
 
 }  // namespace
 
-Header* segment() {
-  return header && header->owner.load(std::memory_order_relaxed) == own_pid ? header : nullptr;
-}
-
-Header* run() { return forked ? nullptr : header; }
+constinit std::atomic<unsigned> timers_set{0};
+constinit Hooks hooks;
 
 Lane* lane_if_any() {
   if (my_lane && !outside_depth) come_back(*my_lane);
@@ -202,14 +195,14 @@ Lane* lane_of_runner() {
   return runs ? my_lane : nullptr;
 }
 
-std::size_t index_of(const Lane& l) { return static_cast<std::size_t>(&l - host::lane_at(header, 0)); }
+std::size_t index_of(const Lane& l) { return static_cast<std::size_t>(&l - abi::lane_at(header, 0)); }
 
 bool take_over() {
   if (!run()) return false;
   std::int32_t owner = header->owner.load();
   if (owner == own_pid) return true;
   if (header->opened.load() || !header->owner.compare_exchange_strong(owner, own_pid)) return false;
-  my_lane = host::lane_at(header, 0);  // still running, for the process that started this one
+  my_lane = abi::lane_at(header, 0);  // still running, for the process that started this one
   header->poked.store(own_pid);
   header->waits_for_child.store(0);
   my_lane->awaited.store(0);
@@ -218,10 +211,10 @@ bool take_over() {
 
 Lane* lane() {
   if (lane_if_any() || !segment()) return my_lane;
-  Lane* fresh = take_lane(now(*host::lane_at(header, 0)));
+  Lane* fresh = take_lane(now(*abi::lane_at(header, 0)));
   if (!fresh) return nullptr;
   adopt(*fresh);
-  ask(*fresh, Call::Sleep, host::kNoPort, now(*fresh), host::kNoRank);
+  ask(*fresh, Call::Sleep, abi::kNoPort, now(*fresh), abi::kNoRank);
   return fresh;
 }
 
@@ -247,14 +240,14 @@ bool has_threads() { return segment()->joins.load(std::memory_order_relaxed) != 
 
 bool has_lane(int thread) {
   if (thread == own_pid) return true;
-  for (unsigned i = 1; i < host::kLanes; ++i)
-    if (host::lane_at(header, i)->thread.load(std::memory_order_relaxed) == thread) return true;
+  for (unsigned i = 1; i < abi::kLanes; ++i)
+    if (abi::lane_at(header, i)->thread.load(std::memory_order_relaxed) == thread) return true;
   return false;
 }
 
 void enter(Lane& l) {
   clock_was_not_read();
-  const host::Costs& costs = header->costs;
+  const abi::Costs& costs = header->costs;
   // What MPI itself does, the description says, and what the interface does meanwhile is no computing.
   if (costs.compute == 0 || l.doing.inside() || in_background) return;
   if (costs.compute == 2) return compute_for(l, costs.fixed);
@@ -262,8 +255,8 @@ void enter(Lane& l) {
   std::int64_t computed = computed_until ? cpu - computed_until - cost_of_asking() : 0;
   if (computed > 0) {
     double scaled = static_cast<double>(computed) * costs.scale;
-    constexpr auto kMost = static_cast<double>(host::kLastClock);
-    compute_for(l, scaled < kMost ? static_cast<std::int64_t>(scaled) : host::kLastClock);
+    constexpr auto kMost = static_cast<double>(abi::kLastClock);
+    compute_for(l, scaled < kMost ? static_cast<std::int64_t>(scaled) : abi::kLastClock);
     if (background) cpu = cpu_time();  // what was done there is not the program's
   }
   computed_until = cpu;
@@ -278,15 +271,11 @@ void set_background(void (*work_until)(Lane&, std::int64_t)) { background = work
 void compute_for(Lane& l, std::int64_t picoseconds) {
   if (!background || outside_depth || has_threads()) return move_on(l, picoseconds);
   std::int64_t by = disturbed(l, picoseconds), from = now(l);
-  std::int64_t until = by <= host::kLastClock - from ? from + by : host::kLastClock + 1;
+  std::int64_t until = by <= abi::kLastClock - from ? from + by : abi::kLastClock + 1;
   in_background = true;
   background(l, until);
   in_background = false;
   jump_to(l, until);
-}
-
-void jump_to(Lane& l, std::int64_t time) {
-  if (time > now(l)) l.clock.store(time, std::memory_order_relaxed);
 }
 
 namespace {
@@ -311,11 +300,11 @@ int ask_once(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std:
 /// Timers that run out before the deadline do so at their time; then the wait goes on.
 int ask_beside_timers(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
   for (;;) {
-    std::int64_t timer = next_timer(l);
-    if (timer > deadline || timer == host::kNoDeadline) return ask_once(l, call, port, deadline, for_rank);
+    std::int64_t timer = hooks.next_timer(l);
+    if (timer > deadline || timer == abi::kNoDeadline) return ask_once(l, call, port, deadline, for_rank);
     int result = ask_once(l, call, port, timer > now(l) ? timer : now(l), for_rank);
     if (now(l) < timer) return result;
-    bool handled = run_timers(l);
+    bool handled = hooks.run_timers(l);
     if ((call == Call::Sleep || call == Call::Files) && handled) return -EINTR;
     if (now(l) >= deadline || (call == Call::Wait && result != -ETIMEDOUT)) return result;
     if (call != Call::Sleep && call != Call::Wait) return 0;  // those look again
@@ -330,7 +319,8 @@ bool may_be_interrupted(Call call) {
 }  // namespace
 
 int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
-  if (timers_are_set() && may_be_interrupted(call) && !outside_depth) [[unlikely]]
+  if (timers_set.load(std::memory_order_relaxed) != 0 && may_be_interrupted(call) && !outside_depth)
+      [[unlikely]]
     return ask_beside_timers(l, call, port, deadline, for_rank);
   return ask_once(l, call, port, deadline, for_rank);
 }
@@ -340,16 +330,16 @@ int meet(Lane& l) {
     outside_depth = 0;
     clock_was_not_read();
   }
-  return ask(l, Call::Meet, host::kNoPort, host::kNoDeadline, host::kNoRank);
+  return ask(l, Call::Meet, abi::kNoPort, abi::kNoDeadline, abi::kNoRank);
 }
 
-int meet_or_event(Lane& l) { return ask(l, Call::Meet, host::kAnyPort, host::kNoDeadline, host::kNoRank); }
+int meet_or_event(Lane& l) { return ask(l, Call::Meet, abi::kAnyPort, abi::kNoDeadline, abi::kNoRank); }
 
 void run_apart(std::uint32_t why) {
   Lane* l = virtual_lane();
   if (!l || header->shares.fetch_or(why) & why) return;
   enter(*l);
-  ask(*l, Call::Sleep, host::kNoPort, now(*l), host::kNoRank);
+  ask(*l, Call::Sleep, abi::kNoPort, now(*l), abi::kNoRank);
   leave();
 }
 
@@ -359,13 +349,13 @@ std::int64_t real_time_outside() { return real_time() - outside_since; }
 
 bool is_blocked() { return blocked; }
 
-const Lane* first_lane() { return header ? host::lane_at(header, 0) : nullptr; }
+const Lane* first_lane() { return header ? abi::lane_at(header, 0) : nullptr; }
 
 Lane* borrow_lane() {
   if (!header || segment() || header->waits_for_child.load() == 0) return nullptr;
   std::int32_t nobody = 0;
   if (!header->borrower.compare_exchange_strong(nobody, own_pid)) return nullptr;
-  Lane* lane = host::lane_at(header, 0);
+  Lane* lane = abi::lane_at(header, 0);
   if (header->waits_for_child.load() && lane->state.load() == static_cast<std::uint32_t>(LaneState::Running))
     return lane;
   header->borrower.store(0);
@@ -375,7 +365,7 @@ Lane* borrow_lane() {
 void give_lane_back() { header->borrower.store(0); }
 
 ChildWait::ChildWait() : lane_(virtual_lane()) {
-  if (!lane_ || lane_ != host::lane_at(header, 0)) lane_ = nullptr;
+  if (!lane_ || lane_ != abi::lane_at(header, 0)) lane_ = nullptr;
   if (!lane_) return;
   enter(*lane_);
   lane_->awaited.store(1);
@@ -404,19 +394,19 @@ extern "C" {
 
 void weft_outside_begin(void) {
   using namespace weft;
-  host::Lane* l = lib::lane_if_any();
+  abi::Lane* l = lib::lane_if_any();
   if (!l || lib::outside_depth++) return;
   lib::enter(*l);
   lib::outside_since = lib::real_time();
-  lib::stop_counting(*l, host::LaneState::External);
+  lib::stop_counting(*l, abi::LaneState::External);
 }
 
 void weft_outside_end(void) {
   using namespace weft;
-  host::Lane* l = lib::lane_if_any();
+  abi::Lane* l = lib::lane_if_any();
   if (!l || !lib::outside_depth || --lib::outside_depth) return;
   lib::clock_was_not_read();
-  lib::ask(*l, host::Call::Sleep, host::kNoPort, lib::now(*l), host::kNoRank);
+  lib::ask(*l, abi::Call::Sleep, abi::kNoPort, lib::now(*l), abi::kNoRank);
   lib::leave();
 }
 }

@@ -2,35 +2,33 @@
 #pragma once
 
 #include <poll.h>
+#include <pthread.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "host/port_layout.hpp"
+#include "abi/port_layout.hpp"
 #include "lib/disturbance.hpp"
+#include "lib/segment.hpp"
+#include "lib/thread_clock.hpp"
 
 namespace weft::lib {
 
-/// This process's place in a run; null outside of one, in forked children, and where another process has it.
-host::Header* segment();
-
-/// The run this process or one that started it belongs to; null outside of one and in forked children.
-host::Header* run();
-
 /// The calling thread's lane, or null. Only threads that have used the library have one.
-host::Lane* lane_if_any();
+abi::Lane* lane_if_any();
 /// The same; a thread without one takes one.
-host::Lane* lane();
+abi::Lane* lane();
 
 /// For a thread about to be started by the calling one: a lane at the caller's time, which runs from now on;
 /// or null.
-host::Lane* lane_for_child(host::Lane& parent);
+abi::Lane* lane_for_child(abi::Lane& parent);
 /// To be called by that thread first.
-void adopt(host::Lane& lane);
+void adopt(abi::Lane& lane);
 
 /// Lets a lane that is outside go on, not before this time; counted as running from now on. Its thread says
 /// when it has noticed.
-void resume(host::Lane& lane, std::int64_t time);
+void resume(abi::Lane& lane, std::int64_t time);
 
 /// Have threads of this process beside its first taken lanes?
 bool has_threads();
@@ -39,51 +37,62 @@ bool has_threads();
 bool has_lane(int thread);
 
 /// The calling thread's lane where waiting is in virtual time; null where it is real.
-host::Lane* virtual_lane();
+abi::Lane* virtual_lane();
 
 /// The calling thread's lane while it runs and has its turn, for handlers of signals; else null.
-host::Lane* lane_of_runner();
+abi::Lane* lane_of_runner();
 
 /// A lane's place among those of its process.
-std::size_t index_of(const host::Lane& lane);
+std::size_t index_of(const abi::Lane& lane);
 
 /// Makes this process the one that has the rank's lanes, if none has opened a port yet.
 bool take_over();
 
 /// Charges the time computed since leave(); not within MPI, where the description says what is charged.
-void enter(host::Lane& lane);
+void enter(abi::Lane& lane);
 void leave();
 
-inline std::int64_t now(const host::Lane& lane) { return lane.clock.load(std::memory_order_relaxed); }
 /// The processor works for so long, and longer where it is slowed down or interrupted.
-inline void move_on(host::Lane& lane, std::int64_t picoseconds) {
+inline void move_on(abi::Lane& lane, std::int64_t picoseconds) {
   std::int64_t by = disturbed(lane, picoseconds), from = now(lane);
   // Past the end of virtual time it stands; the simulator ends the run as soon as it hears of it.
-  lane.clock.store(by <= host::kLastClock - from ? from + by : host::kLastClock + 1,
-                   std::memory_order_relaxed);
+  lane.clock.store(by <= abi::kLastClock - from ? from + by : abi::kLastClock + 1, std::memory_order_relaxed);
 }
-void jump_to(host::Lane& lane, std::int64_t time);
 
 /// The program computes for so long. What the interface does by itself meanwhile is done on the way.
-void compute_for(host::Lane& lane, std::int64_t picoseconds);
+void compute_for(abi::Lane& lane, std::int64_t picoseconds);
 /// Who does that: up to a time, on the lane's clock. Threads beside the first do without.
-void set_background(void (*work_until)(host::Lane& lane, std::int64_t time));
+void set_background(void (*work_until)(abi::Lane& lane, std::int64_t time));
+
+/// Timers that are set: waits end when one runs out.
+extern std::atomic<unsigned> timers_set;
+
+/// What other parts of the library do when threads wait and end; each sets its own before the program runs.
+struct Hooks {
+  void (*thread_ends)(abi::Lane& lane) = nullptr;
+  /// As pthread_create, for a thread that is in virtual time from its beginning.
+  int (*start_thread)(abi::Lane& parent, pthread_t* thread, const pthread_attr_t* attributes,
+                      void* (*function)(void*), void* argument) = nullptr;
+  std::int64_t (*next_timer)(const abi::Lane& lane) = nullptr;  // while some are set
+  bool (*run_timers)(abi::Lane& lane) = nullptr;
+};
+extern Hooks hooks;
 
 /// Asks the simulator and waits for its answer; arguments are in the lane. Returns the lane's result. Timers
 /// that run out meanwhile do so on the way: a sleep that a handler interrupts gives -EINTR.
-int ask(host::Lane& lane, host::Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank);
+int ask(abi::Lane& lane, abi::Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank);
 
 /// Waits until all ranks have called this; all go on at the latest of their clocks.
-int meet(host::Lane& lane);
+int meet(abi::Lane& lane);
 /// The same; -EAGAIN where something has arrived meanwhile, which may need an answer before the others can
 /// come.
-int meet_or_event(host::Lane& lane);
+int meet_or_event(abi::Lane& lane);
 
 /// While it lives, virtual time waits for the thread although it may sleep: for something real that comes by
 /// itself and soon.
 class Awaited {
  public:
-  explicit Awaited(host::Lane* lane) : lane_(lane) {
+  explicit Awaited(abi::Lane* lane) : lane_(lane) {
     if (lane_) lane_->awaited.store(1);
   }
   ~Awaited() {
@@ -93,7 +102,7 @@ class Awaited {
   Awaited& operator=(const Awaited&) = delete;
 
  private:
-  host::Lane* lane_;
+  abi::Lane* lane_;
 };
 
 /// From here on the rank runs while no other does that shares memory of its node, or talks over sockets as it
@@ -109,10 +118,10 @@ std::int64_t real_time_outside();
 bool is_blocked();
 
 /// The first lane of the run this process belongs to, whosever it is; null outside of one.
-const host::Lane* first_lane();
+const abi::Lane* first_lane();
 /// The first thread's lane of the process that started this one, which waits for this one: null where it does
 /// not, or another has borrowed it. To be given back.
-host::Lane* borrow_lane();
+abi::Lane* borrow_lane();
 void give_lane_back();
 /// For the owner: it waits for processes it has started, which may take virtual time for it.
 class ChildWait {
@@ -123,40 +132,40 @@ class ChildWait {
   ChildWait& operator=(const ChildWait&) = delete;
 
  private:
-  host::Lane* lane_;
+  abi::Lane* lane_;
 };
 
 /// Files the thread has looked at in vain, without waiting, by this system call: after a thousand such looks
 /// in a row it waits for one of them, for a time that grows. True where it has.
-bool look_again_at_files(host::Lane& lane, const pollfd* files, std::size_t count, long call);
+bool look_again_at_files(abi::Lane& lane, const pollfd* files, std::size_t count, long call);
 void found_file();
 /// Those files, as arguments of a wait: they end it too.
-void name_watched_files(host::Lane& lane);
+void name_watched_files(abi::Lane& lane);
 /// Waits for one of these files, something in the rings of the port, or the deadline. -ENOSYS where the
 /// simulator cannot watch the files.
-int ask_for_files(host::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
+int ask_for_files(abi::Lane& lane, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
                   std::uint32_t port);
 
 /// A look that found nothing, for free. True where time has moved on since, so that looking again makes
 /// sense. Who expects nothing that is under way has probably other work to go on with.
-bool look_again(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank, bool expects = true);
+bool look_again(abi::Lane& lane, std::uint32_t port, std::uint32_t for_rank, bool expects = true);
 /// The same, at the cost of a look. True where time has moved on since, so that looking again makes sense.
-bool found_nothing(host::Lane& lane, std::uint32_t port);
+bool found_nothing(abi::Lane& lane, std::uint32_t port);
 void found_something();
 /// A call of MPI begins that may wait. What calls before it looked for in vain says nothing about this one:
 /// it may look once and come back. But a program that waits by calling again and again gets there.
 void begin_call();
 /// Out of the way of others for a moment, which is longer each time until something is found: threads that
 /// poll in turn must not take a turn each nanosecond.
-void let_others_go_first(host::Lane& lane);
+void let_others_go_first(abi::Lane& lane);
 /// A look at memory that found nothing new: until something is written to the process or arrives, or a while.
-void pause(host::Lane& lane);
+void pause(abi::Lane& lane);
 /// The same for a thread that was found to do nothing but look; `times` it has waited so before.
-void wait_for_memory(host::Lane& lane, unsigned times);
+void wait_for_memory(abi::Lane& lane, unsigned times);
 
 /// A look at the clock, from this place of the program; one that only looks at it must see it move. Outside,
 /// it stands still unless somebody waits for it.
-std::int64_t read_clock(host::Lane& lane, const void* site);
+std::int64_t read_clock(abi::Lane& lane, const void* site);
 /// The program has done something else since it read its clock.
 void clock_was_not_read();
 /// The next look is on behalf of this place, not of the function that makes it.

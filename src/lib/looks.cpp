@@ -8,8 +8,8 @@
 
 namespace weft::lib {
 
-using host::Call;
-using host::Lane;
+using abi::Call;
+using abi::Lane;
 
 namespace {
 
@@ -31,7 +31,7 @@ constexpr std::int64_t kFirstQuantum = 1'000'000, kLastQuantum = 100'000'000'000
 
 bool found_nothing(Lane& l, std::uint32_t port) {
   move_on(l, run()->costs.poll);
-  return look_again(l, port, host::kNoRank);
+  return look_again(l, port, abi::kNoRank);
 }
 
 namespace {
@@ -58,7 +58,7 @@ bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
 }  // namespace
 
 bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank, bool expects) {
-  if (l.doing.inside() && host::call_facts(l.doing.call()).only_looks) return test_again(l, port, for_rank);
+  if (l.doing.inside() && abi::call_facts(l.doing.call()).only_looks) return test_again(l, port, for_rank);
   if (++empty_looks > kFreeLooks) {
     l.argument[0] = quantum == 0;
     bool first = quantum == 0 || (!expects && empty_looks <= kIdleLooks);
@@ -84,7 +84,7 @@ void pause(Lane& l) {
   l.argument[1] = 0;
   quantum = quantum == 0 ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
   std::int64_t until = now(l) + quantum;
-  ask(l, Call::Pause, host::kAnyPort, until, host::kNoRank);
+  ask(l, Call::Pause, abi::kAnyPort, until, abi::kNoRank);
   if (now(l) < until) quantum = 0;  // something came
 }
 
@@ -94,7 +94,7 @@ void wait_for_memory(Lane& l, unsigned times) {
   l.argument[1] = 1;
   std::int64_t most = kFirstQuantum << (times < kMostDoublings ? times : kMostDoublings);
   // What lies in the rings is for those who call; memory itself changes by puts, and by others who run.
-  ask(l, Call::Pause, host::kNoPort, now(l) + most, host::kNoRank);
+  ask(l, Call::Pause, abi::kNoPort, now(l) + most, abi::kNoRank);
   leave();  // looking is not computing
 }
 
@@ -104,7 +104,7 @@ int ask_for_files(Lane& l, const pollfd* files, std::size_t count, std::int64_t 
   l.argument[1] = reinterpret_cast<std::uint64_t>(files);
   l.argument[2] = count;
   l.argument[3] = static_cast<std::uint64_t>(call);
-  return ask(l, Call::Files, port, deadline, host::kNoRank);
+  return ask(l, Call::Files, port, deadline, abi::kNoRank);
 }
 
 bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long call) {
@@ -120,10 +120,10 @@ bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long c
   std::int64_t step = kFirstQuantum;
   for (unsigned i = 1; i < stage && step < kLastQuantum; ++i) step *= 10;
   const std::int64_t begun = now(l), until = begun + step;
-  int asked = ask_for_files(l, files, count, until, call, host::kAnyPort);
+  int asked = ask_for_files(l, files, count, until, call, abi::kAnyPort);
   // What lay in the rings before is nothing this thread takes, or it would have: not again for that.
-  if (asked == 0 && now(l) == begun) asked = ask_for_files(l, files, count, until, call, host::kNoPort);
-  if (asked == -ENOSYS) ask(l, Call::Sleep, host::kNoPort, until, host::kNoRank);
+  if (asked == 0 && now(l) == begun) asked = ask_for_files(l, files, count, until, call, abi::kNoPort);
+  if (asked == -ENOSYS) ask(l, Call::Sleep, abi::kNoPort, until, abi::kNoRank);
   return true;
 }
 
@@ -148,7 +148,7 @@ void found_something() {
 void let_others_go_first(Lane& l) {
   constexpr std::int64_t kFirst = 1'000, kLast = 128'000;
   aside = aside == 0 ? kFirst : aside < kLast ? aside * 2 : aside;
-  ask(l, Call::Sleep, host::kNoPort, now(l) + aside, host::kNoRank);
+  ask(l, Call::Sleep, abi::kNoPort, now(l) + aside, abi::kNoRank);
 }
 
 }  // namespace weft::lib

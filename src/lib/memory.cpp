@@ -7,17 +7,18 @@
 #include "lib/places.hpp"
 #include "lib/port.hpp"
 
-using weft::host::Call;
-using weft::host::Lane;
-namespace host = weft::host;
+using weft::abi::Call;
+using weft::abi::Lane;
+namespace abi = weft::abi;
 using weft::lib::Locked;
 using weft::lib::Timed;
 namespace lib = weft::lib;
+namespace mpi = weft::mpi;
 
 namespace {
 
 int ask(weft_port* p, Lane& lane, Call call) {
-  return lib::ask(lane, call, p->index, host::kNoDeadline, host::kNoRank);
+  return lib::ask(lane, call, p->index, abi::kNoDeadline, abi::kNoRank);
 }
 
 int ask(weft_port* p, Lane& lane, Call call, std::uint64_t argument) {
@@ -46,7 +47,7 @@ int register_cached(weft_port* p, void* base, size_t length, unsigned rights, we
     {
       Locked locked(p);
       lib::move_on(*lane, p->header->costs.registration_hit);
-      lib::Registration* r = p->registrations.take(place, length, rights, anywhere);
+      mpi::Registration* r = p->registrations.take(place, length, rights, anywhere);
       if (r) {
         moved = r->place.number != place.number;
         r->place = place;
@@ -101,7 +102,7 @@ int weft_unregister(weft_port* p, uint64_t key) {
   Timed timed(*lane);
   {
     Locked locked(p);
-    if (lib::Registration* r = p->registrations.find(key)) {
+    if (mpi::Registration* r = p->registrations.find(key)) {
       lib::move_on(*lane, p->header->costs.registration_hit);
       if (r->users > 1) {
         --r->users;
@@ -119,7 +120,7 @@ int weft_release(weft_port* p, uint64_t key) {
   Timed timed(*lane);
   {
     Locked locked(p);
-    if (lib::Registration* r = p->registrations.find(key)) {
+    if (mpi::Registration* r = p->registrations.find(key)) {
       lib::move_on(*lane, p->header->costs.registration_hit);
       if (!r->users) return -ENOENT;
       --r->users;

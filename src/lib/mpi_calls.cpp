@@ -5,7 +5,7 @@
 // pointers, which travel in whole registers or whole slots of the stack, so one wrapper serves Open MPI,
 // whose handles are pointers, and MPICH, whose handles are integers. Fortran's entry points call the PMPI_
 // names, programs the MPI_ names; of calls within calls only the outermost counts.
-#include "host/mpi_calls.hpp"
+#include "abi/mpi_calls.hpp"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -24,34 +24,34 @@
 
 namespace {
 
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
-using host::CallFacts;
-using host::MpiCall;
+using abi::CallFacts;
+using abi::MpiCall;
 using lib::Word;
 
 thread_local bool inside = false;
 
-host::CallLog* log_if_any() {
-  static host::CallLog* log = [] {
-    host::CallLog* none = nullptr;
-    const char* text = getenv(host::kCallsVariable);
+abi::CallLog* log_if_any() {
+  static abi::CallLog* log = [] {
+    abi::CallLog* none = nullptr;
+    const char* text = getenv(abi::kCallsVariable);
     if (!text || !lib::run()) return none;
     int file = atoi(text);
     void* first = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, file, 0);
     if (first == MAP_FAILED) return none;
-    std::size_t bytes = host::log_bytes(static_cast<host::CallLog*>(first)->capacity);
+    std::size_t bytes = abi::log_bytes(static_cast<abi::CallLog*>(first)->capacity);
     munmap(first, 4096);
     void* all = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    return all == MAP_FAILED ? none : static_cast<host::CallLog*>(all);
+    return all == MAP_FAILED ? none : static_cast<abi::CallLog*>(all);
   }();
   return log;
 }
 
-void write(const host::CallRecord& record) {
-  host::CallLog* log = log_if_any();
+void write(const abi::CallRecord& record) {
+  abi::CallLog* log = log_if_any();
   std::uint64_t at = log->count.fetch_add(1, std::memory_order_relaxed);
-  if (at < log->capacity) host::records_of(log)[at] = record;
+  if (at < log->capacity) abi::records_of(log)[at] = record;
 }
 
 template <std::size_t N>
@@ -62,9 +62,9 @@ int argument(const Word (&words)[N], int place, int otherwise) {
 
 /// What a call is about, from its arguments.
 template <std::size_t N>
-void describe(const CallFacts& facts, const Word (&words)[N], host::CallRecord& record) {
-  record.peer = facts.peer < 0 ? host::kNoPeer : lib::mpi_peer(argument(words, facts.peer, 0));
-  record.tag = argument(words, facts.tag, host::kNoPeer);
+void describe(const CallFacts& facts, const Word (&words)[N], abi::CallRecord& record) {
+  record.peer = facts.peer < 0 ? abi::kNoPeer : lib::mpi_peer(argument(words, facts.peer, 0));
+  record.tag = argument(words, facts.tag, abi::kNoPeer);
   if (int count = argument(words, facts.count, 0); count > 0 && facts.type >= 0)
     record.bytes =
         static_cast<std::uint64_t>(count) * lib::type_bytes(words[static_cast<std::size_t>(facts.type)]);
@@ -84,11 +84,11 @@ class Watch {
     inside = true;
     lib::enter(*lane_);
     record_.call = static_cast<std::uint16_t>(call);
-    const CallFacts& facts = host::call_facts(record_.call);
+    const CallFacts& facts = abi::call_facts(record_.call);
     if (!facts.only_looks) lib::begin_call();
     describe(facts, words, record_);
     record_.begin = lib::now(*lane_);
-    lane_->doing = host::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
+    lane_->doing = abi::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
     if (call == MpiCall::Win_allocate_shared) lib::segment()->shares.fetch_or(lib::kSharesMemory);
     if (call == MpiCall::Comm_free) lib::forget_communicator(words[0]);
   }
@@ -114,8 +114,8 @@ class Watch {
   Watch& operator=(const Watch&) = delete;
 
  private:
-  host::Lane* lane_ = nullptr;
-  host::CallRecord record_{};
+  abi::Lane* lane_ = nullptr;
+  abi::CallRecord record_{};
 };
 
 constexpr bool keeps_its_buffer(MpiCall call) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "host/mpi_calls.hpp"
+#include "abi/mpi_calls.hpp"
 
 namespace weft::lib {
 
@@ -66,7 +66,7 @@ bool mpi_null(Word word) {
 int mpi_peer(int peer) {
   if (peer >= 0) return peer;
   constexpr int kOpenMpiAny = -1, kMpichAny = -2;
-  return peer == (open_mpi_world() ? kOpenMpiAny : kMpichAny) ? host::kAnyPeer : host::kNullPeer;
+  return peer == (open_mpi_world() ? kOpenMpiAny : kMpichAny) ? abi::kAnyPeer : abi::kNullPeer;
 }
 
 }  // namespace weft::lib

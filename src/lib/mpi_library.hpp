@@ -22,7 +22,7 @@ Word mpi_world();
 Word mpi_byte();
 /// MPI_COMM_NULL or MPI_DATATYPE_NULL.
 bool mpi_null(Word handle);
-/// A rank, or host::kAnyPeer and the like for the library's own numbers for them.
+/// A rank, or abi::kAnyPeer and the like for the library's own numbers for them.
 int mpi_peer(int peer);
 
 }  // namespace weft::lib

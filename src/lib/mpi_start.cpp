@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/libevent.hpp"
+#include "abi/libevent.hpp"
 #include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
 #include "lib/mpi_library.hpp"
 #include "lib/threads.hpp"
 
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
 
 namespace {
@@ -49,7 +49,7 @@ void refuse_others() {
 
 /// A process somewhere below a rank, which is not the rank: it would run around the simulated network.
 void refuse_strangers() {
-  if (!getenv(host::kSegmentVariable)) return;
+  if (!getenv(abi::kSegmentVariable)) return;
   fprintf(
       stderr,
       "weft: MPI_Init in a process that is no rank of this run. `weft run` starts the ranks, and a rank is "
@@ -59,13 +59,13 @@ void refuse_strangers() {
 
 /// Open MPI starts and ends outside of virtual time. An MPICH sends messages meanwhile, so it stays inside:
 /// all begin together, and while one reads an answer of the launcher, virtual time waits for it.
-void leave_time(host::Lane& lane) {
+void leave_time(abi::Lane& lane) {
   if (!lib::is_mpich()) return weft_outside_begin();
   lib::enter(lane);
   lib::meet(lane);
 }
 
-bool begin(host::Lane*& lane) {
+bool begin(abi::Lane*& lane) {
   if (depth++) return false;
   if (!lib::take_over()) {
     refuse_strangers();
@@ -78,16 +78,16 @@ bool begin(host::Lane*& lane) {
     fprintf(stderr, "weft: rank %d: its node's interface has no port left\n", weft_rank());
     exit(2);
   }
-  lib::segment()->phase.store(host::MpiPhase::Starting);
+  lib::segment()->phase.store(abi::MpiPhase::Starting);
   leave_time(*lane);
   return true;
 }
 
-int end(host::Lane* lane, int result) {
+int end(abi::Lane* lane, int result) {
   --depth;
   if (!lane) return result;
   lib::find_launcher_libraries();
-  lib::segment()->phase.store(host::MpiPhase::Running);
+  lib::segment()->phase.store(abi::MpiPhase::Running);
   lib::meet(*lane);
   lib::leave();
   return result;
@@ -95,7 +95,7 @@ int end(host::Lane* lane, int result) {
 
 template <class Call>
 int start(Call call) {
-  host::Lane* lane = nullptr;
+  abi::Lane* lane = nullptr;
   begin(lane);
   return end(lane, call());
 }
@@ -104,9 +104,9 @@ constexpr int kMultiple = 3;  // MPI_THREAD_MULTIPLE, in Open MPI and in MPICH
 
 /// Windows that Open MPI carries by its own messages cannot be used by several threads at once.
 void choose_windows(int level) {
-  if (level != kMultiple || !getenv(host::kWindowsVariable)) return;
-  setenv("OMPI_MCA_btl", host::kRdmaWindows.btl, 1);
-  setenv("OMPI_MCA_osc", host::kRdmaWindows.osc, 1);
+  if (level != kMultiple || !getenv(abi::kWindowsVariable)) return;
+  setenv("OMPI_MCA_btl", abi::kRdmaWindows.btl, 1);
+  setenv("OMPI_MCA_osc", abi::kRdmaWindows.osc, 1);
 }
 
 int started_with(int result, const int* level) {
@@ -116,20 +116,20 @@ int started_with(int result, const int* level) {
 
 template <class Call>
 int finish(Call call) {
-  host::Header* header = lib::segment();
-  host::Lane* lane = lib::lane_if_any();
-  if (depth || !header || !lane || header->phase.load() != host::MpiPhase::Running) return call();
+  abi::Header* header = lib::segment();
+  abi::Lane* lane = lib::lane_if_any();
+  if (depth || !header || !lane || header->phase.load() != abi::MpiPhase::Running) return call();
   ++depth;
   lib::enter(*lane);
   // Others may still need this rank: it serves them until all have come.
   do
     if (serve_others) serve_others();
   while (lib::meet_or_event(*lane) == -EAGAIN);
-  host::silence_libevent();
-  header->phase.store(host::MpiPhase::Ending);
+  abi::silence_libevent();
+  header->phase.store(abi::MpiPhase::Ending);
   leave_time(*lane);
   int result = call();
-  header->phase.store(host::MpiPhase::Ended);
+  header->phase.store(abi::MpiPhase::Ended);
   lib::meet(*lane);
   lib::leave();
   --depth;

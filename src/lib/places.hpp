@@ -10,12 +10,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "mpi/registration_cache.hpp"
+
 namespace weft::lib {
 
-struct Place {
-  std::uint64_t simulated;
-  std::uint64_t number;  // no other memory ever has it
-};
+using mpi::Place;
 
 Place place_of(const void* base, std::size_t length, std::uint64_t page);
 

@@ -4,18 +4,18 @@
 #include <pthread.h>
 
 #include "lib/lane.hpp"
-#include "lib/registration_cache.hpp"
 #include "lib/weft.h"
+#include "mpi/registration_cache.hpp"
 
 struct weft_port {
-  weft::host::Header* header;
-  weft::host::PortArea* area;
+  weft::abi::Header* header;
+  weft::abi::PortArea* area;
   std::uint32_t index;
   std::uint32_t message_slots;  // of its ring
   weft_address self;
   std::uint32_t domain;
   pthread_mutex_t lock;
-  weft::lib::RegistrationCache registrations;
+  weft::mpi::RegistrationCache registrations;
 };
 
 namespace weft::lib {
@@ -23,7 +23,7 @@ namespace weft::lib {
 /// The slot of a ring where the next message comes.
 inline nic::Message* message_slot(weft_port* p) {
   std::uint32_t taken = p->area->messages_taken.load(std::memory_order_relaxed);
-  return &host::messages_of(p->area, *p->header)[taken % p->message_slots];
+  return &abi::messages_of(p->area, *p->header)[taken % p->message_slots];
 }
 
 /// The oldest entry of a ring, or null; its time may lie ahead of the reader's clock. Only the slot's own
@@ -36,7 +36,7 @@ inline nic::Message* next_message(weft_port* p) {
 inline nic::Event* next_event(weft_port* p) {
   std::uint32_t taken = p->area->events_taken.load(std::memory_order_relaxed);
   if (p->area->events.load(std::memory_order_acquire) == taken) return nullptr;
-  return &host::events_of(p->area, *p->header)[taken % p->header->limits.event_slots];
+  return &abi::events_of(p->area, *p->header)[taken % p->header->limits.event_slots];
 }
 
 /// Clears the slot for its next message and hands it back.
@@ -57,18 +57,18 @@ inline bool queue_full(weft_port* p) {
 }
 
 /// Posts where there is room.
-inline void post_now(weft_port* p, host::Lane& lane, nic::Descriptor& d) {
+inline void post_now(weft_port* p, abi::Lane& lane, nic::Descriptor& d) {
   move_on(lane, p->header->costs.post);
   d.posted = now(lane);
   std::uint32_t posted = p->area->posted.load(std::memory_order_relaxed);
-  host::submissions_of(p->area)[posted % p->header->limits.queue_slots] = d;
+  abi::submissions_of(p->area)[posted % p->header->limits.queue_slots] = d;
   p->area->posted.store(posted + 1, std::memory_order_release);
 }
 
 /// The time computed before a call, and the start of the time after it.
 class Timed {
  public:
-  explicit Timed(host::Lane& lane) { enter(lane); }
+  explicit Timed(abi::Lane& lane) { enter(lane); }
   ~Timed() { leave(); }
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
@@ -88,7 +88,7 @@ class Locked {
 /// The port's lock, and the time computed before it.
 class Inside {
  public:
-  Inside(weft_port* port, host::Lane& lane) : timed_(lane), locked_(port) {}
+  Inside(weft_port* port, abi::Lane& lane) : timed_(lane), locked_(port) {}
 
  private:
   Timed timed_;

@@ -15,7 +15,7 @@
 #include "lib/real.hpp"
 
 namespace lib = weft::lib;
-namespace host = weft::host;
+namespace abi = weft::abi;
 
 using lib::base_seconds;
 using lib::is_processor_time;
@@ -25,13 +25,13 @@ using lib::saturated;
 
 namespace {
 
-host::Lane* clock_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
+abi::Lane* clock_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
 
 /// False where a signal's handler has run before.
-bool sleep_until(host::Lane& lane, std::int64_t time) {
+bool sleep_until(abi::Lane& lane, std::int64_t time) {
   lib::enter(lane);
   int result = 0;
-  if (time > lib::now(lane)) result = lib::ask(lane, host::Call::Sleep, host::kNoPort, time, host::kNoRank);
+  if (time > lib::now(lane)) result = lib::ask(lane, abi::Call::Sleep, abi::kNoPort, time, abi::kNoRank);
   lib::leave();
   return result != -EINTR;
 }
@@ -39,10 +39,10 @@ bool sleep_until(host::Lane& lane, std::int64_t time) {
 /// While MPI starts or ends, ranks look for each other in short sleeps. Many of them would keep the
 /// processors busy with that, and those they wait for from getting there.
 useconds_t unhurried(useconds_t microseconds) {
-  host::Header* header = lib::segment();
+  abi::Header* header = lib::segment();
   if (!header || !lib::outside()) return microseconds;
-  host::MpiPhase phase = header->phase.load();
-  if (phase != host::MpiPhase::Starting && phase != host::MpiPhase::Ending) return microseconds;
+  abi::MpiPhase phase = header->phase.load();
+  if (phase != abi::MpiPhase::Starting && phase != abi::MpiPhase::Ending) return microseconds;
   useconds_t patient = 20 * header->ranks;
   return microseconds < patient ? patient : microseconds;
 }
@@ -53,7 +53,7 @@ extern "C" {
 
 int clock_gettime(clockid_t clock, struct timespec* t) {
   bool busy = is_processor_time(clock);
-  host::Lane* lane = busy || is_virtual(clock) ? clock_lane() : nullptr;
+  abi::Lane* lane = busy || is_virtual(clock) ? clock_lane() : nullptr;
   if (!lane) {
     WEFT_REAL(clock_gettime);
     if (next_clock_gettime) return next_clock_gettime(clock, t);
@@ -74,7 +74,7 @@ clock_t clock(void) {
 int getrusage(__rusage_who_t who, struct rusage* usage) {
   WEFT_REAL(getrusage);
   int result = next_getrusage(who, usage);
-  host::Lane* lane = clock_lane();
+  abi::Lane* lane = clock_lane();
   if (result != 0 || !lane || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID))
     return result;
   std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
@@ -84,7 +84,7 @@ int getrusage(__rusage_who_t who, struct rusage* usage) {
 }
 
 int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
-  host::Lane* lane = clock_lane();
+  abi::Lane* lane = clock_lane();
   if (!lane) {
     WEFT_REAL(gettimeofday);
     return next_gettimeofday(t, zone);
@@ -96,7 +96,7 @@ int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
 }
 
 time_t time(time_t* out) {
-  host::Lane* lane = clock_lane();
+  abi::Lane* lane = clock_lane();
   timespec t{};
   if (lane) {
     t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane, __builtin_return_address(0)) / kSecond;
@@ -108,7 +108,7 @@ time_t time(time_t* out) {
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct timespec* left) {
-  host::Lane* lane = is_virtual(clock) ? lib::virtual_lane() : nullptr;
+  abi::Lane* lane = is_virtual(clock) ? lib::virtual_lane() : nullptr;
   bool absolute = flags & TIMER_ABSTIME;
   bool valid = t->tv_nsec >= 0 && t->tv_nsec <= 999'999'999 && t->tv_sec >= 0;
   if (!lane) {

@@ -10,15 +10,15 @@
 #include "lib/real.hpp"
 #include "lib/timers.hpp"
 
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
 
 namespace {
 
 /// Until a timer sends a signal, or the deadline; others may send one at any time. -EINTR: a handler has run.
-int sleep_for_signal(host::Lane& lane, std::int64_t deadline) {
+int sleep_for_signal(abi::Lane& lane, std::int64_t deadline) {
   lib::enter(lane);
-  int result = lib::ask(lane, host::Call::Sleep, host::kNoPort, deadline, host::kNoRank);
+  int result = lib::ask(lane, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
   lib::leave();
   return result;
 }
@@ -35,7 +35,7 @@ bool is_pending(const sigset_t* mask) {
 int mask(int (*next)(int, const sigset_t*, sigset_t*), int how, const sigset_t* set, sigset_t* before) {
   if (!set || how == SIG_UNBLOCK || !lib::segment()) return next(how, set, before);
   sigset_t open = *set;  // the simulator's question, and steps to find the answer (lib/spin.cpp)
-  sigdelset(&open, host::kPoke);
+  sigdelset(&open, abi::kPoke);
   sigdelset(&open, SIGTRAP);
   return next(how, &open, before);
 }
@@ -46,10 +46,10 @@ extern "C" {
 
 int pause(void) {
   WEFT_REAL(pause);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_pause();
   while (lib::timers_are_set())
-    if (sleep_for_signal(*lane, host::kNoDeadline) == -EINTR) {
+    if (sleep_for_signal(*lane, abi::kNoDeadline) == -EINTR) {
       errno = EINTR;
       return -1;
     }
@@ -59,7 +59,7 @@ int pause(void) {
 
 int sigsuspend(const sigset_t* set) {
   WEFT_REAL(sigsuspend);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sigsuspend(set);
   sigset_t let_in;
   sigfillset(&let_in);
@@ -87,10 +87,10 @@ int sigsuspend(const sigset_t* set) {
 int sigtimedwait(const sigset_t* __restrict set, siginfo_t* __restrict info,
                  const struct timespec* __restrict timeout) {
   WEFT_REAL(sigtimedwait);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sigtimedwait(set, info, timeout);
   std::int64_t deadline =
-      timeout ? lib::saturated(lib::now(*lane), timeout->tv_sec, timeout->tv_nsec * 1000) : host::kNoDeadline;
+      timeout ? lib::saturated(lib::now(*lane), timeout->tv_sec, timeout->tv_nsec * 1000) : abi::kNoDeadline;
   const timespec none{};
   lib::SignalWait waits(*set);
   for (;;) {

@@ -242,7 +242,7 @@ void on_trap(int number, siginfo_t*, void* context) {
     return;
   }
   int error = errno;
-  host::Lane* lane = lane_of_runner();
+  abi::Lane* lane = lane_of_runner();
   Stepper::Finding finding =
       !lane || is_own_code(registers) ? Stepper::Finding::Computes : stepper.step(registers);
   if (finding == Stepper::Finding::Waits) {
@@ -277,12 +277,12 @@ void on_poke(int, siginfo_t* info, void* context) {
 bool understand_pokes() {
   struct sigaction now {
   }, wanted{};
-  if (sigaction(host::kPoke, nullptr, &now) != 0 || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN))
+  if (sigaction(abi::kPoke, nullptr, &now) != 0 || (now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN))
     return false;
   dl_iterate_phdr(find_own_code, nullptr);
   wanted.sa_sigaction = on_poke;
   wanted.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
-  return own_end != 0 && sigaction(host::kPoke, &wanted, nullptr) == 0;
+  return own_end != 0 && sigaction(abi::kPoke, &wanted, nullptr) == 0;
 }
 
 bool begin_counting() {
@@ -291,13 +291,13 @@ bool begin_counting() {
   sigset_t trap;
   sigemptyset(&trap);
   sigaddset(&trap, SIGTRAP);
-  sigaddset(&trap, host::kPoke);
+  sigaddset(&trap, abi::kPoke);
   pthread_sigmask(SIG_UNBLOCK, &trap, nullptr);
   siginfo_t info{};
-  info.si_signo = host::kPoke;
+  info.si_signo = abi::kPoke;
   info.si_code = SI_QUEUE;
   info.si_value.sival_int = kCount;
-  syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), host::kPoke, &info);
+  syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), abi::kPoke, &info);
   if (counter.stepping) return true;
   counter.active = false;  // the signal is the program's
   give_trap_back();
@@ -316,5 +316,14 @@ bool begin_counting() { return false; }
 unsigned end_counting() { return 0; }
 
 #endif
+
+namespace {
+
+/// Once a process is known to be in a run.
+__attribute__((constructor)) void listen() {
+  if (attachment.header && understand_pokes() && segment()) segment()->poked.store(attachment.process);
+}
+
+}  // namespace
 
 }  // namespace weft::lib

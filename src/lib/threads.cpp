@@ -15,7 +15,7 @@
 #include "lib/timers.hpp"
 #include "lib/turns.hpp"
 
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
 
 namespace {
@@ -28,11 +28,11 @@ struct Wait {
   std::atomic<std::uint32_t> over;
   bool timed;
 };
-Wait waits[host::kLanes];
+Wait waits[abi::kLanes];
 std::atomic<std::uint64_t> tickets;
 
 // The mutex each lane waits for.
-std::atomic<const pthread_mutex_t*> wanted[host::kLanes];
+std::atomic<const pthread_mutex_t*> wanted[abi::kLanes];
 
 // Threads that have given up their lanes and may be joined; their times.
 struct Ended {
@@ -53,7 +53,7 @@ long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value)
 }
 
 /// To be called before what lets others see that it waits.
-void begin_wait(host::Lane& lane, const void* what, bool timed = false) {
+void begin_wait(abi::Lane& lane, const void* what, bool timed = false) {
   Wait& wait = waits[lib::index_of(lane)];
   wait.over.store(0);
   wait.timed = timed;
@@ -61,16 +61,16 @@ void begin_wait(host::Lane& lane, const void* what, bool timed = false) {
   wait.what.store(what);
 }
 
-bool wait_until_over(host::Lane& lane, std::int64_t deadline);
+bool wait_until_over(abi::Lane& lane, std::int64_t deadline);
 
 /// Are there timers to be seen to while a thread waits for another one?
 bool beside_timers() { return lib::timers_are_set() && lib::has_threads(); }
 
 /// Until somebody lets it go on: out of virtual time, unless a timer may have to be seen to meanwhile.
-void sleep_until_over(host::Lane& lane) {
+void sleep_until_over(abi::Lane& lane) {
   Wait& wait = waits[lib::index_of(lane)];
   if (wait.timed) {
-    wait_until_over(lane, host::kNoDeadline);
+    wait_until_over(lane, abi::kNoDeadline);
     return;
   }
   weft_outside_begin();
@@ -80,12 +80,12 @@ void sleep_until_over(host::Lane& lane) {
 }
 
 /// Until somebody lets it go on, or the deadline. Returns whether somebody has.
-bool wait_until_over(host::Lane& lane, std::int64_t deadline) {
+bool wait_until_over(abi::Lane& lane, std::int64_t deadline) {
   Wait& wait = waits[lib::index_of(lane)];
   while (!wait.over.load()) {
     if (lib::now(lane) >= deadline) return wait.what.exchange(nullptr) == nullptr;
     lane.argument[0] = 0;
-    lib::ask(lane, host::Call::YieldUntil, host::kNoPort, deadline, host::kNoRank);
+    lib::ask(lane, abi::Call::YieldUntil, abi::kNoPort, deadline, abi::kNoRank);
   }
   return true;
 }
@@ -95,24 +95,24 @@ bool wait_until_over(host::Lane& lane, std::int64_t deadline) {
 bool let_go_on(const void* what, bool all, std::int64_t time) {
   bool any = false;
   for (;;) {
-    unsigned oldest = host::kLanes;
-    for (unsigned i = 0; i < host::kLanes; ++i)
-      if (waits[i].what.load() == what && (oldest == host::kLanes || waits[i].ticket < waits[oldest].ticket))
+    unsigned oldest = abi::kLanes;
+    for (unsigned i = 0; i < abi::kLanes; ++i)
+      if (waits[i].what.load() == what && (oldest == abi::kLanes || waits[i].ticket < waits[oldest].ticket))
         oldest = i;
-    if (oldest == host::kLanes) return any;
+    if (oldest == abi::kLanes) return any;
     const void* expected = what;
     if (!waits[oldest].what.compare_exchange_strong(expected, nullptr)) continue;  // its time was over
     any = true;
     if (waits[oldest].timed) {  // it looks again when the caller has had a turn that was no mere look
       waits[oldest].over.store(1);
-      if (host::Lane* here = lib::virtual_lane())
-        lib::ask(*here, host::Call::Sleep, host::kNoPort, lib::now(*here), host::kNoRank);
+      if (abi::Lane* here = lib::virtual_lane())
+        lib::ask(*here, abi::Call::Sleep, abi::kNoPort, lib::now(*here), abi::kNoRank);
       if (!all) return true;
       continue;
     }
-    host::Lane* lane = host::lane_at(lib::segment(), oldest);
+    abi::Lane* lane = abi::lane_at(lib::segment(), oldest);
     // It may be on its way to sleep: it is outside before that.
-    while (lane->state.load() != static_cast<std::uint32_t>(host::LaneState::External))
+    while (lane->state.load() != static_cast<std::uint32_t>(abi::LaneState::External))
       syscall(SYS_sched_yield);
     lib::resume(*lane, time);
     waits[oldest].over.store(1);
@@ -125,7 +125,7 @@ bool let_go_on(const void* what, bool all, std::int64_t time) {
 /// since that thread may come to have one.
 struct RealWait {
   static constexpr std::int64_t kPart = 50'000'000;  // nanoseconds
-  RealWait(const host::Lane& lane, std::int64_t deadline) {
+  RealWait(const abi::Lane& lane, std::int64_t deadline) {
     std::int64_t left = deadline > lib::now(lane) ? (deadline - lib::now(lane)) / 1000 : 0;
     whole = left <= kPart;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &until);
@@ -142,12 +142,12 @@ bool is_valid(clockid_t clock, const timespec& t) {
 }
 
 std::int64_t time_here() {
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   return lane ? lib::now(*lane) : 0;
 }
 
 /// Has this thread given up its lane? The caller's clock is not before that then.
-bool end_of(pthread_t thread, host::Lane& lane) {
+bool end_of(pthread_t thread, abi::Lane& lane) {
   for (unsigned i = 0; i < 64 && i < ended_count; ++i) {
     if (!ended[i].ready || !pthread_equal(ended[i].thread, thread)) continue;
     lib::jump_to(lane, ended[i].clock);
@@ -157,8 +157,8 @@ bool end_of(pthread_t thread, host::Lane& lane) {
   return false;
 }
 
-bool wanted_by_others(const host::Lane& lane, const pthread_mutex_t* mutex) {
-  for (unsigned i = 0; i < host::kLanes; ++i)
+bool wanted_by_others(const abi::Lane& lane, const pthread_mutex_t* mutex) {
+  for (unsigned i = 0; i < abi::kLanes; ++i)
     if (i != lib::index_of(lane) && wanted[i].load(std::memory_order_relaxed) == mutex) return true;
   return false;
 }
@@ -168,7 +168,7 @@ bool anybody_waits() { return lib::segment() && tickets.load(std::memory_order_r
 struct Start {
   void* (*function)(void*);
   void* argument;
-  host::Lane* lane;
+  abi::Lane* lane;
 };
 
 void* begin_thread(void* p) {
@@ -176,8 +176,8 @@ void* begin_thread(void* p) {
   free(p);
   if (start.lane) {
     lib::adopt(*start.lane);
-    lib::ask(*start.lane, host::Call::Sleep, host::kNoPort, lib::now(*start.lane),
-             host::kNoRank);  // its turn
+    lib::ask(*start.lane, abi::Call::Sleep, abi::kNoPort, lib::now(*start.lane),
+             abi::kNoRank);  // its turn
   }
   return start.function(start.argument);
 }
@@ -188,7 +188,7 @@ namespace weft::lib {
 
 void expect_threads() { threads_expected = true; }
 
-int start_thread(host::Lane& parent, pthread_t* thread, const pthread_attr_t* attributes,
+int start_thread(abi::Lane& parent, pthread_t* thread, const pthread_attr_t* attributes,
                  void* (*function)(void*), void* argument) {
   WEFT_REAL(pthread_create);
   auto* start = static_cast<Start*>(malloc(sizeof(Start)));
@@ -199,7 +199,7 @@ int start_thread(host::Lane& parent, pthread_t* thread, const pthread_attr_t* at
   return result;
 }
 
-void thread_ends(host::Lane& lane) {
+void thread_ends(abi::Lane& lane) {
   WEFT_REAL(pthread_mutex_lock);
   next_pthread_mutex_lock(&ended_mutex);
   ended[ended_count++ % 64] = {pthread_self(), now(lane), true};
@@ -209,12 +209,21 @@ void thread_ends(host::Lane& lane) {
 
 }  // namespace weft::lib
 
+namespace {
+
+__attribute__((constructor)) void serve_threads() {
+  lib::hooks.thread_ends = lib::thread_ends;
+  lib::hooks.start_thread = lib::start_thread;
+}
+
+}  // namespace
+
 extern "C" {
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
                    void* argument) {
   WEFT_REAL(pthread_create);
-  host::Lane* parent = threads_expected ? lib::virtual_lane() : nullptr;
+  abi::Lane* parent = threads_expected ? lib::virtual_lane() : nullptr;
   if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_create(thread, attributes, function, argument);
   return lib::start_thread(*parent, thread, attributes, function, argument);
@@ -222,7 +231,7 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 
 int pthread_join(pthread_t thread, void** result) {
   WEFT_REAL(pthread_join);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_pthread_join(thread, result);
   if (!end_of(thread, *lane)) {
     begin_wait(*lane, key_of(thread));
@@ -240,7 +249,7 @@ int pthread_join(pthread_t thread, void** result) {
 // A thread that holds a mutex may wait for the simulator: others then wait in virtual time, where it goes on.
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   WEFT_REAL(pthread_mutex_lock);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane || !lib::has_threads()) return next_pthread_mutex_lock(mutex);
   WEFT_REAL(pthread_mutex_trylock);
   // A thread of MPICH that polls unlocks and locks again at once: whoever waits in between comes first.
@@ -267,7 +276,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
 
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   REAL_CONDITION(pthread_cond_wait);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane || lib::of_launcher_library(__builtin_return_address(0))) {
     lib::Awaited awaited(lane);
     return next(condition, mutex);
@@ -281,7 +290,7 @@ int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                            const struct timespec* until) {
   WEFT_REAL(pthread_cond_clockwait);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_cond_clockwait(condition, mutex, clock, until);
   if (!is_valid(clock, *until)) return EINVAL;
@@ -326,7 +335,7 @@ int pthread_cond_broadcast(pthread_cond_t* condition) {
 
 int sem_wait(sem_t* semaphore) {
   WEFT_REAL(sem_wait);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_wait(semaphore);
   while (sem_trywait(semaphore) != 0) {
     begin_wait(*lane, semaphore, beside_timers());
@@ -341,7 +350,7 @@ int sem_wait(sem_t* semaphore) {
 
 int sem_clockwait(sem_t* semaphore, clockid_t clock, const struct timespec* until) {
   WEFT_REAL(sem_clockwait);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_sem_clockwait(semaphore, clock, until);
   if (!is_valid(clock, *until)) {
     errno = EINVAL;

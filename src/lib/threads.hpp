@@ -15,10 +15,10 @@ namespace weft::lib {
 void expect_threads();
 
 /// As pthread_create; the new thread has a lane from its beginning, at the time of this one.
-int start_thread(host::Lane& parent, pthread_t* thread, const pthread_attr_t* attributes,
+int start_thread(abi::Lane& parent, pthread_t* thread, const pthread_attr_t* attributes,
                  void* (*function)(void*), void* argument);
 
 /// The calling thread's lane is given up: those who wait for its end go on.
-void thread_ends(host::Lane& lane);
+void thread_ends(abi::Lane& lane);
 
 }  // namespace weft::lib

@@ -14,18 +14,11 @@
 
 #include "lib/clocks.hpp"
 #include "lib/real.hpp"
-#include "lib/threads.hpp"
 
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
 
 using lib::kSecond;
-
-namespace weft::lib {
-
-std::atomic<unsigned> timers_set;
-
-}  // namespace weft::lib
 
 namespace {
 
@@ -34,7 +27,7 @@ constexpr std::uint32_t kAnyLane = ~0u;
 
 struct Timer {
   enum Kind { Free, Signal, Thread, File } kind = Free;
-  std::int64_t at = host::kNoDeadline, interval = 0;
+  std::int64_t at = abi::kNoDeadline, interval = 0;
   clockid_t clock = CLOCK_MONOTONIC;
   std::uint32_t lane = 0;  // the one that sees to it
   int signal = SIGALRM;
@@ -53,7 +46,7 @@ unsigned used = kIntervalTimers;  // all in use lie before this
 thread_local sigset_t waited_for;  // a copy: a handler may jump out of a wait
 
 void set(Timer& t, std::int64_t at, std::int64_t interval) {
-  bool was = t.at != host::kNoDeadline, is = at != host::kNoDeadline;
+  bool was = t.at != abi::kNoDeadline, is = at != abi::kNoDeadline;
   t.at = at;
   t.interval = interval;
   if (was != is) lib::timers_set.fetch_add(is ? 1 : ~0u);
@@ -72,7 +65,7 @@ Timer* new_timer(Timer::Kind kind) {
 }
 
 void give_up(Timer& t) {
-  set(t, host::kNoDeadline, 0);
+  set(t, abi::kNoDeadline, 0);
   t.kind = Timer::Free;
 }
 
@@ -112,7 +105,7 @@ void* notify(void* p) {
   return nullptr;
 }
 
-void start_thread(const Timer& t, host::Lane& lane) {
+void start_thread(const Timer& t, abi::Lane& lane) {
   auto* start = static_cast<Start*>(malloc(sizeof(Start)));
   if (!start) return;
   *start = {t.function, t.value};
@@ -120,12 +113,12 @@ void start_thread(const Timer& t, host::Lane& lane) {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  if (lib::start_thread(lane, &thread, &attributes, notify, start) != 0) free(start);
+  if (lib::hooks.start_thread(lane, &thread, &attributes, notify, start) != 0) free(start);
   pthread_attr_destroy(&attributes);
 }
 
 /// It has run out `times` times. True where a handler has run.
-bool run_out(Timer& t, std::uint64_t times, host::Lane& lane) {
+bool run_out(Timer& t, std::uint64_t times, abi::Lane& lane) {
   switch (t.kind) {
     case Timer::Signal: {
       t.missed = times - 1;
@@ -146,8 +139,8 @@ bool run_out(Timer& t, std::uint64_t times, host::Lane& lane) {
   return false;
 }
 
-bool sees_to(const host::Lane& lane, const Timer& t) {
-  return t.at != host::kNoDeadline && (t.lane == kAnyLane || t.lane == lib::index_of(lane));
+bool sees_to(const abi::Lane& lane, const Timer& t) {
+  return t.at != abi::kNoDeadline && (t.lane == kAnyLane || t.lane == lib::index_of(lane));
 }
 
 std::int64_t picoseconds(const timespec& t) { return lib::saturated(0, t.tv_sec, t.tv_nsec * 1000); }
@@ -157,21 +150,21 @@ bool is_valid(const timeval& t) { return t.tv_sec >= 0 && t.tv_usec >= 0 && t.tv
 timespec spec(std::int64_t ps) { return {ps / kSecond, ps % kSecond / 1000}; }
 timeval val(std::int64_t ps) { return {ps / kSecond, ps % kSecond / kMicrosecond}; }
 
-std::int64_t left(const Timer& t, const host::Lane& lane) {
-  if (t.at == host::kNoDeadline) return 0;
+std::int64_t left(const Timer& t, const abi::Lane& lane) {
+  if (t.at == abi::kNoDeadline) return 0;
   std::int64_t rest = t.at - lib::now(lane);
   return rest > 1000 ? rest : 1000;  // one that is set never shows nothing
 }
 
-void set_by_spec(Timer& t, const host::Lane& lane, bool absolute, const itimerspec& to) {
-  if (to.it_value.tv_sec == 0 && to.it_value.tv_nsec == 0) return set(t, host::kNoDeadline, 0);
+void set_by_spec(Timer& t, const abi::Lane& lane, bool absolute, const itimerspec& to) {
+  if (to.it_value.tv_sec == 0 && to.it_value.tv_nsec == 0) return set(t, abi::kNoDeadline, 0);
   std::int64_t at = absolute ? lib::time_on_clock(t.clock, to.it_value)
                              : lib::saturated(lib::now(lane), to.it_value.tv_sec, to.it_value.tv_nsec * 1000);
   t.missed = 0;
   set(t, at, picoseconds(to.it_interval));
 }
 
-itimerspec shown(const Timer& t, const host::Lane& lane) { return {spec(t.interval), spec(left(t, lane))}; }
+itimerspec shown(const Timer& t, const abi::Lane& lane) { return {spec(t.interval), spec(left(t, lane))}; }
 
 /// An interval timer of the process: its number where it is in virtual time.
 Timer* interval_timer(int which) {
@@ -198,14 +191,14 @@ Timer* of_file(int file) {
 
 namespace weft::lib {
 
-std::int64_t next_timer(const host::Lane& lane) {
-  std::int64_t out = host::kNoDeadline;
+std::int64_t next_timer(const abi::Lane& lane) {
+  std::int64_t out = abi::kNoDeadline;
   for (unsigned i = 0; i < used; ++i)
     if (sees_to(lane, timers[i]) && timers[i].at < out) out = timers[i].at;
   return out;
 }
 
-bool run_timers(host::Lane& lane) {
+bool run_timers(abi::Lane& lane) {
   bool handled = false;
   for (unsigned i = 0; i < used; ++i) {
     Timer& t = timers[i];
@@ -215,7 +208,7 @@ bool run_timers(host::Lane& lane) {
       times += static_cast<std::uint64_t>((now(lane) - t.at) / t.interval);
       t.at += static_cast<std::int64_t>(times) * t.interval;
     } else {
-      set(t, host::kNoDeadline, 0);
+      set(t, abi::kNoDeadline, 0);
     }
     handled |= run_out(t, times, lane);
   }
@@ -228,12 +221,21 @@ SignalWait::~SignalWait() { waited_for = outer_; }
 
 }  // namespace weft::lib
 
+namespace {
+
+__attribute__((constructor)) void serve_waits() {
+  lib::hooks.next_timer = lib::next_timer;
+  lib::hooks.run_timers = lib::run_timers;
+}
+
+}  // namespace
+
 extern "C" {
 
 int setitimer(__itimer_which_t which, const struct itimerval* __restrict to,
               struct itimerval* __restrict before) {
   WEFT_REAL(setitimer);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   Timer* t = lane ? interval_timer(which) : nullptr;
   if (!t) return next_setitimer(which, to, before);
   if (to && (!is_valid(to->it_value) || !is_valid(to->it_interval))) {
@@ -243,13 +245,13 @@ int setitimer(__itimer_which_t which, const struct itimerval* __restrict to,
   if (before) *before = {val(t->interval), val(left(*t, *lane))};
   if (!to) return 0;
   std::int64_t after = picoseconds(to->it_value);
-  set(*t, after ? lib::now(*lane) + after : host::kNoDeadline, picoseconds(to->it_interval));
+  set(*t, after ? lib::now(*lane) + after : abi::kNoDeadline, picoseconds(to->it_interval));
   return 0;
 }
 
 int getitimer(__itimer_which_t which, struct itimerval* out) {
   WEFT_REAL(getitimer);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   Timer* t = lane ? interval_timer(which) : nullptr;
   if (!t) return next_getitimer(which, out);
   *out = {val(t->interval), val(left(*t, *lane))};
@@ -258,11 +260,11 @@ int getitimer(__itimer_which_t which, struct itimerval* out) {
 
 unsigned alarm(unsigned seconds) {
   WEFT_REAL(alarm);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return next_alarm(seconds);
   Timer& t = *interval_timer(ITIMER_REAL);
   std::int64_t rest = left(t, *lane);
-  set(t, seconds ? lib::now(*lane) + seconds * kSecond : host::kNoDeadline, 0);
+  set(t, seconds ? lib::now(*lane) + seconds * kSecond : abi::kNoDeadline, 0);
   return static_cast<unsigned>((rest + kSecond - 1) / kSecond);
 }
 
@@ -275,7 +277,7 @@ useconds_t ualarm(useconds_t value, useconds_t interval) {
 
 int timer_create(clockid_t clock, struct sigevent* __restrict event, timer_t* __restrict out) {
   WEFT_REAL(timer_create);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane || !(lib::is_virtual(clock) || lib::is_processor_time(clock)))
     return next_timer_create(clock, event, out);
   Timer* t = new_timer(event && event->sigev_notify == SIGEV_THREAD ? Timer::Thread : Timer::Signal);
@@ -301,7 +303,7 @@ int timer_create(clockid_t clock, struct sigevent* __restrict event, timer_t* __
 int timer_settime(timer_t handle, int flags, const struct itimerspec* __restrict to,
                   struct itimerspec* __restrict before) {
   WEFT_REAL(timer_settime);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   Timer* t = lane ? of_handle(handle) : nullptr;
   if (!t) return next_timer_settime(handle, flags, to, before);
   if (!is_valid(to->it_value) || !is_valid(to->it_interval)) {
@@ -316,7 +318,7 @@ int timer_settime(timer_t handle, int flags, const struct itimerspec* __restrict
 
 int timer_gettime(timer_t handle, struct itimerspec* out) {
   WEFT_REAL(timer_gettime);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   Timer* t = lane ? of_handle(handle) : nullptr;
   if (!t) return next_timer_gettime(handle, out);
   *out = shown(*t, *lane);
@@ -353,7 +355,7 @@ int timerfd_create(__clockid_t clock, int flags) {
 
 int timerfd_settime(int file, int flags, const struct itimerspec* to, struct itimerspec* before) {
   WEFT_REAL(timerfd_settime);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   Timer* t = lane ? of_file(file) : nullptr;
   if (!t) return next_timerfd_settime(file, flags, to, before);
   if (!is_valid(to->it_value) || !is_valid(to->it_interval)) {
@@ -373,7 +375,7 @@ int timerfd_settime(int file, int flags, const struct itimerspec* to, struct iti
 
 int timerfd_gettime(int file, struct itimerspec* out) {
   WEFT_REAL(timerfd_gettime);
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   Timer* t = lane ? of_file(file) : nullptr;
   if (!t) return next_timerfd_gettime(file, out);
   *out = shown(*t, *lane);

@@ -15,17 +15,15 @@
 
 namespace weft::lib {
 
-extern std::atomic<unsigned> timers_set;
-
 inline bool timers_are_set() { return timers_set.load(std::memory_order_relaxed) != 0; }
 
 /// When the next timer this thread has to see to runs out; kNoDeadline: none is set.
-std::int64_t next_timer(const host::Lane& lane);
+std::int64_t next_timer(const abi::Lane& lane);
 
 /// Lets those run out whose time has come. True where a handler of the program has run.
-bool run_timers(host::Lane& lane);
+bool run_timers(abi::Lane& lane);
 
-inline void check_timers(host::Lane& lane) {
+inline void check_timers(abi::Lane& lane) {
   if (timers_are_set() && !outside() && next_timer(lane) <= now(lane)) [[unlikely]]
     run_timers(lane);
 }

@@ -13,7 +13,7 @@
 #include "lib/mpi_library.hpp"
 #include "lib/real.hpp"
 
-namespace host = weft::host;
+namespace abi = weft::abi;
 namespace lib = weft::lib;
 
 namespace weft::lib {
@@ -24,7 +24,7 @@ namespace {
 /// for in vain; a look that was none because the one before had found something is to be done again.
 struct LastLook {
   enum { None, InVain, Skipped } is = None;
-  std::uint32_t port = host::kNoPort, for_rank = host::kNoRank;
+  std::uint32_t port = abi::kNoPort, for_rank = abi::kNoRank;
 };
 
 thread_local LastLook last_look;
@@ -35,29 +35,29 @@ thread_local unsigned refusals = 0;  // by mutexes it tried, in a row
 // Threads that look a hundred times without yielding will not yield.
 constexpr unsigned kLooksWithoutYield = 100;
 
-std::atomic<bool> reading[host::kLanes];
+std::atomic<bool> reading[abi::kLanes];
 
 }  // namespace
 
-bool shares_open_mpi(const host::Lane& lane) {
+bool shares_open_mpi(const abi::Lane& lane) {
   return has_threads() && lane.doing.inside() && !outside() && !is_mpich();
 }
 
-void give_way(host::Lane& lane, unsigned& times) {
+void give_way(abi::Lane& lane, unsigned& times) {
   constexpr std::int64_t kFirst = 1'000'000;  // picoseconds
   constexpr unsigned kMostDoublings = 10;
   lane.argument[0] = times == 0;
   std::int64_t most = kFirst << std::min(times, kMostDoublings);
   ++times;
-  ask(lane, host::Call::Yield, host::kNoPort, now(lane) + most, host::kNoRank);
+  ask(lane, abi::Call::Yield, abi::kNoPort, now(lane) + most, abi::kNoRank);
 }
 
-void wait_or_be_called(host::Lane& lane, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+void wait_or_be_called(abi::Lane& lane, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
   lane.argument[0] = 0;
-  ask(lane, has_threads() ? host::Call::Spin : host::Call::Wait, port, deadline, for_rank);
+  ask(lane, has_threads() ? abi::Call::Spin : abi::Call::Wait, port, deadline, for_rank);
 }
 
-bool waits_when_it_yields(host::Lane& lane, std::uint32_t port, std::uint32_t for_rank) {
+bool waits_when_it_yields(abi::Lane& lane, std::uint32_t port, std::uint32_t for_rank) {
   if (!shares_open_mpi(lane)) return false;
   last_look = {LastLook::InVain, port, for_rank};
   return ++looks_since_yield <= kLooksWithoutYield;
@@ -65,15 +65,15 @@ bool waits_when_it_yields(host::Lane& lane, std::uint32_t port, std::uint32_t fo
 
 void skipped_look() { last_look.is = LastLook::Skipped; }
 
-void set_reading(host::Lane& lane, bool now_reading) {
+void set_reading(abi::Lane& lane, bool now_reading) {
   reading[index_of(lane)].store(now_reading, std::memory_order_relaxed);
 }
 
-bool reads(const host::Lane& lane) { return reading[index_of(lane)].load(std::memory_order_relaxed); }
+bool reads(const abi::Lane& lane) { return reading[index_of(lane)].load(std::memory_order_relaxed); }
 
-bool others_read(const host::Lane& lane) {
+bool others_read(const abi::Lane& lane) {
   std::size_t own = index_of(lane);
-  for (std::size_t i = 0; i < host::kLanes; ++i)
+  for (std::size_t i = 0; i < abi::kLanes; ++i)
     if (i != own && reading[i].load(std::memory_order_relaxed)) return true;
   return false;
 }
@@ -98,7 +98,7 @@ bool on_own_stack(const void* at) {
 extern "C" {
 
 int sched_yield(void) {
-  host::Lane* lane = lib::virtual_lane();
+  abi::Lane* lane = lib::virtual_lane();
   if (!lane) return static_cast<int>(syscall(SYS_sched_yield));
   if (!lib::has_threads()) {
     // A rank of one thread has waited where it looked.
@@ -120,7 +120,7 @@ int sched_yield(void) {
 int pthread_mutex_trylock(pthread_mutex_t* mutex) {
   WEFT_REAL(pthread_mutex_trylock);
   int result = next_pthread_mutex_trylock(mutex);
-  host::Lane* lane = result == EBUSY ? lib::virtual_lane() : nullptr;
+  abi::Lane* lane = result == EBUSY ? lib::virtual_lane() : nullptr;
   if (lane && lib::has_threads() && lib::has_lane(mutex->__data.__owner)) {
     lib::give_way(*lane, lib::refusals);
     result = next_pthread_mutex_trylock(mutex);

@@ -14,7 +14,7 @@ struct Named {
   const char *key, *words;
 };
 
-constexpr Named kNames[host::kProtocols] = {{"small", "one small message"},
+constexpr Named kNames[abi::kProtocols] = {{"small", "one small message"},
                                             {"fragments", "several small messages"},
                                             {"shared", "blocks of a shared pool"},
                                             {"exclusive", "blocks of the pair's ring"},
@@ -30,10 +30,10 @@ std::string bytes_text(std::uint64_t bytes) { return to_text(DataSize{static_cas
 }  // namespace
 
 Json protocols_json(const host::RunResult& run) {
-  const host::MpiSums& sums = run.mpi;
+  const abi::MpiSums& sums = run.mpi;
   Json out;
-  for (unsigned i = 0; i < host::kProtocols; ++i) {
-    const host::ProtocolSums& p = sums.protocol[i];
+  for (unsigned i = 0; i < abi::kProtocols; ++i) {
+    const abi::ProtocolSums& p = sums.protocol[i];
     double cost = run.mpi_cost[i].picoseconds();
     if (p.count || cost > 0)
       out["protocols"][kNames[i].key] = {
@@ -52,10 +52,10 @@ Json protocols_json(const host::RunResult& run) {
 }
 
 std::string protocols_section(const host::RunResult& run) {
-  const host::MpiSums& sums = run.mpi;
+  const abi::MpiSums& sums = run.mpi;
   std::vector<std::vector<std::string>> rows;
-  for (unsigned i = 0; i < host::kProtocols; ++i) {
-    const host::ProtocolSums& p = sums.protocol[i];
+  for (unsigned i = 0; i < abi::kProtocols; ++i) {
+    const abi::ProtocolSums& p = sums.protocol[i];
     double cost = run.mpi_cost[i].picoseconds();
     if (!p.count && cost == 0) continue;
     rows.push_back({kNames[i].words, with_commas(p.count), bytes_text(p.bytes), host::time_text(cost),

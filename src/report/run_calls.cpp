@@ -21,7 +21,7 @@ namespace {
 constexpr std::size_t kMostCalls = 16, kMostCollectives = 12, kLinksUnder = 2;
 constexpr double kWorthNaming = 0.001;  // of what a link can carry
 
-std::string call_name(std::uint16_t call) { return host::call_facts(call).name; }
+std::string call_name(std::uint16_t call) { return abi::call_facts(call).name; }
 
 std::string mean(const TimeSum& total, std::uint64_t count) {
   return rounded<Time>(total.picoseconds() / static_cast<double>(std::max<std::uint64_t>(1, count)));

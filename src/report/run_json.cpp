@@ -64,14 +64,14 @@ Json counters_json(const nic::Counters& c) {
 Json calls_json(const measure::RunDetails& details) {
   Json out{{"mpi_calls", Json::array()}, {"mpi_collectives", Json::array()}};
   for (const measure::CallSums& s : details.mpi.calls)
-    out["mpi_calls"].push_back({{"call", host::call_facts(s.call).name},
+    out["mpi_calls"].push_back({{"call", abi::call_facts(s.call).name},
                                 {"count", s.count},
                                 {"bytes", s.bytes},
                                 {"total_ns", ns(s.total)},
                                 {"longest_ns", ns(s.longest)}});
   for (const measure::CollectiveSums& s : details.mpi.collectives)
     out["mpi_collectives"].push_back(
-        {{"call", host::call_facts(s.slowest.call).name},
+        {{"call", abi::call_facts(s.slowest.call).name},
          {"bytes", s.slowest.bytes},
          {"members", s.slowest.members},
          {"count", s.count},

@@ -179,11 +179,11 @@ std::string summary_section(const measure::ProgramResult& result, const measure:
                             percent(sum.computing / sum.alive));
   if (!mpi.calls.empty())
     text +=
-        fmt::format(" Most of the time in MPI went to {}.", host::call_facts(mpi.calls.front().call).name);
+        fmt::format(" Most of the time in MPI went to {}.", abi::call_facts(mpi.calls.front().call).name);
   if (!mpi.collectives.empty()) {
     const measure::Collective& c = mpi.collectives.front().slowest;
     std::string size = c.bytes ? fmt::format(" of {}", bytes_text(c.bytes)) : "";
-    text += fmt::format(" The slowest collective was {}{} over {}: {}.", host::call_facts(c.call).name, size,
+    text += fmt::format(" The slowest collective was {}{} over {}: {}.", abi::call_facts(c.call).name, size,
                         count_of(c.members, "rank"), rounded(c.took()));
   }
   return fmt::format("<p class=\"summary\">{}</p>\n", escape_xml(text));

@@ -7,7 +7,7 @@
 
 namespace weft::fuzz {
 
-using host::Call;
+using abi::Call;
 using nic::Descriptor;
 using nic::Operation;
 
@@ -32,7 +32,7 @@ void Honest::ask_to_register(std::uint64_t offset, std::uint32_t rights) {
   lane().argument[1] = kRegion;
   lane().argument[2] = rights;
   lane().argument[3] = 0;
-  block(Call::Register, 0, host::kNoDeadline);
+  block(Call::Register, 0, abi::kNoDeadline);
 }
 
 void Honest::run() {
@@ -41,7 +41,7 @@ void Honest::run() {
     case Stage::Start:
       stage_ = Stage::Open;
       lane().argument[0] = lane().argument[1] = 0;
-      return block(Call::Open, host::kNoPort, host::kNoDeadline);
+      return block(Call::Open, abi::kNoPort, abi::kNoDeadline);
     case Stage::Open:
       if (lane().result != 0 || lane().answer[0] != 0) broken("a port was refused");
       known_.node = static_cast<std::uint32_t>(lane().answer[1]);
@@ -61,18 +61,18 @@ void Honest::run() {
       stage_ = Stage::LookUp;
       lane().argument[0] = 1 - number_;
       lane().argument[1] = 0;
-      return block(Call::LookUp, 0, host::kNoDeadline);
+      return block(Call::LookUp, 0, abi::kNoDeadline);
     case Stage::LookUp:
       if (lane().answer[0] != peer_.node || lane().answer[1] != peer_.port) broken("the peer is elsewhere");
       stage_ = Stage::Exchange;
-      return block(Call::Sleep, host::kNoPort, kExchange);
+      return block(Call::Sleep, abi::kNoPort, kExchange);
     case Stage::Exchange:
       take_all();
       send_round();
       if (messages_ < kRounds || puts_ < kRounds || answered_ < kRounds)
-        return block(Call::Wait, 0, host::kNoDeadline);
+        return block(Call::Wait, 0, abi::kNoDeadline);
       stage_ = Stage::Leave;
-      return block(Call::Leave, host::kAnyPort, host::kNoDeadline);
+      return block(Call::Leave, abi::kAnyPort, abi::kNoDeadline);
     case Stage::Leave:
       stage_ = Stage::Done;
       return exit({});
@@ -86,7 +86,7 @@ void Honest::post(const Descriptor& descriptor) {
   d.node = peer_.node;
   d.port = peer_.port;
   d.posted = lane().clock.load();
-  host::submissions_of(&port(0))[posted_ % layout().limits.queue_slots] = d;
+  abi::submissions_of(&port(0))[posted_ % layout().limits.queue_slots] = d;
   port(0).posted.store(++posted_);
 }
 
@@ -118,7 +118,7 @@ void Honest::send_round() {
 void Honest::take_all() {
   for (; messages_taken_ != port(0).messages.load(); port(0).messages_taken.store(++messages_taken_)) {
     const nic::Message& m =
-        host::messages_of(&port(0), layout())[messages_taken_ % layout().limits.message_slots];
+        abi::messages_of(&port(0), layout())[messages_taken_ % layout().limits.message_slots];
     if (m.node != peer_.node || m.port != peer_.port) continue;  // the spoiler may write to anyone
     Note note{};
     std::memcpy(&note, m.data, sizeof note);
@@ -128,7 +128,7 @@ void Honest::take_all() {
     ++messages_;
   }
   for (; events_taken_ != port(0).events.load(); port(0).events_taken.store(++events_taken_)) {
-    const nic::Event& e = host::events_of(&port(0), layout())[events_taken_ % layout().limits.event_slots];
+    const nic::Event& e = abi::events_of(&port(0), layout())[events_taken_ % layout().limits.event_slots];
     bool of_peer = e.node == peer_.node && e.port == peer_.port;
     if (e.kind == nic::EventKind::Failed) broken("an operation of an honest rank failed");
     puts_ += of_peer && e.kind == nic::EventKind::Arrived;

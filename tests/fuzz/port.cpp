@@ -14,8 +14,8 @@ namespace weft::fuzz {
 
 namespace {
 
-using host::Call;
-using host::LaneState;
+using abi::Call;
+using abi::LaneState;
 using nic::Descriptor;
 
 constexpr std::int64_t kBegin = 100'000'000;  // the honest ones are ready then
@@ -28,21 +28,21 @@ class Spoiler : public Rank {
     // A port and memory of its own come first: without them little can go wrong.
     switch (stage_++) {
       case 0:
-        return block(Call::Sleep, host::kNoPort, kBegin);
+        return block(Call::Sleep, abi::kNoPort, kBegin);
       case 1:
         std::fill_n(lane().argument, 4, std::uint64_t{0});
-        return block(Call::Open, host::kNoPort, host::kNoDeadline);
+        return block(Call::Open, abi::kNoPort, abi::kNoDeadline);
       case 2:
         lane().argument[0] = kBase + 4096;
         lane().argument[1] = 8192;
         lane().argument[2] = nic::kAllRights;
-        return block(Call::Register, 0, host::kNoDeadline);
+        return block(Call::Register, 0, abi::kNoDeadline);
       case 3:
         keys_[3] = lane().answer[0];
         break;
     }
     bool blocked = false;
-    for (unsigned i = 1; i < host::kLanes; ++i)
+    for (unsigned i = 1; i < abi::kLanes; ++i)
       if (lane(i).state.load() == std::uint32_t(LaneState::Running) && input_.below(2))
         lane(i).state.store(std::uint32_t(LaneState::Left));
     if (lane().state.load() != std::uint32_t(LaneState::Running)) return;
@@ -63,14 +63,14 @@ class Spoiler : public Rank {
         return false;
       }
       case 1: {
-        host::Lane& l = lane(input_.below(host::kLanes));
+        abi::Lane& l = lane(input_.below(abi::kLanes));
         unsigned place = input_.below(sizeof l - 8);
         input_.fill(reinterpret_cast<char*>(&l) + place, 1 + input_.below(8));
         return false;
       }
       case 2:
         input_.fill(
-            reinterpret_cast<char*>(&header()) + input_.take<std::uint16_t>() % (sizeof(host::Header) - 8),
+            reinterpret_cast<char*>(&header()) + input_.take<std::uint16_t>() % (sizeof(abi::Header) - 8),
             1 + input_.below(8));
         return false;
       case 3:
@@ -80,7 +80,7 @@ class Spoiler : public Rank {
         post();
         return false;
       case 7: {
-        host::PortArea& area = port(input_.below(4));
+        abi::PortArea& area = port(input_.below(4));
         std::atomic<std::uint32_t>* words[] = {&area.posted,   &area.messages_taken, &area.events_taken,
                                                &area.accepted, &area.messages,       &area.events};
         words[input_.below(6)]->store(input_.below(2) ? input_.take<std::uint32_t>() : input_.below(256));
@@ -92,16 +92,16 @@ class Spoiler : public Rank {
         lay_out_call(0);
         return wait();
       case 11:
-        block(Call::Wait, host::kAnyPort, lane().clock.load() + input_.take<std::uint16_t>() * 1000);
+        block(Call::Wait, abi::kAnyPort, lane().clock.load() + input_.take<std::uint16_t>() * 1000);
         return true;
       case 12: {
-        host::PortArea& area = port(input_.below(4));
+        abi::PortArea& area = port(input_.below(4));
         area.messages_taken.store(area.messages.load());
         area.events_taken.store(area.events.load());
         return false;
       }
       case 13: {  // another thread
-        unsigned i = input_.below(host::kLanes);
+        unsigned i = input_.below(abi::kLanes);
         lay_out_call(i);
         lane(i).state.store(input_.below(6));
         header().joins.fetch_add(input_.below(3));
@@ -124,7 +124,7 @@ class Spoiler : public Rank {
   }
 
   void lay_out_call(unsigned i) {
-    host::Lane& l = lane(i);
+    abi::Lane& l = lane(i);
     l.call = static_cast<Call>(input_.below(std::uint32_t(Call::Last) + 2));
     l.port = input_.below(8) ? input_.below(4) : input_.take<std::uint32_t>();
     l.for_rank = input_.below(5);
@@ -184,9 +184,9 @@ class Spoiler : public Rank {
     d.operand = value();
     d.posted = input_.below(4) ? lane().clock.load() : input_.take<std::int64_t>();
     if (input_.below(4) == 0) input_.fill(reinterpret_cast<char*>(&d) + input_.below(248), 8);
-    host::PortArea& area = port(index);
+    abi::PortArea& area = port(index);
     std::uint32_t posted = area.posted.load();
-    host::submissions_of(&area)[posted % layout().limits.queue_slots] = d;
+    abi::submissions_of(&area)[posted % layout().limits.queue_slots] = d;
     area.posted.store(posted + 1);
   }
 

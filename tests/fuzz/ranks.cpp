@@ -71,7 +71,7 @@ Rank::~Rank() {
 
 void Rank::attach(const host::Launch& launch) {
   void* first = map(launch.segment, 4096);
-  layout_ = *static_cast<host::Header*>(first);
+  layout_ = *static_cast<abi::Header*>(first);
   munmap(first, 4096);
   segment_ = map(launch.segment, layout_.bytes);
   bell_ = map(launch.bell, 4096);
@@ -80,25 +80,25 @@ void Rank::attach(const host::Launch& launch) {
 
 bool Rank::granted() {
   bool any = !std::exchange(started_, true);
-  for (unsigned i = 0; i < host::kLanes; ++i) {
+  for (unsigned i = 0; i < abi::kLanes; ++i) {
     std::uint32_t grant = lane(i).grant.load();
     any |= std::exchange(grants_[i], grant) != grant;
   }
   return any;
 }
 
-void Rank::block(host::Call call, std::uint32_t port, std::int64_t deadline) {
-  host::Lane& l = lane();
+void Rank::block(abi::Call call, std::uint32_t port, std::int64_t deadline) {
+  abi::Lane& l = lane();
   l.call = call;
   l.port = port;
   l.deadline = deadline;
-  l.for_rank = host::kNoRank;
-  l.state.store(static_cast<std::uint32_t>(host::LaneState::Blocked));
+  l.for_rank = abi::kNoRank;
+  l.state.store(static_cast<std::uint32_t>(abi::LaneState::Blocked));
   bell().running.fetch_sub(1);
 }
 
 void Rank::exit(host::Ending how) {
-  lane().state.store(static_cast<std::uint32_t>(host::LaneState::Left));
+  lane().state.store(static_cast<std::uint32_t>(abi::LaneState::Left));
   bell().running.fetch_sub(1);
   ending = how;
 }

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "host/port_layout.hpp"
+#include "abi/port_layout.hpp"
 #include "host/processes.hpp"
 
 namespace weft::fuzz {
@@ -28,14 +28,14 @@ class Rank {
   std::optional<host::Ending> ending;
 
  protected:
-  host::Header& header() const { return *static_cast<host::Header*>(segment_); }
-  host::Lane& lane(unsigned i = 0) const { return *host::lane_at(segment_, i); }
-  host::PortArea& port(unsigned i) const { return *host::port_at(segment_, layout_, i); }
-  host::Bell& bell() const { return *static_cast<host::Bell*>(bell_); }
-  const host::Layout& layout() const { return layout_; }
+  abi::Header& header() const { return *static_cast<abi::Header*>(segment_); }
+  abi::Lane& lane(unsigned i = 0) const { return *abi::lane_at(segment_, i); }
+  abi::PortArea& port(unsigned i) const { return *abi::port_at(segment_, layout_, i); }
+  abi::Bell& bell() const { return *static_cast<abi::Bell*>(bell_); }
+  const abi::Layout& layout() const { return layout_; }
 
   /// Waits in lane 0 as the library does.
-  void block(host::Call call, std::uint32_t port, std::int64_t deadline);
+  void block(abi::Call call, std::uint32_t port, std::int64_t deadline);
   void exit(host::Ending how);
 
  private:
@@ -43,10 +43,10 @@ class Rank {
   void attach(const host::Launch& launch);
   bool granted();
 
-  host::Layout layout_{};  // as it was before anybody wrote into the segment
+  abi::Layout layout_{};  // as it was before anybody wrote into the segment
   void* segment_ = nullptr;
   void* bell_ = nullptr;
-  std::uint32_t grants_[host::kLanes] = {};
+  std::uint32_t grants_[abi::kLanes] = {};
   bool started_ = false;
 };
 

@@ -8,8 +8,11 @@
 
 namespace weft::fi {
 
-using host::Lane;
-using host::Protocol;
+using abi::Lane;
+using mpi::AtomicHead;
+using mpi::AtomicReplyHead;
+using mpi::Kind;
+using mpi::Protocol;
 
 namespace {
 
@@ -17,42 +20,55 @@ bool whole_words(fi_datatype type) { return type == FI_INT64 || type == FI_UINT6
 
 }  // namespace
 
-ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& at) {
-  std::uint32_t peer = peer_of_handle(at.destination);
+ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& where) {
+  std::uint32_t peer = peer_of_handle(where.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   std::size_t size = value_size(call.type);
   std::size_t parts = (call.operand ? 1 : 0) + (call.compare ? 1 : 0);
   std::size_t each = std::max<std::size_t>(size, size * parts);
   bool add = call.operation == FI_SUM || call.operation == FI_ATOMIC_READ;
-  bool by_interface =
-      call.count == 1 && whole_words(call.type) && at.address % 8 == 0 && (add || call.operation == FI_CSWAP);
-  if (!by_interface && sizeof(AtomicHead) + each > small_limit_)
+  bool by_interface = call.count == 1 && whole_words(call.type) && where.address % 8 == 0 &&
+                      (add || call.operation == FI_CSWAP);
+  if (!by_interface && sizeof(AtomicHead) + each > limits_.message)
     return refuse(FI_EOPNOTSUPP, FI_LOG_EP_DATA, "values of %zu bytes do not fit into a small message\n",
                   size);
   lib::found_something();
-  Request& request = new_remote(Request::Kind::Atomic, peer, at, size * call.count);
-  charge(lane, model.send_cost, Protocol::Atomic);
+  ThreadPort at(*this, lane);
+  Request& request = new_remote(Request::Kind::Atomic, peer, where, size * call.count);
+  charge(at, model.send_cost, Protocol::Atomic);
   request.value_size = size;
   if (call.result) request.result = Buffer(call.result, size * call.count);
   if (by_interface) {
-    nic::Descriptor d;
-    d.operation = add ? nic::Operation::FetchAdd : nic::Operation::CompareSwap;
-    d.flags = nic::kNotifyDone;
-    weft_memory memory = memory_of(*peers_[peer], at.key);
-    d.node = memory.owner.node;
-    d.port = memory.owner.port;
-    d.remote_key = memory.key;
-    d.remote_offset = at.address;
-    d.length = 8;
-    if (call.operand && call.operation != FI_ATOMIC_READ) memcpy(&d.operand, call.operand, 8);
-    if (call.compare) memcpy(&d.compare, call.compare, 8);
-    d.context = request.id;
-    request.pieces = 1;
-    post(lane, d);
-    return 0;
+    atomic_by_interface(at, call, where, request);
+  } else {
+    atomic_in_messages(at, call, where, request, each);
   }
-  // As many values in a message as fit; each is atomic by itself.
-  std::size_t most = std::min<std::size_t>((small_limit_ - sizeof(AtomicHead)) / each, 255);
+  return 0;
+}
+
+void Engine::atomic_by_interface(mpi::Port& at, const AtomicCall& call, const Remote& where,
+                                 Request& request) {
+  nic::Descriptor d;
+  d.operation = call.operation != FI_CSWAP ? nic::Operation::FetchAdd : nic::Operation::CompareSwap;
+  d.flags = nic::kNotifyDone;
+  const mpi::Address owner = memory_of(request.peer);
+  d.node = owner.node;
+  d.port = owner.port;
+  d.remote_key = where.key;
+  d.remote_offset = where.address;
+  d.length = 8;
+  if (call.operand && call.operation != FI_ATOMIC_READ) memcpy(&d.operand, call.operand, 8);
+  if (call.compare) memcpy(&d.compare, call.compare, 8);
+  d.context = request.id;
+  request.pieces = 1;
+  at.post(d);
+}
+
+/// As many values in a message as fit; each is atomic by itself.
+void Engine::atomic_in_messages(mpi::Port& at, const AtomicCall& call, const Remote& where, Request& request,
+                                std::size_t each) {
+  const std::size_t size = request.value_size;
+  std::size_t most = std::min<std::size_t>((limits_.message - sizeof(AtomicHead)) / each, 255);
   request.pieces = static_cast<unsigned>((call.count + most - 1) / most);
   std::uint32_t id = request.id;
   for (std::size_t first = 0; first < call.count; first += most) {
@@ -60,8 +76,8 @@ ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& at) {
     AtomicHead head{
         id,
         static_cast<std::uint32_t>(first),
-        at.key,
-        static_cast<std::uint32_t>(at.address + first * size),
+        where.key,
+        static_cast<std::uint32_t>(where.address + first * size),
         static_cast<std::uint8_t>(call.type),
         static_cast<std::uint8_t>(call.operation),
         static_cast<std::uint8_t>((call.operand ? 1 : 0) | (call.compare ? 2 : 0) | (call.result ? 4 : 0)),
@@ -73,9 +89,8 @@ ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& at) {
       memcpy(data + bytes, static_cast<const char*>(values) + first * size, count * size);
       bytes += count * size;
     }
-    small(lane, peer, Kind::Atomic, 0, &head, sizeof head, data, bytes);
+    small(at, request.peer, Kind::Atomic, 0, &head, sizeof head, data, bytes);
   }
-  return 0;
 }
 
 /// Memory of this process that others may change, by its key; null where they may not.
@@ -88,11 +103,11 @@ char* Engine::memory_at(std::uint64_t key, std::uint64_t offset, std::size_t byt
   return static_cast<char*>(mr.base) + offset;
 }
 
-void Engine::atomic_request(Lane& lane, std::uint32_t peer, const nic::Message& m) {
+void Engine::atomic_request(mpi::Port& port, std::uint32_t peer, const nic::Message& m) {
   AtomicHead head;
   if (m.length < sizeof head) return;
   memcpy(&head, m.data, sizeof head);
-  charge(lane, model.receive_cost, Protocol::Atomic);
+  charge(port, model.receive_cost, Protocol::Atomic);
   auto type = static_cast<fi_datatype>(head.type);
   std::size_t size = value_size(type), bytes = size * head.count;
   bool operands = head.has & 1, compares = head.has & 2, results = head.has & 4;
@@ -108,14 +123,14 @@ void Engine::atomic_request(Lane& lane, std::uint32_t peer, const nic::Message& 
     const std::uint8_t* compare = compares ? values + (operands ? bytes : 0) + i * size : nullptr;
     apply(type, static_cast<fi_op>(head.operation), at + i * size, operand, compare, old + i * size);
   }
-  small(lane, peer, Kind::AtomicReply, 0, &reply, sizeof reply, old, at && results ? bytes : 0);
+  small(port, peer, Kind::AtomicReply, 0, &reply, sizeof reply, old, at && results ? bytes : 0);
 }
 
-void Engine::atomic_reply(Lane& lane, const nic::Message& m) {
+void Engine::atomic_reply(mpi::Port& port, const nic::Message& m) {
   AtomicReplyHead head;
   if (m.length < sizeof head) return;
   memcpy(&head, m.data, sizeof head);
-  charge(lane, model.receive_cost, Protocol::Atomic);
+  charge(port, model.receive_cost, Protocol::Atomic);
   Request* request = request_of(head.id);
   if (!request || request->kind != Request::Kind::Atomic) return;
   if (head.failed) request->error = FI_EACCES;
@@ -124,7 +139,9 @@ void Engine::atomic_reply(Lane& lane, const nic::Message& m) {
   if (bytes && request->result.length >= bytes &&
       head.first * request->value_size + bytes <= request->result.length)
     request->result.write(head.first * request->value_size, m.data + sizeof head, bytes);
-  if (--request->pieces == 0) piece_done(lane, *request);
+  if (--request->pieces != 0) return;
+  one_sided_done(port, *request);
+  done(port, *request);
 }
 
 }  // namespace weft::fi

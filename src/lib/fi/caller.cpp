@@ -6,15 +6,13 @@
 // threads try in a loop, in which nobody sees them (lib/turns.hpp). So a send waits itself. When something
 // has arrived that the library must hear of, the send says that it is to be tried again (FI_EAGAIN): a
 // library then reads its queue, and comes back here.
-#include <algorithm>
-
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 #include "lib/turns.hpp"
 
 namespace weft::fi {
 
-using host::Lane;
+using abi::Lane;
 
 namespace {
 
@@ -31,14 +29,15 @@ struct CallersWait {
 thread_local CallersWait waits;
 
 bool in_ssend(const Lane& lane) {
-  return lane.doing.call() == static_cast<std::uint16_t>(host::MpiCall::Ssend);
+  return lane.doing.call() == static_cast<std::uint16_t>(abi::MpiCall::Ssend);
 }
 
 }  // namespace
 
 bool Engine::is_posted(const void* context) const {
-  return std::any_of(posted_[1].begin(), posted_[1].end(),
-                     [&](const Receive* r) { return r->context == context; });
+  for (const Receive* r = posted(true).first(); r; r = r->next)
+    if (r->context == context) return true;
+  return false;
 }
 
 bool Engine::will_be_waited_for(Lane& lane, const Outgoing& out, std::uint32_t sent) {
@@ -71,7 +70,7 @@ ssize_t Engine::wait_for_caller(Lane& lane) {
       look_without_others(lane);
       return -FI_EAGAIN;
     }
-    lib::look_again(lane, wait_port(), peers_[peer_of_handle(waits.destination)]->rank);
+    lib::look_again(lane, wait_port(), contact(peer_of_handle(waits.destination)).rank);
   }
   waits.any = false;
   look_without_others(lane);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "host/port_set.hpp"
+#include "abi/port_set.hpp"
 #include "lib/fi/engine.hpp"
 #include "lib/fi/entry.hpp"
 #include "lib/mpi_start.hpp"
@@ -17,7 +17,7 @@ std::vector<Endpoint*> enabled;  // and used; an MPI library may have one for me
 bool mpi_port_is_taken = false;
 
 void serve() {
-  host::Lane* l = lane();
+  abi::Lane* l = lane();
   if (!l) return;
   for (Endpoint* endpoint : enabled) {
     Entry entered(*endpoint->domain, *l);
@@ -27,7 +27,7 @@ void serve() {
 }
 
 /// Windows by RDMA have an endpoint of their own, whose work is the interface's anyway.
-void work_until(host::Lane& lane, std::int64_t time) {
+void work_until(abi::Lane& lane, std::int64_t time) {
   if (enabled.empty()) return;
   Endpoint& first = *enabled.front();
   first.domain->lock.take(lane);
@@ -39,8 +39,8 @@ std::size_t one_sided_count() {
   std::size_t count = 0;
   for (const Endpoint* endpoint : enabled)
     if (endpoint->caps & FI_RMA)
-      count +=
-          endpoint->engine->one_sided_under_way + (endpoint->send_cq ? endpoint->send_cq->entries.size() : 0);
+      count += endpoint->engine->one_sided_under_way() +
+               (endpoint->send_cq ? endpoint->send_cq->entries.size() : 0);
   return count;
 }
 
@@ -154,7 +154,7 @@ int close_endpoint(fid* f) {
 
 ssize_t cancel(fid_t f, void* context) {
   auto& endpoint = *reinterpret_cast<Endpoint*>(f);
-  host::Lane* l = lane();
+  abi::Lane* l = lane();
   if (!l || !endpoint.engine) return -FI_ENOENT;
   Entry entered(*endpoint.domain, *l);
   return endpoint.engine->cancel(context);
@@ -229,7 +229,7 @@ int memory_port(Domain& domain, weft_port*& port) {
   return 0;
 }
 
-void progress_others(const Domain& mine, host::Lane& lane) {
+void progress_others(const Domain& mine, abi::Lane& lane) {
   for (Endpoint* endpoint : enabled) {
     if (endpoint->domain == &mine) continue;
     Entry entered(*endpoint->domain, lane);
@@ -237,7 +237,7 @@ void progress_others(const Domain& mine, host::Lane& lane) {
   }
 }
 
-bool progress_all(Domain& mine, host::Lane& lane, const std::deque<Completion>* until) {
+bool progress_all(Domain& mine, abi::Lane& lane, const Completions* until) {
   bool any = false;
   for (Endpoint* endpoint : mine.endpoints)
     if (endpoint->used) any |= endpoint->engine->progress(lane, until);
@@ -260,13 +260,13 @@ bool has_arrivals(const Domain& domain, std::int64_t now) {
 
 std::uint32_t wait_port() {
   if (enabled.size() == 1) return enabled.front()->engine->port->index;
-  std::uint32_t set = host::kPortSet;
-  for (const Endpoint* endpoint : enabled) set = host::with_port(set, endpoint->engine->port->index);
+  std::uint32_t set = abi::kPortSet;
+  for (const Endpoint* endpoint : enabled) set = abi::with_port(set, endpoint->engine->port->index);
   return set;
 }
 
 std::uint32_t awaited_rank(const Domain& domain) {
-  return domain.endpoints.size() == 1 ? domain.endpoints.front()->engine->awaited_rank() : host::kNoRank;
+  return domain.endpoints.size() == 1 ? domain.endpoints.front()->engine->awaited_rank() : abi::kNoRank;
 }
 
 bool anything_under_way() {

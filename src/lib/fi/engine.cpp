@@ -1,4 +1,4 @@
-// What all of the engine uses: costs, small messages and credits, requests.
+// An endpoint's protocol, told in libfabric's terms.
 #include "lib/fi/engine.hpp"
 
 #include <string.h>
@@ -6,295 +6,185 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/clocks.hpp"
 #include "lib/failures.hpp"
 
 namespace weft::fi {
 
-using host::Lane;
-using host::Protocol;
+using abi::Lane;
 
-Buffer::Buffer(const iovec* v, std::size_t count) : parts(static_cast<unsigned>(count)) {
-  for (unsigned i = 0; i < parts; ++i) {
-    part[i] = v[i];
-    length += v[i].iov_len;
-  }
+void ThreadPort::work(std::int64_t picoseconds) {
+  if (engine_.computing_)
+    engine_.owed_ += picoseconds;
+  else
+    lib::move_on(lane_, picoseconds);
 }
 
-Buffer::Buffer(const void* base, std::size_t bytes) : parts(1), length(bytes) {
-  part[0] = {const_cast<void*>(base), bytes};
+void ThreadPort::post(nic::Descriptor& d) {
+  while (lib::queue_full(engine_.port))
+    lib::ask(lane_, abi::Call::Room, engine_.port->index, abi::kNoDeadline, abi::kNoRank);
+  lib::post_now(engine_.port, lane_, d);
 }
+
+int ThreadPort::register_memory(void* base, std::size_t bytes, unsigned rights, std::uint64_t& key) {
+  weft_memory memory{};
+  int result = weft_register_anywhere(engine_.port, base, bytes, rights, &memory);
+  key = memory.key;
+  return result;
+}
+
+void ThreadPort::release_memory(std::uint64_t key) { weft_release(engine_.port, key); }
 
 namespace {
 
-/// Calls `visit(address, bytes)` for each part of [offset, offset + bytes).
-template <class Visit>
-void for_parts(const Buffer& b, std::size_t offset, std::size_t bytes, Visit visit) {
-  for (unsigned i = 0; i < b.parts && bytes; ++i) {
-    if (offset >= b.part[i].iov_len) {
-      offset -= b.part[i].iov_len;
-      continue;
-    }
-    std::size_t here = std::min(bytes, b.part[i].iov_len - offset);
-    visit(static_cast<char*>(b.part[i].iov_base) + offset, here);
-    bytes -= here;
-    offset = 0;
-  }
+std::uint16_t next_generation(const weft_port& port) {
+  static std::uint16_t opened = 0;  // by this process; ranks of a node may take over each other's ports
+  return static_cast<std::uint16_t>(port.header->rank * 131 + opened++);
 }
 
 }  // namespace
 
-void Buffer::write(std::size_t offset, const void* from, std::size_t bytes) const {
-  auto* at = static_cast<const char*>(from);
-  for_parts(*this, offset, bytes, [&](char* part_at, std::size_t here) {
-    memcpy(part_at, at, here);
-    at += here;
-  });
-}
-
-void Buffer::read(std::size_t offset, void* to, std::size_t bytes) const {
-  auto* at = static_cast<char*>(to);
-  for_parts(*this, offset, bytes, [&](char* part_at, std::size_t here) {
-    memcpy(at, part_at, here);
-    at += here;
-  });
-}
-
 Engine::Engine(Endpoint& e, weft_port* p, bool own_port)
-    : endpoint(e),
+    : Transport(p->header->mpi, p->header->sums,
+                {p->header->limits.message_limit, p->header->limits.rdma_limit}, next_generation(*p)),
+      endpoint(e),
       port(p),
-      sums(p->header->sums),
       model(p->header->mpi),
-      own_port_(own_port),
-      small_limit_(p->header->limits.message_limit) {
-  static std::uint16_t opened = 0;  // by this process; ranks of a node may take over each other's ports
-  generation_ = static_cast<std::uint16_t>(p->header->rank * 131 + opened++);
-}
+      own_port_(own_port) {}
 
 Engine::~Engine() {
-  for (auto& queue : posted_)
-    for (Receive* r : queue) delete r;
-  for (auto& queue : unexpected_)
-    for (Incoming* in : queue) delete in;
   if (own_port_) weft_close(port);
 }
 
+Contact& Engine::contact(std::uint32_t peer) {
+  if (peer >= contacts_.size()) contacts_.resize(peer + 1);
+  return contacts_[peer];
+}
+
 std::uint32_t Engine::awaited_rank() const {
-  std::uint32_t rank = host::kNoRank;
-  for (const auto& queue : posted_)
-    for (const Receive* r : queue) {
-      if (r->peer == kAnyPeer || (rank != host::kNoRank && rank != peers_[r->peer]->rank))
-        return host::kNoRank;
-      rank = peers_[r->peer]->rank;
+  std::uint32_t rank = abi::kNoRank;
+  for (bool tagged : {false, true})
+    for (const Receive* r = posted(tagged).first(); r; r = r->next) {
+      if (r->peer >= contacts_.size() || (rank != abi::kNoRank && rank != contacts_[r->peer].rank))
+        return abi::kNoRank;
+      rank = contacts_[r->peer].rank;
     }
   return rank;
 }
 
-void Engine::charge(Lane& lane, std::int64_t time, Protocol protocol) {
-  if (computing_)
-    owed_ += time;
-  else
-    lib::move_on(lane, time);
-  std::int64_t& sum = sums.protocol[static_cast<unsigned>(protocol)].cost;
-  sum = lib::bounded(static_cast<__int128>(sum) + time);
-}
-
-void Engine::copied(Lane& lane, std::size_t bytes, Protocol protocol) {
-  sums.copied += bytes;
-  charge(lane, lib::bounded(static_cast<__int128>(bytes) * 8 * lib::kSecond / model.copy_bits_per_second),
-         protocol);
-}
-
-void Engine::post(Lane& lane, nic::Descriptor& d) {
-  while (lib::queue_full(port))
-    lib::ask(lane, host::Call::Room, port->index, host::kNoDeadline, host::kNoRank);
-  lib::post_now(port, lane, d);
-}
-
-void Engine::small(Lane& lane, std::uint32_t to, Kind kind, unsigned flags, const void* head,
-                   std::size_t head_bytes, const void* data, std::size_t bytes, std::uint32_t request) {
-  Peer& peer = *peers_[to];
-  Waiting w{};
-  w.kind = kind;
-  w.flags = flags;
-  w.length = static_cast<std::uint32_t>(head_bytes + bytes);
-  w.request = request;
-  if (head_bytes) memcpy(w.data, head, head_bytes);
-  if (bytes) memcpy(w.data + head_bytes, data, bytes);
-  // What starts something keeps its order; answers overtake what waits, or two could wait for each other.
-  bool ordered = needs_credit(kind), pays = ordered && model.credits;
-  if (ordered && ((pays && !peer.credits) || !peer.waiting.empty())) {
-    if (pays && !peer.starved) ++sums.stalls;
-    peer.starved |= pays;
-    peer.waiting.push_back(std::move(w));
-    ++waiting_;
-    return;
-  }
-  if (pays) --peer.credits;
-  transmit(lane, peer, w);
-}
-
-void Engine::transmit(Lane& lane, Peer& peer, const Waiting& w) {
-  std::uint32_t back = std::min(peer.consumed, 255u);
-  peer.consumed -= back;
-  unsigned flags = w.flags;
-  if (peer.starved) flags |= kStarved;
-  peer.starved = false;
-  nic::Descriptor d;
-  d.operation = nic::Operation::Message;
-  d.node = peer.address.node;
-  d.port = peer.address.port;
-  d.tag = next_tag(peer, w.kind, flags, back);
-  d.length = w.length;
-  if (w.request) {
-    d.flags = nic::kNotifyDone;
-    d.context = w.request;
-  }
-  memcpy(d.data, w.data, w.length);
-  post(lane, d);
-}
-
-void Engine::more_credits(Lane& lane, std::uint32_t peer, unsigned credits) {
-  peers_[peer]->credits += credits;
-  flush(lane, peer);
-}
-
-/// Sends what may go now, in order.
-void Engine::flush(Lane& lane, std::uint32_t index) {
-  Peer& peer = *peers_[index];
-  while (!peer.waiting.empty()) {
-    Waiting& w = peer.waiting.front();
-    if (w.kind == Kind::Block) {
-      if (!fill_blocks(lane, peer, w)) return;
-    } else {
-      bool pays = model.credits && needs_credit(w.kind);
-      if (pays && !peer.credits) return;
-      if (pays) --peer.credits;
-      transmit(lane, peer, w);
-    }
-    std::uint32_t owner = w.owner;
-    peer.waiting.pop_front();
-    --waiting_;
-    if (Request* request = owner ? request_of(owner) : nullptr) done(lane, *request);
-  }
-}
-
-/// A receiver gives credit back when half of it is used up, and twice as much to those who had to wait for
-/// it.
-void Engine::consumed_one(Lane& lane, Peer& peer, bool starved) {
-  if (!model.credits) return;
-  ++peer.consumed;
-  if (starved && peer.granted < model.credits_most) {
-    std::uint32_t more = std::min(peer.granted, model.credits_most - peer.granted);
-    peer.granted += more;
-    peer.consumed += more;
-    ++sums.credits_grown;
-  }
-  if (peer.consumed * 2 < peer.granted) return;
-  Waiting w{};
-  w.kind = Kind::Credit;
-  ++sums.protocol[static_cast<unsigned>(Protocol::Control)].count;
-  transmit(lane, peer, w);
-}
-
-void Engine::drain(Lane& lane) {
-  while (waiting_) {
-    if (progress(lane)) continue;
-    lib::ask(lane, host::Call::Wait, port->index, host::kNoDeadline, host::kNoRank);
-  }
-}
-
-void Engine::entry(Lane& lane, Cq* cq, Completion c) {
-  c.time = lib::now(lane);
+void Engine::entry(std::int64_t now, Cq* cq, Completion c) {
+  c.time = now;
   cq->entries.push_back(c);
   now_ready(*cq);
 }
 
-Request& Engine::new_request(Request::Kind kind, std::uint32_t peer) {
-  do ++last_request_;
-  while (!last_request_ || requests_.contains(last_request_));
-  auto& slot = requests_[last_request_] = std::make_unique<Request>();
-  slot->kind = kind;
-  slot->id = last_request_;
-  slot->peer = peer;
-  if (kind >= Request::Kind::Put) ++one_sided_under_way;
-  return *slot;
+// --- What the protocol tells.
+
+void Engine::sent_at_once(mpi::Port& at, const mpi::Outgoing& out) {
+  if (out.completion)
+    entry(at.now(), endpoint.send_cq,
+          {out.context, out.completion, 0, nullptr, 0, 0, FI_ADDR_NOTAVAIL, 0, 0, 0});
+  if (endpoint.send_counter) ++endpoint.send_counter->value;
 }
 
-Request* Engine::request_of(std::uint64_t id) {
-  auto found = requests_.find(static_cast<std::uint32_t>(id));
-  return found == requests_.end() ? nullptr : found->second.get();
+void Engine::request_ended(mpi::Port& at, const Request& r) {
+  if (r.queue && (r.completion || r.error))
+    entry(at.now(), static_cast<Cq*>(r.queue),
+          {r.context, r.completion, r.length, nullptr, 0, 0, FI_ADDR_NOTAVAIL, r.error, 0, 0});
+  if (auto* counter = static_cast<Cntr*>(r.counter)) ++(r.error ? counter->errors : counter->value);
 }
 
-/// Its end is told, and it is forgotten.
-void Engine::done(Lane& lane, Request& r) {
-  if (r.local_key) weft_release(port, r.local_key);
-  if (r.cq && (r.completion || r.error))
-    entry(lane, r.cq, {r.context, r.completion, r.length, nullptr, 0, 0, FI_ADDR_NOTAVAIL, r.error, 0, 0});
-  if (r.counter) ++(r.error ? r.counter->errors : r.counter->value);
-  forget(r);
-}
-
-void Engine::forget(const Request& r) {
-  if (r.kind >= Request::Kind::Put) --one_sided_under_way;
-  requests_.erase(r.id);
-}
-
-/// The interface must know memory it is to read or write: the buffer, or a copy of it where it is scattered.
-int Engine::register_buffer(Lane& lane, Request& r, unsigned rights, std::uint64_t& key) {
-  void* base = r.bounce ? r.bounce.get() : r.buffer.part[0].iov_base;
-  if (!r.bounce && r.buffer.parts > 1) {
-    r.bounce.reset(new char[r.length]);
-    if (r.kind == Request::Kind::Send || r.kind == Request::Kind::Put) {
-      r.buffer.read(0, r.bounce.get(), r.length);
-      copied(lane, r.length, r.protocol);
-    }
-    base = r.bounce.get();
+void Engine::received(mpi::Port& at, const Incoming& in, std::size_t stored, int error, bool last) {
+  const Receive& receive = *in.receive;
+  const std::size_t lost = in.length - stored;
+  if (!error && lost && !receive.discard) error = FI_ETRUNC;
+  std::uint64_t flags = FI_RECV | (in.tagged ? FI_TAGGED : FI_MSG) | (in.has_data ? FI_REMOTE_CQ_DATA : 0);
+  if (last) flags |= FI_MULTI_RECV;
+  if (endpoint.receive_cq && ((receive.flags & FI_COMPLETION) || error || last)) {
+    void* buffer = in.target.parts ? in.target.part[0].iov_base : nullptr;
+    entry(at.now(), endpoint.receive_cq,
+          {receive.context, flags, error == FI_ETRUNC ? stored : in.length, buffer, in.data, in.tag,
+           contact(in.peer).handle, error, lost, 0});
   }
-  weft_memory memory;
-  std::int64_t before = lib::now(lane);
-  int result = weft_register_anywhere(port, base, r.length, rights, &memory);
-  sums.protocol[static_cast<unsigned>(r.protocol)].cost += lib::now(lane) - before;
-  ++sums.registrations;
-  if (result != 0) {
-    lib::operation_failed("the registration of %zu bytes at %p for rank %u: %s", r.length, base,
-                          peers_[r.peer]->rank, strerror(-result));
-    return result;
-  }
-  key = r.local_key = memory.key;
+  if (endpoint.receive_counter)
+    ++(error ? endpoint.receive_counter->errors : endpoint.receive_counter->value);
+}
+
+void Engine::made_blocks(mpi::Port&) { lib::found_something(); }
+
+void Engine::registration_failed(const Request& r, const void* base, int error) {
+  lib::operation_failed("the registration of %zu bytes at %p for rank %u: %s", r.length, base,
+                        contact(r.peer).rank, strerror(error));
+}
+
+/// Says what has failed, with the address where there is one that could not be read or written.
+void Engine::operation_failed(const Request& r, const nic::Event& e) {
+  static constexpr const char* kNames[] = {"a send", "a receive", "a put", "a get", "an atomic operation"};
+  const char* what = kNames[static_cast<unsigned>(r.kind)];
+  const char* why = weft_status_text(static_cast<unsigned>(e.status));
+  const std::uint32_t rank = contact(r.peer).rank;
+  auto bytes = static_cast<unsigned long long>(e.length);
+  auto at =
+      static_cast<unsigned long long>(e.status == nic::Status::BadMemory ? e.data : r.whole.remote_offset);
+  const void* local = r.buffer.parts ? r.buffer.part[0].iov_base : nullptr;
+  FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n", why);
+  if (e.status == nic::Status::BadMemory)
+    lib::operation_failed("%s of %llu bytes with rank %u: memory at 0x%llx cannot be read or written", what,
+                          bytes, rank, at);
+  else
+    lib::operation_failed("%s of %llu bytes at %p with rank %u, offset 0x%llx there: %s", what, bytes, local,
+                          rank, at, why);
+}
+
+// --- Posting.
+
+ssize_t Engine::send(Lane& lane, const Outgoing& out, std::uint32_t& sent) {
+  sent = 0;
+  const std::uint32_t peer = peer_of_handle(out.destination);
+  if (peer == kAnyPeer) return -FI_EINVAL;
+  if (out.buffer.length > UINT32_MAX) return -FI_EMSGSIZE;
+  lib::found_something();
+  ThreadPort at(*this, lane);
+  mpi::Outgoing message = out;
+  message.queue = out.quiet ? nullptr : endpoint.send_cq;
+  message.counter = endpoint.send_counter;
+  return Transport::send(at, peer, message, sent);
+}
+
+thread_local const void* last_receive = nullptr;
+
+ssize_t Engine::receive(Lane& lane, const Receive& wanted) {
+  lib::found_something();
+  last_receive = wanted.context;
+  if (wanted.multi && wanted.buffer.parts != 1) return -FI_EINVAL;
+  ThreadPort at(*this, lane);
+  Transport::receive(at, wanted);
   return 0;
 }
 
-/// One long operation, in pieces as long as the interface takes, and as many at a time as may be.
-void Engine::move(Lane& lane, Request& r, nic::Operation operation, weft_memory remote,
-                  std::uint64_t remote_offset, std::uint64_t local_key, std::uint64_t local_offset,
-                  std::uint64_t operand, unsigned flags) {
-  nic::Descriptor& d = r.whole;
-  d.operation = operation;
-  d.flags = static_cast<std::uint16_t>(nic::kNotifyDone | flags);
-  d.node = remote.owner.node;
-  d.port = remote.owner.port;
-  d.remote_key = remote.key;
-  d.remote_offset = remote_offset;
-  d.local_key = local_key;
-  d.local_offset = local_offset;
-  d.operand = operand;
-  d.context = r.id;
-  r.left = r.length;
-  const unsigned most = r.protocol == Protocol::RendezvousGet ? model.gets : ~0u;
-  while (r.left && r.pieces < most) move_piece(lane, r);
+ssize_t Engine::claim(Lane& lane, Receive wanted) {
+  auto found = claimed_.find(wanted.context);
+  if (found == claimed_.end()) return -FI_EINVAL;
+  Incoming* in = found->second;
+  claimed_.erase(found);
+  lib::found_something();
+  if (wanted.discard) wanted.buffer = Buffer();
+  ThreadPort at(*this, lane);
+  take_unexpected(at, in, wanted);
+  return 0;
 }
 
-void Engine::move_piece(Lane& lane, Request& r) {
-  std::uint64_t most = port->header->limits.rdma_limit;
-  if (r.protocol == Protocol::RendezvousGet) most = std::min(most, model.get_size);
-  nic::Descriptor d = r.whole;
-  d.length = std::min<std::uint64_t>(most, r.left);
-  d.remote_offset += r.length - r.left;
-  d.local_offset += r.length - r.left;
-  r.left -= d.length;
-  ++r.pieces;
-  post(lane, d);
+ssize_t Engine::cancel(void* context) {
+  Receive receive;
+  if (!Transport::cancel(context, receive)) return -FI_ENOENT;
+  std::uint64_t flags = FI_RECV | (receive.tagged ? FI_TAGGED : FI_MSG);
+  if (receive.multi) flags |= FI_MULTI_RECV;
+  if (endpoint.receive_cq) {
+    endpoint.receive_cq->entries.push_back(
+        {context, flags, 0, nullptr, 0, receive.tag, FI_ADDR_NOTAVAIL, FI_ECANCELED, 0, 0});
+    now_ready(*endpoint.receive_cq);
+  }
+  if (endpoint.receive_counter) ++endpoint.receive_counter->errors;
+  return 0;
 }
 
 }  // namespace weft::fi

@@ -9,7 +9,7 @@ namespace weft::fi {
 
 class Entry {
  public:
-  Entry(Domain& domain, host::Lane& lane) : domain_(domain), charges_(!within_mpi()) {
+  Entry(Domain& domain, abi::Lane& lane) : domain_(domain), charges_(!within_mpi()) {
     if (charges_) lib::enter(lane);
     domain.lock.take(lane);
   }
@@ -22,9 +22,9 @@ class Entry {
 
  private:
   static bool within_mpi() {
-    const host::Header& header = *lib::segment();
-    host::MpiPhase phase = header.phase.load(std::memory_order_relaxed);
-    return header.costs.compute != 0 && phase != host::MpiPhase::None && phase != host::MpiPhase::Ended;
+    const abi::Header& header = *lib::segment();
+    abi::MpiPhase phase = header.phase.load(std::memory_order_relaxed);
+    return header.costs.compute != 0 && phase != abi::MpiPhase::None && phase != abi::MpiPhase::Ended;
   }
 
   Domain& domain_;

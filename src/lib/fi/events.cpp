@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include <algorithm>
+#include <deque>
 
 #include "lib/fi/objects.hpp"
 #include "lib/turns.hpp"
@@ -40,8 +41,8 @@ ssize_t take_event(Eq& eq, std::uint32_t* event, void* out, std::size_t length, 
 ssize_t read_eq(fid_eq* f, std::uint32_t* event, void* out, std::size_t length, std::uint64_t flags) {
   ssize_t taken = take_event(*reinterpret_cast<Eq*>(f), event, out, length, flags);
   // Who looks again and again waits.
-  host::Lane* l = taken == -FI_EAGAIN ? lane() : nullptr;
-  if (l && !lib::outside()) lib::look_again(*l, wait_port(), host::kNoRank);
+  abi::Lane* l = taken == -FI_EAGAIN ? lane() : nullptr;
+  if (l && !lib::outside()) lib::look_again(*l, wait_port(), abi::kNoRank);
   return taken;
 }
 ssize_t read_eq_error(fid_eq*, fi_eq_err_entry*, std::uint64_t) { return -FI_EAGAIN; }
@@ -58,14 +59,14 @@ ssize_t write_eq(fid_eq* f, std::uint32_t event, const void* data, std::size_t l
 ssize_t wait_eq(fid_eq* f, std::uint32_t* event, void* out, std::size_t length, int timeout,
                 std::uint64_t flags) {
   auto& eq = *reinterpret_cast<Eq*>(f);
-  host::Lane* l = lane();
+  abi::Lane* l = lane();
   if (!l) return -FI_EAGAIN;
   lib::enter(*l);
   std::int64_t deadline = deadline_after(*l, timeout);
   ssize_t taken;
   // Only another thread can put something there.
   while ((taken = take_event(eq, event, out, length, flags)) == -FI_EAGAIN && lib::now(*l) < deadline)
-    lib::wait_or_be_called(*l, host::kNoPort, deadline, host::kNoRank);
+    lib::wait_or_be_called(*l, abi::kNoPort, deadline, abi::kNoRank);
   lib::leave();
   return taken;
 }

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "abi/mpi_wire.hpp"
 #include "lib/fi/objects.hpp"
-#include "lib/fi/wire.hpp"
 
 namespace weft::fi {
 
@@ -69,7 +69,7 @@ const char* objection(std::uint32_t version, const fi_info* hints) {
   return nullptr;
 }
 
-fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& header) {
+fi_info* offer(std::uint32_t version, const fi_info* hints, const abi::Header& header) {
   fi_info* info = fi_allocinfo();
   if (!info) return nullptr;
   bool keys = gives_keys(version, hints);
@@ -138,7 +138,7 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const host::Header& 
   domain.mr_key_size = 8;
   domain.cq_data_size = 4;
   domain.cq_cnt = domain.cntr_cnt = 64;
-  domain.ep_cnt = domain.tx_ctx_cnt = domain.rx_ctx_cnt = host::kPortsPerProcess;
+  domain.ep_cnt = domain.tx_ctx_cnt = domain.rx_ctx_cnt = abi::kPortsPerProcess;
   domain.max_ep_tx_ctx = domain.max_ep_rx_ctx = 1;
   domain.mr_iov_limit = 1;
   domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -156,10 +156,10 @@ int get_info(std::uint32_t version, const char*, const char*, std::uint64_t flag
              fi_info** out) {
   constexpr std::uint64_t kCoreProvidersOnly = 1ull << 59;  // a provider above looks for one below
   if (flags & kCoreProvidersOnly) return -FI_ENODATA;
-  host::Header* header = lib::run();
+  abi::Header* header = lib::run();
   if (!header) return refuse(FI_ENODATA, FI_LOG_CORE, "this process was not started by `weft run`\n");
-  if (header->limits.message_limit < kLeastMessage)
-    return refuse(FI_ENODATA, FI_LOG_CORE, "nic.message_limit is less than %u bytes\n", kLeastMessage);
+  if (header->limits.message_limit < abi::kLeastMessage)
+    return refuse(FI_ENODATA, FI_LOG_CORE, "nic.message_limit is less than %u bytes\n", abi::kLeastMessage);
   if (const char* why = objection(version, hints))
     return refuse(FI_ENODATA, FI_LOG_CORE, "cannot serve what is asked for: %s\n", why);
   *out = offer(version, hints, *header);
@@ -181,7 +181,7 @@ int no_wait_set(fid_fabric*, fi_wait_attr*, fid_wait**) {
 
 /// May the caller sleep on these? Not while there is something to read, or to be taken from the rings.
 int try_wait(fid_fabric*, fid** objects, int count) {
-  host::Lane* l = lane();
+  abi::Lane* l = lane();
   for (int i = 0; l && i < count; ++i) {
     if (objects[i]->fclass != FI_CLASS_CQ) continue;
     auto& cq = *reinterpret_cast<Cq*>(objects[i]);

@@ -8,7 +8,7 @@ namespace {
 
 struct Call {
   Endpoint& endpoint;
-  host::Lane* lane;
+  abi::Lane* lane;
   explicit Call(fid_ep* ep) : endpoint(*reinterpret_cast<Endpoint*>(ep)), lane(fi::lane()) {}
   bool fine() const {
     if (!lane || !endpoint.engine) return false;
@@ -29,11 +29,11 @@ ssize_t send(fid_ep* ep, const Buffer& buffer, fi_addr_t to, bool tagged, std::u
   if (own) flags = endpoint.send_flags;
   // Without selective completion every operation has an entry.
   bool wanted = !quiet && endpoint.send_cq && (!endpoint.selective_send || (flags & FI_COMPLETION));
-  Engine::Outgoing out{};
+  Engine::Outgoing out;
   out.buffer = buffer;
   out.destination = to;
   out.tag = tag;
-  out.data = data;
+  out.data = static_cast<std::uint32_t>(data);
   out.tagged = tagged;
   out.has_data = has_data || (!own && (flags & FI_REMOTE_CQ_DATA));
   out.inject = quiet || (flags & FI_INJECT);
@@ -64,6 +64,8 @@ ssize_t receive(fid_ep* ep, const Buffer& buffer, fi_addr_t from, bool tagged, s
   wanted.ignore = ignore;
   wanted.tagged = tagged;
   wanted.flags = flags & ~FI_COMPLETION;
+  wanted.multi = flags & FI_MULTI_RECV;
+  wanted.discard = flags & FI_DISCARD;
   if (endpoint.receive_cq && (!endpoint.selective_receive || (flags & FI_COMPLETION)))
     wanted.flags |= FI_COMPLETION;
   if (from != FI_ADDR_UNSPEC && (endpoint.caps & FI_DIRECTED_RECV)) {

@@ -18,12 +18,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <unordered_map>
 #include <vector>
 
 #include "lib/lane.hpp"
 #include "lib/weft.h"
+#include "mpi/fifo.hpp"
 
 namespace weft::fi {
 
@@ -57,7 +57,7 @@ struct Engine;
 /// virtual time, where it goes on.
 class Lock {
  public:
-  void take(host::Lane& lane);
+  void take(abi::Lane& lane);
   void give() { held_.clear(std::memory_order_release); }
 
  private:
@@ -105,6 +105,8 @@ struct Completion {
   std::int64_t time;
 };
 
+using Completions = mpi::Fifo<Completion>;
+
 struct Cq {
   fid_cq fid;
   Domain* domain;
@@ -112,7 +114,7 @@ struct Cq {
   int wait_file = -1;  // ready when there is something to read, or to take from the rings
   bool file_is_ready = false;
   std::atomic<bool> signalled{false};
-  std::deque<Completion> entries;
+  Completions entries;
   bool gave = false;  // something at the last look
 };
 
@@ -155,9 +157,9 @@ inline int too_long_to_inject(const Endpoint& endpoint, std::size_t length) {
 
 /// Takes what has arrived for endpoints of the process's other domains: whoever waits at one waits for all of
 /// them.
-void progress_others(const Domain& mine, host::Lane& lane);
+void progress_others(const Domain& mine, abi::Lane& lane);
 /// Takes what has arrived for the domain's endpoints; with `until`, only until there is something in it.
-bool progress_all(Domain& mine, host::Lane& lane, const std::deque<Completion>* until = nullptr);
+bool progress_all(Domain& mine, abi::Lane& lane, const Completions* until = nullptr);
 /// Is one of the domain's endpoints looked at when something is waited for?
 bool is_used(const Domain& domain);
 /// Is there something in their rings that is to be seen by now?
@@ -175,7 +177,7 @@ int memory_port(Domain& domain, weft_port*& port);
 int open_port(weft_port*& port, bool& own);
 
 /// Milliseconds from now, in virtual time; less than 0: never.
-std::int64_t deadline_after(const host::Lane& l, int milliseconds);
+std::int64_t deadline_after(const abi::Lane& l, int milliseconds);
 
 /// Something has been put into the queue: its file is ready.
 void now_ready(Cq& cq);
@@ -200,6 +202,6 @@ extern fi_ops_atomic atomic_operations;
 extern fi_ops_collective collective_operations;
 
 /// The lane of the calling thread; null outside of a run.
-host::Lane* lane();
+abi::Lane* lane();
 
 }  // namespace weft::fi

@@ -89,6 +89,7 @@ Task exchange(Halo& h, unsigned rank) {
       x + (y + 1) % h.grid[1] * h.grid[0], x + (y + h.grid[1] - 1) % h.grid[1] * h.grid[0]};
   for (unsigned step = 0; step < h.how.steps; ++step) {
     me.process().compute(from_ns(h.how.compute_us * 1e3));
+    co_await me.expect(4);
     for (unsigned to : neighbours) co_await me.send(h.members[to]->process(), h.how.bytes);
     co_await me.receive(4);
     co_await me.sent();

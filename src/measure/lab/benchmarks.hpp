@@ -61,7 +61,7 @@ struct HaloExchange {
   unsigned nodes = 8, per_node = 8;
   unsigned steps = 20;
   std::uint64_t bytes = 4096;  // to each of four neighbours in a step
-  double compute_us = 115.5;   // of a process in a step
+  double compute_us = 129.7;   // of a process in a step
   double gflops = 1.378;       // of a process while it computes
   std::string engine = "flit";
 };

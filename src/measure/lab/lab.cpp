@@ -12,7 +12,7 @@ namespace weft::measure::lab {
 
 namespace {
 
-constexpr std::uint64_t kBase = 0x7000'0000'0000;  // where a process's memory begins
+constexpr std::uint64_t kBase = 0x7000'0000'0000;  // where a process's memory begins, for its interface
 constexpr unsigned kLongestQuiet = 1'000'000;
 
 }  // namespace
@@ -68,8 +68,27 @@ nic::Descriptor Process::to(const Process& other, nic::Operation operation, std:
   return d;
 }
 
-nic::Descriptor Process::answer(const nic::Message& message, nic::Operation operation) const {
-  return to(lab_.sender_of(message), operation, 0);
+mpi::Place Process::place_of(const void* base, std::uint64_t bytes) {
+  for (std::size_t i = 0; i < placed_.size(); ++i)
+    if (placed_[i].base == base && placed_[i].bytes == bytes) return {placed_[i].simulated, i};
+  const auto page = static_cast<std::uint64_t>(lab_.fabric().parameters().page.value);
+  const std::uint64_t end = placed_.empty() ? kBase : placed_.back().simulated + placed_.back().bytes;
+  placed_.push_back({base, bytes, (end + page - 1) / page * page});
+  return {placed_.back().simulated, placed_.size() - 1};
+}
+
+Time Process::register_memory(void* base, std::uint64_t bytes, std::uint32_t rights, std::uint64_t simulated,
+                              Time from, std::uint64_t& key) {
+  nic::Status status = lab_.fabric_->register_memory(port_, reinterpret_cast<std::uint64_t>(base), bytes,
+                                                     rights, key, simulated);
+  WEFT_CHECK(status == nic::Status::Ok, "an experiment's memory can be registered");
+  return lab_.fabric_->registration_time(port_.nic, from, simulated, bytes);
+}
+
+Time Process::unregister_memory(std::uint64_t key, Time from) {
+  std::uint64_t bytes = 0;
+  lab_.fabric_->unregister_memory(port_, key, &bytes);
+  return lab_.fabric_->unregistration_time(port_.nic, from, bytes);
 }
 
 Lab::Lab(const machine::Machine& machine, const std::string& engine,
@@ -91,7 +110,10 @@ Process& Lab::add(std::size_t node, std::uint64_t memory, bool memory_queue) {
   processes_.emplace_back(new Process(*this, number, {nic, port}));
   Process& process = *processes_.back();
   process.memory_.resize(memory);
-  nic::Status status = fabric_->register_memory(process.port_, kBase, memory, nic::kAllRights, process.key_);
+  void* base = process.memory_.data();
+  nic::Status status =
+      fabric_->register_memory(process.port_, reinterpret_cast<std::uint64_t>(base), memory, nic::kAllRights,
+                               process.key_, process.place_of(base, memory).simulated);
   WEFT_CHECK(status == nic::Status::Ok, "an experiment's memory can be registered");
   if (by_port_[nic].size() <= port) by_port_[nic].resize(port + 1);
   by_port_[nic][port] = &process;
@@ -141,12 +163,6 @@ void Lab::plan(Process& process, Time when) {
   std::push_heap(plans_.begin(), plans_.end());
 }
 
-const Process& Lab::sender_of(const nic::Message& message) const {
-  for (nic::NicId nic = 0; nic < fabric_->nics(); ++nic)
-    if (fabric_->node(nic) == message.node) return *by_port_[nic][message.port];
-  WEFT_CHECK(false, "messages come from processes of the experiment");
-}
-
 Process& Lab::at(nic::PortRef port) { return *by_port_[port.nic][port.port]; }
 
 void Lab::arrived(nic::PortRef port, Item item) {
@@ -174,13 +190,13 @@ void Lab::slot_free(nic::PortRef port, Time when) {
   plan(process, when);
 }
 
-bool Lab::read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) {
-  std::memcpy(to, processes_[owner]->memory_.data() + (address - kBase), length);
+bool Lab::read(std::uint32_t, std::uint64_t address, void* to, std::uint64_t length) {
+  std::memcpy(to, reinterpret_cast<const void*>(address), length);
   return true;
 }
 
-bool Lab::write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) {
-  std::memcpy(processes_[owner]->memory_.data() + (address - kBase), from, length);
+bool Lab::write(std::uint32_t, std::uint64_t address, const void* from, std::uint64_t length) {
+  std::memcpy(reinterpret_cast<void*>(address), from, length);
   return true;
 }
 

@@ -8,10 +8,12 @@
 
 #include <deque>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "measure/lab/task.hpp"
+#include "mpi/registration_cache.hpp"
 #include "nic/fabric.hpp"
 
 namespace weft::measure::lab {
@@ -50,8 +52,14 @@ class Process {
   /// A descriptor for an operation on another process; all of both memories is registered.
   nic::Descriptor to(const Process& other, nic::Operation operation, std::uint64_t length,
                      std::uint16_t flags = 0) const;
-  /// The same for whoever sent a message.
-  nic::Descriptor answer(const nic::Message& message, nic::Operation operation) const;
+
+  std::span<std::uint8_t> memory() { return memory_; }
+  /// What the interface sees of memory of the process: the same in every run, wherever the system puts it.
+  mpi::Place place_of(const void* base, std::uint64_t bytes);
+  /// Registers memory from this time on; how long the interface takes for it.
+  Time register_memory(void* base, std::uint64_t bytes, std::uint32_t rights, std::uint64_t simulated,
+                       Time from, std::uint64_t& key);
+  Time unregister_memory(std::uint64_t key, Time from);
 
  private:
   friend class Lab;
@@ -66,6 +74,11 @@ class Process {
   unsigned queued_ = 0;  // descriptors in its submission queue
   std::deque<Item> arrived_;
   std::vector<std::uint8_t> memory_;
+  struct Placed {
+    const void* base;
+    std::uint64_t bytes, simulated;
+  };
+  std::vector<Placed> placed_;
   std::coroutine_handle<> waiter_;
   std::size_t program_ = 0;
   enum class Wait { None, Slot, Arrival, Step } waits_ = Wait::None;
@@ -102,7 +115,6 @@ class Lab : private nic::Host {
   void slot_free(nic::PortRef port, Time at) override;
 
   Process& at(nic::PortRef port);
-  const Process& sender_of(const nic::Message& message) const;
   void arrived(nic::PortRef port, Item item);
   void plan(Process& process, Time at);
   void resume(Process& process);

@@ -2,86 +2,148 @@
 
 #include <algorithm>
 
-#include "base/virtual_time.hpp"
+#include "base/check.hpp"
+#include "host/mpi_model.hpp"
 
 namespace weft::measure::lab {
 
-using nic::EventKind;
-using nic::Operation;
-
 namespace {
 
-// A tag says what a packet is and how long the whole message.
-constexpr std::uint32_t kLength = 0x0fff'ffff, kEagerTag = 0x1000'0000, kRequestTag = 0x2000'0000;
-
-// What goes before the data of a message that is sent at once, and what asks for others to be fetched: as
-// many bytes as in front of the messages of MPI programs.
-constexpr std::uint64_t kHeadBytes = 16, kRequestBytes = 28;
+mpi::Transport::Limits limits_of(const Process& process) {
+  const machine::NicParameters& nic = process.lab().fabric().parameters();
+  return {static_cast<std::size_t>(nic.message_limit.value),
+          static_cast<std::uint64_t>(nic.rdma_limit.value)};
+}
 
 }  // namespace
 
-Time Messenger::copy_time(std::uint64_t bytes) const {
-  __int128 time = static_cast<__int128>(bytes) * 8 * 1'000'000'000'000 / s_.copy_rate.value;
-  return time > kEndOfTime.value ? kPastTheEnd : Time{static_cast<std::int64_t>(time)};
+Messenger::Messenger(Process& process)
+    : Transport(model_of_machine_, sums_of_process_, limits_of(process),
+                static_cast<std::uint16_t>(process.number())),
+      p_(process),
+      model_of_machine_(host::mpi_model_of(process.lab().machine().description)) {
+  registrations_.make_room(process.lab().fabric().parameters().registration_cache);
 }
 
-/// Where registrations are remembered, that of a buffer used again costs nothing.
-void Messenger::register_memory(std::uint64_t bytes) {
-  if (p_.lab().fabric().parameters().registration_cache == 0)
-    p_.compute(p_.lab().fabric().registration_cost(0, bytes));
+Messenger::~Messenger() { registrations_.give_room(); }
+
+// --- What the protocol wants of its port.
+
+void Messenger::work(std::int64_t picoseconds) {
+  work_after_ = work_after_ + Time{picoseconds};
+  noted_work_ = noted_work_ + Time{picoseconds};
+}
+
+void Messenger::post(nic::Descriptor& descriptor) {
+  actions_.push_back({std::exchange(work_after_, Time{0}), descriptor});
+}
+
+/// As the library that MPI programs are linked with: what is remembered costs a look, the rest a system call.
+int Messenger::register_memory(void* base, std::size_t bytes, unsigned rights, std::uint64_t& key) {
+  const machine::Description& d = p_.lab().machine().description;
+  const mpi::Place place = p_.place_of(base, bytes);
+  if (registrations_.on()) {
+    work(d.nic.registration_hit.value);
+    if (mpi::Registration* r = registrations_.take(place, bytes, rights, false)) {
+      key = r->key;
+      return 0;
+    }
+  }
+  work(d.host.system_call.value);
+  work(p_.register_memory(base, bytes, rights, place.simulated, Time{now()}, key).value);
+  if (!registrations_.on()) return 0;
+  if (std::uint64_t dropped = registrations_.add(place, bytes, rights, key)) unregister(dropped);
+  return 0;
+}
+
+void Messenger::release_memory(std::uint64_t key) {
+  mpi::Registration* r = registrations_.find(key);
+  if (!r) return unregister(key);
+  work(p_.lab().machine().description.nic.registration_hit.value);
+  --r->users;
+}
+
+void Messenger::unregister(std::uint64_t key) {
+  work(p_.lab().machine().description.host.system_call.value);
+  work(p_.unregister_memory(key, Time{now()}).value);
+}
+
+// --- What it tells.
+
+void Messenger::request_ended(mpi::Port&, const mpi::Request& request) {
+  if (request.kind == mpi::Request::Kind::Send) --sends_open_;
+}
+
+void Messenger::received(mpi::Port&, const mpi::Incoming& in, std::size_t, int error, bool) {
+  WEFT_CHECK(error == 0, "operations of an experiment do not fail");
+  --receives_open_;
+  ++complete_;
+  last_length_ = in.length;
+}
+
+void Messenger::other_message(mpi::Port&, std::uint32_t, const nic::Message&) {
+  WEFT_CHECK(false, "experiments send messages alone");
+}
+void Messenger::operation_here(mpi::Port&, const nic::Event&) {
+  WEFT_CHECK(false, "experiments send messages alone");
+}
+void Messenger::one_sided_done(mpi::Port&, mpi::Request&) {
+  WEFT_CHECK(false, "experiments send messages alone");
+}
+void Messenger::operation_failed(const mpi::Request&, const nic::Event&) {
+  WEFT_CHECK(false, "operations of an experiment do not fail");
+}
+void Messenger::registration_failed(const mpi::Request&, const void*, int) {
+  WEFT_CHECK(false, "an experiment's memory can be registered");
+}
+
+// --- What programs do.
+
+Task Messenger::perform() {
+  for (std::size_t i = 0; i < actions_.size(); ++i) {
+    p_.compute(actions_[i].work);
+    co_await p_.post(actions_[i].descriptor);
+  }
+  p_.compute(work_after_);
+  actions_.clear();
+  work_after_ = noted_work_ = Time{0};
 }
 
 Task Messenger::send(Process& to, std::uint64_t bytes) {
-  p_.compute(s_.send_cost);
-  if (bytes <= static_cast<std::uint64_t>(s_.eager_limit.value)) {
-    co_await send_eagerly(to, bytes);
-  } else {
-    register_memory(bytes);
-    std::uint64_t limit = static_cast<std::uint64_t>(p_.lab().fabric().parameters().message_limit.value);
-    nic::Descriptor request = p_.to(to, Operation::Message, std::min(limit, kRequestBytes));
-    request.tag = kRequestTag | static_cast<std::uint32_t>(bytes & kLength);
-    ++requests_open_;
-    co_await p_.post(request);
-  }
-  auto kib = static_cast<std::int64_t>(bytes);
-  p_.compute(s_.send_delay + Time{s_.send_delay_per_kib.value * kib / 1024});
-}
-
-Task Messenger::send_eagerly(Process& to, std::uint64_t bytes) {
-  const machine::NicParameters& nic = p_.lab().fabric().parameters();
-  std::uint64_t left = bytes + kHeadBytes;
-  std::uint32_t tag = kEagerTag | static_cast<std::uint32_t>(bytes & kLength);
-  if (s_.eager != machine::Eager::Messages) {
-    bool immediate = left <= static_cast<std::uint64_t>(nic.immediate_limit.value);
-    if (!immediate) p_.compute(copy_time(bytes));
-    nic::Descriptor put =
-        p_.to(to, immediate ? Operation::ImmediatePut : Operation::Put, left, nic::kNotifyRemote);
-    put.tag = tag;
-    co_await p_.post(put);
-    co_return;
-  }
-  auto limit = static_cast<std::uint64_t>(nic.message_limit.value);
-  do {
-    std::uint64_t part = std::min(left, limit);
-    left -= part;
-    nic::Descriptor message = p_.to(to, Operation::Message, part, left ? nic::kMore : 0);
-    message.tag = tag;
-    co_await p_.post(message);
-  } while (left > 0);
+  mpi::Outgoing out;
+  out.buffer = mpi::Buffer(p_.memory().data(), bytes);
+  std::uint32_t request = 0;
+  ++sends_open_;
+  const int result = Transport::send(*this, peer_of_address({to.node(), to.port().port}), out, request);
+  WEFT_CHECK(result == 0, "messages of an experiment can be sent");
+  if (request == 0) --sends_open_;
+  co_await perform();
 }
 
 Task Messenger::sent() {
-  while (requests_open_ > 0) co_await progress();
+  while (sends_open_ > 0) co_await progress();
+}
+
+Task Messenger::expect(unsigned messages) {
+  while (complete_ + receives_open_ < messages) {
+    mpi::Receive wanted;
+    wanted.buffer = mpi::Buffer(p_.memory().data(), p_.memory().size());
+    ++receives_open_;
+    Transport::receive(*this, wanted);
+    co_await perform();
+  }
 }
 
 Task Messenger::receive(unsigned messages) {
+  co_await expect(messages);
   while (complete_ < messages) co_await progress();
   complete_ -= messages;
 }
 
 Task Messenger::test(bool& received) {
-  p_.compute(s_.test_cost);
+  p_.compute(p_.lab().machine().description.mpi.test_cost);
   co_await p_.in_step();
+  co_await expect(1);
   received = false;
   if (complete_ == 0 && p_.waiting()) co_await progress();
   if (complete_ == 0) co_return;
@@ -89,69 +151,15 @@ Task Messenger::test(bool& received) {
   received = true;
 }
 
-/// Takes the next thing that arrives and does what the library does with it.
+/// Takes the next thing that arrives.
 Task Messenger::progress() {
   co_await p_.next();
   if (p_.item.is_message) {
-    const nic::Message& m = p_.item.message;
-    std::uint64_t bytes = m.tag & kLength;
-    if (m.tag & kRequestTag) {
-      p_.compute(s_.receive_cost);
-      register_memory(bytes);
-      Fetch fetch;
-      fetch.get = p_.answer(m, Operation::Get);
-      fetch.get.context = ++fetches_begun_;
-      fetch.length = bytes;
-      fetches_.push_back(fetch);
-      co_await pump();
-      co_return;
-    }
-    std::uint64_t& here = parts_[{m.node, m.port}];
-    here += m.length;
-    if (m.flags & nic::kMore) co_return;
-    here = 0;
-    complete(bytes, true);
-    co_return;
+    take(*this, p_.item.message);
+  } else {
+    take(*this, p_.item.event);
   }
-  const nic::Event& e = p_.item.event;
-  if (e.kind == EventKind::Arrived) complete(e.tag & kLength, true);
-  if (e.kind == EventKind::Responded) --requests_open_;
-  if (e.kind == EventKind::Done) {
-    --gets_open_;
-    auto fetch = std::find_if(fetches_.begin(), fetches_.end(),
-                              [&](const Fetch& f) { return f.get.context == e.context; });
-    fetch->arrived += e.length;
-    if (fetch->arrived == fetch->length) {
-      complete(fetch->length, false);
-      fetches_.erase(fetch);
-    }
-    co_await pump();
-  }
-}
-
-/// Asks for as much as may be under way, the oldest message first.
-Task Messenger::pump() {
-  for (std::size_t i = 0; i < fetches_.size() && gets_open_ < s_.gets;) {
-    Fetch& fetch = fetches_[i];
-    if (fetch.asked == fetch.length) {
-      ++i;
-      continue;
-    }
-    std::uint64_t piece = std::min(static_cast<std::uint64_t>(s_.get_size.value), fetch.length - fetch.asked);
-    nic::Descriptor get = fetch.get;
-    get.length = piece;
-    get.local_offset = get.remote_offset = fetch.asked;
-    fetch.asked += piece;
-    get.flags = nic::kNotifyDone | (fetch.asked == fetch.length ? nic::kNotifyRemote : 0);
-    ++gets_open_;
-    co_await p_.post(get);
-  }
-}
-
-void Messenger::complete(std::uint64_t bytes, bool copied) {
-  if (copied) p_.compute(s_.receive_cost + copy_time(bytes));
-  ++complete_;
-  last_length_ = bytes;
+  co_await perform();
 }
 
 }  // namespace weft::measure::lab

@@ -8,13 +8,13 @@
 
 namespace weft::measure {
 
-using host::CallKind;
-using host::CallRecord;
+using abi::CallKind;
+using abi::CallRecord;
 
 namespace {
 
 std::vector<CallSums> add_up(const std::vector<std::vector<CallRecord>>& calls_of_rank) {
-  std::array<CallSums, static_cast<std::size_t>(host::MpiCall::Count)> sums{};
+  std::array<CallSums, static_cast<std::size_t>(abi::MpiCall::Count)> sums{};
   for (const auto& calls : calls_of_rank)
     for (const CallRecord& r : calls) {
       CallSums& s = sums[r.call];
@@ -44,7 +44,7 @@ std::vector<Collective> put_together(const std::vector<std::vector<CallRecord>>&
   for (std::uint32_t rank = 0; rank < calls_of_rank.size(); ++rank) {
     std::unordered_map<std::uint64_t, std::uint64_t> turns;
     for (const CallRecord& r : calls_of_rank[rank]) {
-      if (host::call_facts(r.call).kind != CallKind::Collective || r.communicator == 0) continue;
+      if (abi::call_facts(r.call).kind != CallKind::Collective || r.communicator == 0) continue;
       Growing& g = all[{r.communicator, turns[r.communicator]++}];
       Collective& c = g.collective;
       if (g.came++ == 0) {

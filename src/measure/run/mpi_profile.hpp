@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/virtual_time.hpp"
-#include "host/mpi_calls.hpp"
+#include "abi/mpi_calls.hpp"
 
 namespace weft::measure {
 
@@ -42,6 +42,6 @@ struct MpiProfile {
   std::uint64_t left_out = 0;               // calls that nobody wrote down
 };
 
-MpiProfile profile_of(const std::vector<std::vector<host::CallRecord>>& calls_of_rank);
+MpiProfile profile_of(const std::vector<std::vector<abi::CallRecord>>& calls_of_rank);
 
 }  // namespace weft::measure

@@ -7,8 +7,8 @@
 namespace weft::measure {
 namespace {
 
-using host::CallRecord;
-using host::MpiCall;
+using abi::CallRecord;
+using abi::MpiCall;
 
 CallRecord call(MpiCall what, std::int64_t begin, std::int64_t end, std::uint64_t communicator,
                 std::uint32_t members, std::uint64_t bytes = 0) {

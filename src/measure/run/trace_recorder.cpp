@@ -16,7 +16,7 @@ void TraceRecorder::operation(const nic::Record& r, std::uint32_t from, std::uin
   messages_.push_back({r.begin, r.end, r.length, from, to, 0, answered, 0});
 }
 
-void TraceRecorder::wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, host::Call call) {
+void TraceRecorder::wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, abi::Call call) {
   if (lane == 0 && rank < ranks_) waits_[rank].push_back({from, until, !host::waits_for_others(call)});
 }
 

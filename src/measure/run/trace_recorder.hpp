@@ -22,7 +22,7 @@ class TraceRecorder {
 
   /// An operation that is done; ranks that are not of this run are left out.
   void operation(const nic::Record& record, std::uint32_t from_rank, std::uint32_t to_rank);
-  void wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, host::Call call);
+  void wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, abi::Call call);
 
   /// `ends`: each rank's clock when it left.
   workload::Program finish(const std::string& name, const std::vector<Time>& ends) const;

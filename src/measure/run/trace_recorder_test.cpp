@@ -30,10 +30,10 @@ std::uint64_t computed(const workload::Program& p, workload::Rank rank) {
 TEST(TraceRecorder, APingPongKeepsItsOrderAndItsComputing) {
   TraceRecorder recorder(2);
   // Rank 0 computes 100, sends, waits for the answer; rank 1 waits, computes 30, answers.
-  recorder.wait(1, 0, Time{0}, Time{600}, host::Call::Wait);
+  recorder.wait(1, 0, Time{0}, Time{600}, abi::Call::Wait);
   recorder.operation(record(nic::Operation::Message, 100, 600, 64), 0, 1);
   recorder.operation(record(nic::Operation::Message, 630, 1130, 32), 1, 0);
-  recorder.wait(0, 0, Time{120}, Time{1130}, host::Call::Spin);
+  recorder.wait(0, 0, Time{120}, Time{1130}, abi::Call::Spin);
   workload::Program p = recorder.finish("test", {Time{1150}, Time{640}});
   ASSERT_NO_THROW(workload::check(p));
   EXPECT_EQ(p.messages(), 2u);
@@ -75,8 +75,8 @@ TEST(TraceRecorder, SleepsAreTheRanksOwnTimeAndFailuresAreNoTraffic) {
   nic::Record failed = record(nic::Operation::Put, 0, 10, 100);
   failed.status = nic::Status::BadKey;
   recorder.operation(failed, 0, 1);
-  recorder.operation(record(nic::Operation::Put, 0, 10, 100), 0, host::kNoRank);
-  recorder.wait(0, 0, Time{50}, Time{250}, host::Call::Sleep);
+  recorder.operation(record(nic::Operation::Put, 0, 10, 100), 0, abi::kNoRank);
+  recorder.wait(0, 0, Time{50}, Time{250}, abi::Call::Sleep);
   workload::Program p = recorder.finish("test", {Time{300}, Time{0}});
   EXPECT_EQ(p.messages(), 0u);
   EXPECT_EQ(computed(p, 0), 300u);

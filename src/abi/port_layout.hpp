@@ -14,18 +14,17 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "host/mpi_calls.hpp"
-#include "host/mpi_layout.hpp"
-#include "nic/descriptor.hpp"
+#include "abi/descriptor.hpp"
+#include "abi/mpi_calls.hpp"
+#include "abi/mpi_layout.hpp"
+#include "abi/virtual_time.hpp"
 
-namespace weft::host {
+namespace weft::abi {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
 inline constexpr std::uint32_t kLayoutVersion = 6;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
-inline constexpr std::int64_t kNoDeadline = INT64_MAX;
-inline constexpr std::int64_t kLastClock = 100 * 86'400'000'000'000'000;  // virtual time ends after 100 days
 inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
 inline constexpr std::uint32_t kNoRank = 0xffffffff;
 
@@ -177,4 +176,4 @@ inline nic::Event* events_of(PortArea* port, const Layout& h) {
 
 static_assert(sizeof(Header) <= 4096 && sizeof(PortArea) <= 256 && sizeof(Lane) == 256);
 
-}  // namespace weft::host
+}  // namespace weft::abi

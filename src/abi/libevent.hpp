@@ -5,7 +5,7 @@
 
 #include <initializer_list>
 
-namespace weft::host {
+namespace weft::abi {
 
 /// PMIx closes connections while libevent still watches them; whether libevent sees that, and complains on
 /// standard error, is a matter of luck.
@@ -18,4 +18,4 @@ inline void silence_libevent() {
   }
 }
 
-}  // namespace weft::host
+}  // namespace weft::abi

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace weft::host {
+namespace weft::abi {
 
 inline constexpr const char* kCallsVariable = "WEFT_CALLS";  // descriptor of the log
 
@@ -198,4 +198,4 @@ inline std::size_t log_bytes(std::uint64_t capacity) {
 
 static_assert(sizeof(CallRecord) == 48 && sizeof(Doing) == 16 && sizeof(CallLog) == 16);
 
-}  // namespace weft::host
+}  // namespace weft::abi

@@ -7,9 +7,13 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "lib/places.hpp"
+namespace weft::mpi {
 
-namespace weft::lib {
+/// Where the interface sees memory.
+struct Place {
+  std::uint64_t simulated;
+  std::uint64_t number;  // no other memory ever has it
+};
 
 struct Registration {
   Place place;
@@ -85,4 +89,4 @@ class RegistrationCache {
   std::uint64_t uses_;
 };
 
-}  // namespace weft::lib
+}  // namespace weft::mpi

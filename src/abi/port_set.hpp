@@ -1,9 +1,9 @@
 // Which ports of a process a request is about: one, all, or some of them.
 #pragma once
 
-#include "host/port_layout.hpp"
+#include "abi/port_layout.hpp"
 
-namespace weft::host {
+namespace weft::abi {
 
 static_assert(kPortsPerProcess <= 16);
 inline constexpr std::uint32_t kPortSet = 0x40000000;  // with a bit for each port of it, from the lowest
@@ -17,4 +17,4 @@ inline bool names_port(std::uint32_t named, std::uint32_t index) {
   return named == kAnyPort || named == index;
 }
 
-}  // namespace weft::host
+}  // namespace weft::abi

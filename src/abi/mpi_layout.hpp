@@ -5,7 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace weft::host {
+namespace weft::abi {
 
 /// The choices and costs of machine::MpiParameters; times in picoseconds.
 struct MpiModel {
@@ -62,4 +62,4 @@ struct MpiSums {
   std::uint64_t registrations;
 };
 
-}  // namespace weft::host
+}  // namespace weft::abi

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-namespace weft::fi {
+namespace weft::abi {
 
-enum class Kind : std::uint32_t {
+enum class MessageKind : std::uint32_t {
   Eager = 1,    // EagerHead, data
   More,         // data of the message begun last
   Request,      // RendezvousHead: a message that waits for its receive
@@ -16,10 +16,10 @@ enum class Kind : std::uint32_t {
   Atomic,       // AtomicHead, operands
   AtomicReply,  // AtomicReplyHead, results
   RemoteData,  // RemoteDataHead: an operation on the target's memory is done, and the target is to hear of it
-  Ask,         // nothing: blocks are wanted
-  Grant,       // GrantHead, numbers of blocks: the sender's until it has filled them. None: there are none
-  Block,       // not a message: a block was put, EagerHead and data in it
-  BlockMore,   // the same: more data of that message
+  RequestBlocks,  // nothing: blocks are wanted
+  Grant,          // GrantHead, numbers of blocks: the sender's until it has filled them. None: there are none
+  Block,          // not a message: a block was put, EagerHead and data in it
+  BlockMore,      // the same: more data of that message
 };
 
 inline constexpr unsigned kTagged = 1, kHasData = 2, kStarved = 4;
@@ -71,8 +71,9 @@ inline std::uint64_t block_word(std::uint32_t tag, std::uint32_t block) {
 inline constexpr std::uint64_t kOperationHere = 1ull << 62;
 
 /// Needs credit, where small messages have it: what others can send without being asked.
-inline bool needs_credit(Kind kind) {
-  return kind == Kind::Eager || kind == Kind::More || kind == Kind::Request || kind == Kind::Atomic;
+inline bool needs_credit(MessageKind kind) {
+  return kind == MessageKind::Eager || kind == MessageKind::More || kind == MessageKind::Request ||
+         kind == MessageKind::Atomic;
 }
 
 struct AtomicReplyHead {
@@ -89,12 +90,12 @@ inline constexpr std::uint32_t kCarriesData = 1, kWasRead = 2, kWasAtomic = 4;
 inline constexpr unsigned kLeastMessage = 32;
 
 // kind 4 | flags 4 | credits 8 | sequence 16
-inline std::uint32_t tag_word(Kind kind, unsigned flags, unsigned credits, std::uint16_t sequence) {
+inline std::uint32_t tag_word(MessageKind kind, unsigned flags, unsigned credits, std::uint16_t sequence) {
   return static_cast<std::uint32_t>(kind) << 28 | flags << 24 | credits << 16 | sequence;
 }
-inline Kind kind_of(std::uint32_t word) { return static_cast<Kind>(word >> 28); }
+inline MessageKind kind_of(std::uint32_t word) { return static_cast<MessageKind>(word >> 28); }
 inline unsigned flags_of(std::uint32_t word) { return word >> 24 & 15; }
 inline unsigned credits_of(std::uint32_t word) { return word >> 16 & 255; }
 inline std::uint16_t sequence_of(std::uint32_t word) { return static_cast<std::uint16_t>(word); }
 
-}  // namespace weft::fi
+}  // namespace weft::abi

@@ -1,0 +1,111 @@
+// What a process and its interface exchange, as it lies in shared memory: descriptors of work one way,
+// messages and events the other. Fixed sizes, no pointers; programs link against code that includes this
+// file, so it needs nothing else of Weft. A descriptor is untrusted: it is copied once, then checked.
+#pragma once
+
+#include <cstdint>
+
+namespace weft::nic {
+
+enum class Operation : std::uint8_t {
+  Message = 1,       // at most message_limit bytes, into the ring of a port
+  Put = 2,           // from local to remote memory
+  Get = 3,           // from remote to local memory
+  ImmediatePut = 4,  // a put whose data is in the descriptor
+  FetchAdd = 5,      // on eight bytes of remote memory; the old value comes back
+  CompareSwap = 6,
+  BoundedAdd = 7,  // adds where the value is at most `compare` (a signed lock of RMA)
+};
+
+// Flags of an operation.
+inline constexpr std::uint16_t kNotifyLocal = 1;   // an event once the local buffer is free again
+inline constexpr std::uint16_t kNotifyRemote = 2;  // an event at the target: arrived, or responded to a get
+inline constexpr std::uint16_t kNotifyDone = 4;    // an event here once it is done there
+inline constexpr std::uint16_t kFence = 8;         // not before all earlier work of the port is done
+inline constexpr std::uint16_t kReliable = 16;     // end to end: connection, check sums, repetition
+inline constexpr std::uint16_t kMore = 32;         // a message that others follow: a fragment
+inline constexpr std::uint16_t kInterrupt = 64;    // interrupt the target's processor when it has arrived
+inline constexpr std::uint16_t kGlobal = 128;      // the remote memory is named by a global address
+inline constexpr std::uint16_t kPhysical = 256;    // offsets are physical addresses: of a kernel's port alone
+inline constexpr std::uint16_t kAllFlags = 511;
+inline constexpr std::uint16_t kDamaged = 0x8000;  // of a message that arrived with an error
+
+enum class Status : std::uint16_t {
+  Ok = 0,
+  BadOperation,  // no such operation or flag
+  BadNode,       // nobody is there
+  NoPort,        // the node has no such port open
+  BadKey,        // no such memory, or not of that port
+  NoRight,       // the memory may not be used so
+  BadRange,      // beyond the end of the memory
+  BadLength,     // more than the operation may carry
+  BadMemory,     // registered, but the process has unmapped it
+  Unreachable,   // the network has no way there, or lost it
+  TimedOut,      // a reliable operation, after all its repetitions
+  Closed,        // the port was closed before it was done
+  NoRoom,        // too many ports, queues or registrations
+  Busy,
+  Damaged,  // done, but an error that no link noticed is in the data
+};
+
+enum class EventKind : std::uint8_t {
+  Local = 1,      // the local buffer of a put or message is free
+  Done = 2,       // done at the target; for a get and the atomics, the data is here
+  Arrived = 3,    // a put has arrived in memory here
+  Responded = 4,  // a get has read memory here
+  Failed = 5,     // `status` says why; nothing was written
+  Stalled = 6,    // a message has waited for room in this port's ring for the watchdog's time
+  Overflow = 7,   // this queue was full; what follows waited, nothing was lost
+  Interrupt = 8,  // the interrupt an operation asked for; its cause was in memory before
+};
+
+inline constexpr unsigned kInlineBytes = 128;
+
+struct Descriptor {
+  Operation operation{};
+  std::uint8_t reserved = 0;
+  std::uint16_t flags = 0;
+  std::uint32_t node = 0, port = 0;  // whom it is for
+  std::uint32_t tag = 0;
+  std::uint64_t length = 0;
+  std::uint64_t context = 0;  // handed back in events here
+  std::uint64_t local_key = 0, local_offset = 0;
+  std::uint64_t remote_key = 0, remote_offset = 0;  // global: the lower 64 bits, the domain in `port`
+  std::uint64_t operand = 0;  // what to add or store; for puts, handed over in the event at the target
+  std::uint64_t compare = 0;
+  std::int64_t posted = 0;  // the process's clock, picoseconds
+  std::uint8_t data[kInlineBytes] = {};
+  std::uint64_t spare[5] = {};
+};
+static_assert(sizeof(Descriptor) == 256);
+
+struct Event {
+  EventKind kind{};
+  Operation operation{};
+  Status status{};
+  std::uint32_t node = 0, port = 0;  // the other side
+  std::uint32_t tag = 0;
+  std::uint64_t length = 0;
+  std::uint64_t context = 0;
+  std::uint64_t data = 0;  // the old value of an atomic; the operand of a put at its target
+  std::int64_t time = 0;   // when it is there to be seen
+  std::uint64_t spare[2] = {};
+};
+static_assert(sizeof(Event) == 64);
+
+struct Message {
+  std::int64_t time = 0;             // when it is there to be seen; 0: nothing is in this slot
+  std::uint32_t node = 0, port = 0;  // who sent it
+  std::uint32_t tag = 0;
+  std::uint16_t length = 0;
+  std::uint16_t flags = 0;
+  std::uint64_t sequence = 0;  // counts what one port sent to another
+  std::uint8_t data[kInlineBytes] = {};
+  std::uint64_t spare[4] = {};
+};
+static_assert(sizeof(Message) == 192);
+
+// Rights on registered memory.
+inline constexpr std::uint32_t kRemoteRead = 1, kRemoteWrite = 2, kRemoteAtomic = 4, kAllRights = 7;
+
+}  // namespace weft::nic

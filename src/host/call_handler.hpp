@@ -1,0 +1,73 @@
+// What ranks ask the simulator for, beside data: ports, memory, addresses, files, all others to come. A call
+// is carried out at its time; its answer comes when its cost has passed, or what it waits for is there.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "host/files.hpp"
+#include "host/rank_ports.hpp"
+#include "host/scheduler.hpp"
+#include "host/supervisor.hpp"
+
+namespace weft::host {
+
+class CallHandler {
+ public:
+  struct Costs {
+    Time look_ahead, system_call;
+  };
+  struct Answer {
+    std::int32_t result = 0;  // 0 or a negative errno
+    std::array<std::uint64_t, 4> value{};
+  };
+
+  CallHandler(nic::Fabric& fabric, RankPorts& ports, Scheduler& scheduler, Supervisor& supervisor,
+              Costs costs);
+
+  /// A thread has asked: plans when its call is carried out, or what ends its wait.
+  void begin(ThreadRef thread);
+  /// Carries a call out.
+  void act(ThreadRef thread);
+  /// A thread is about to go on at this time: settles its answer.
+  void settle(ThreadRef thread, Time at);
+  /// It goes on.
+  const Answer& grant(ThreadRef thread);
+
+  /// Calls that wait for posted work to be done: to be told whenever some may be.
+  void check_leaving();
+  /// A rank opens no ports any more.
+  void rank_leaves(std::uint32_t rank);
+  void rank_ended(std::uint32_t rank);
+  bool has_left(std::uint32_t rank) const { return left_[rank]; }
+
+  /// Threads whose files are ready go on, no earlier than this; waits so long for the first. False where
+  /// there are none.
+  bool see_files(Time at, int milliseconds);
+  bool watches_files() const { return !files_.empty(); }
+
+ private:
+  Answer& answer(ThreadRef r) { return answers_[r.rank * kLanes + r.thread]; }
+  const Request& request(ThreadRef r) const { return scheduler_.thread(r).request; }
+  void wait(ThreadRef thread);
+  Time act_on_memory(ThreadRef thread, Time begin);
+  std::int32_t open_port(ThreadRef thread);
+  void leave(ThreadRef thread);
+  void meet(ThreadRef thread);
+  void look_up(ThreadRef thread);
+  void answer_lookups(std::uint32_t rank);
+  bool watch_files(ThreadRef thread);
+
+  nic::Fabric& fabric_;
+  RankPorts& ports_;
+  Scheduler& scheduler_;
+  Supervisor& supervisor_;
+  Costs costs_;
+  std::vector<Answer> answers_;  // by rank and thread
+  std::vector<bool> left_;       // by rank
+  BorrowedFiles files_;
+  unsigned leaving_ = 0, meeting_ = 0;
+  Time meeting_time_{0};
+};
+
+}  // namespace weft::host

@@ -1,0 +1,73 @@
+#include "host/request.hpp"
+
+namespace weft::host {
+
+const char* call_name(Call call) {
+  switch (call) {
+    case Call::Wait:
+      return "wait";
+    case Call::Spin:
+      return "poll";
+    case Call::Sleep:
+      return "sleep";
+    case Call::Open:
+      return "open port";
+    case Call::Close:
+      return "close port";
+    case Call::Register:
+      return "register memory";
+    case Call::Unregister:
+      return "unregister memory";
+    case Call::LookUp:
+      return "look up";
+    case Call::Leave:
+      return "leave";
+    case Call::Join:
+      return "join domain";
+    case Call::RegisterGlobal:
+      return "register global memory";
+    case Call::UnregisterGlobal:
+      return "unregister global memory";
+    case Call::Room:
+      return "wait for room";
+    case Call::Meet:
+      return "meet";
+    case Call::Yield:
+    case Call::YieldUntil:
+      return "wait for a thread";
+    case Call::Stall:
+      return "stand before a full queue";
+    case Call::MoveGlobal:
+      return "move global memory";
+    case Call::MoveMemory:
+      return "move memory";
+    case Call::Physical:
+      return "ask for a physical address";
+    case Call::Pause:
+      return "look at memory";
+    case Call::Files:
+      return "wait for a file";
+  }
+  return "wait";
+}
+
+bool looks(Call call) {
+  return call == Call::Spin || call == Call::Yield || call == Call::YieldUntil || call == Call::Pause;
+}
+
+bool only_waits(Call call) {
+  return call == Call::Wait || looks(call) || call == Call::Sleep || call == Call::Room ||
+         call == Call::Stall || call == Call::Files;
+}
+
+bool waits_for_others(Call call) {
+  return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
+         call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
+         call == Call::Meet || call == Call::Files;
+}
+
+bool names_files(const Request& r) {
+  return r.call == Call::Files || (r.call == Call::Spin && r.argument[2] != 0);
+}
+
+}  // namespace weft::host

@@ -1,0 +1,62 @@
+// What a run of a program is asked for, and what comes of it.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "abi/port_layout.hpp"
+#include "base/virtual_time.hpp"
+#include "host/mpi_launch.hpp"
+#include "host/output.hpp"
+#include "host/processes.hpp"
+#include "network/network.hpp"
+
+namespace weft::host {
+
+using namespace abi;  // what ranks share with it are the words of this folder
+
+enum class Cores { Auto, One, All };
+
+struct RunOptions {
+  unsigned ranks = 1, per_node = 1;
+  std::vector<network::EndpointId> place;  // the node of each rank; empty: per_node on each, from the first
+  std::vector<std::string> command;
+  std::string library;
+  bool mpi = false;  // the program may be one of MPI
+  MpiWindows mpi_windows = MpiWindows::Auto;
+  OutputOptions output;
+  std::uint64_t seed = 1;
+  Cores cores = Cores::Auto;
+  std::vector<double> slow;  // by rank: its work takes so many times as long; empty: none is slower
+  Time noise_length{0}, noise_interval{0};  // of interruptions, on average; no length: there are none
+  bool log_calls = false;                   // to MPI, for calls()
+};
+
+struct RankResult {
+  network::EndpointId node = 0;
+  Time end{0};     // its clock when it left
+  Time waited{0};  // of that, in its first thread
+  bool ended = false;
+  Ending ending;
+};
+
+struct RunResult {
+  bool fine = false;
+  std::string failure;               // one line
+  std::vector<std::string> details;  // who waited for what
+  Time end{0};
+  std::vector<RankResult> ranks;
+  std::uint64_t rounds = 0, grants = 0;
+  MpiSums mpi{};  // of all ranks, costs apart
+  std::array<TimeSum, kProtocols> mpi_cost{};
+  bool has_mpi = false;
+};
+
+/// How far a run has come.
+struct Progress {
+  Time now{0};
+  std::uint64_t clock_reads = 0;  // by all ranks
+};
+
+}  // namespace weft::host

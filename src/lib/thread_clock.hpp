@@ -1,0 +1,15 @@
+// The clock of a thread in virtual time.
+#pragma once
+
+#include "abi/port_layout.hpp"
+
+namespace weft::lib {
+
+inline std::int64_t now(const abi::Lane& lane) { return lane.clock.load(std::memory_order_relaxed); }
+
+/// It never goes back.
+inline void jump_to(abi::Lane& lane, std::int64_t time) {
+  if (time > now(lane)) lane.clock.store(time, std::memory_order_relaxed);
+}
+
+}  // namespace weft::lib
