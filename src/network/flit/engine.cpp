@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "base/barrier.hpp"
 #include "base/diagnostics.hpp"
 #include "base/memory_left.hpp"
@@ -108,10 +106,9 @@ void Engine::size_arrays() {
   for (std::uint16_t cycles : settings_.cable_cycles) longest = std::max<unsigned>(longest, cycles);
   unsigned shortest = kLongestWindow;
   for (std::uint16_t cycles : settings_.cable_cycles) shortest = std::min<unsigned>(shortest, cycles);
-  window_ = settings_.tell_departures || guard_
-                ? 1
-                : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
-  state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + window_ + 1);
+  longest_window_ = guard_ ? 1 : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
+  limit_window(settings_.tell_departures ? 1 : longest_window_);
+  state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + longest_window_ + 1);
   state_.channel_bits = bits_for(settings_.all_channels());
   state_.output_bits = settings_.kind == RouterKind::OutputQueues ? bits_for(most_ports) : 0;
   std::uint64_t channels = std::uint64_t{ports} << state_.channel_bits;
@@ -308,7 +305,8 @@ void Engine::ask(EndpointId source, Cycle when) {
 
 void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience) {
   WEFT_CHECK(observers.size() == settings_.threads);
-  stop_ = stop_asked_ = false;
+  stop_ = false;
+  stop_by_ = kNever;
   if (!started_) {
     started_ = true;
     for (auto& worker : workers_)
@@ -339,7 +337,8 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
 /// Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can happen.
 void Engine::move_on(Cycle until, Cycle patience) noexcept {
   now_ = run_end_;
-  stop_ = stop_asked_;
+  until = std::min(until, stop_by_.load(std::memory_order_relaxed));
+  stop_ = now_ >= until;
   std::uint64_t count = 0;
   for (auto& worker : workers_)
     count += worker->counters.flit_hops + worker->counters.flits_injected + worker->counters.flits_delivered;
@@ -358,10 +357,11 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
 #ifndef NDEBUG
   check_conservation();
 #endif
-  // Who asked for a stop may have something to send from now on, so the clock must not run ahead of it.
+  // Who asked for a stop may have something to send from then on, so the clock must not run ahead of it.
   Cycle next = stop_ ? now_ : next_work(until);
   if (next > now_ && next == until && in_network > 0 && nobody_will_act()) stalled_ = true;
   if (!stalled_) now_ = next;
+  stop_ = now_ >= until;
   run_end_ = std::min(now_ + window_, until);
 }
 
@@ -413,9 +413,8 @@ void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector
       meet.arrive_and_wait();
     }
   };
-  std::vector<std::jthread> threads;
-  for (unsigned t = 1; t < workers_.size(); ++t) threads.emplace_back(work, t);
-  work(0);
+  if (!team_) team_ = std::make_unique<ThreadTeam>(static_cast<unsigned>(workers_.size()));
+  team_->run(work);
 }
 
 Counters Engine::counters() const {

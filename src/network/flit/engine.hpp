@@ -5,6 +5,7 @@
 // so the order in which routers are visited, and the threads that visit them, cannot matter.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "network/flit/packets.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
+#include "network/flit/thread_team.hpp"
 #include "routing/routing.hpp"
 
 namespace weft::network::flit {
@@ -102,14 +104,21 @@ class Engine {
 
   /// Runs until `until`. `observers` has one for each thread. Returns early, before `until`, only when
   /// nothing will ever happen again, when nothing has moved for `patience` cycles while packets wait, or
-  /// after a cycle in which somebody called stop().
+  /// where somebody called stop_by().
   void run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience = 100'000);
 
   /// Asks an endpoint's traffic for a packet at `when`, beside the times the traffic itself names. Between
   /// runs only.
   void ask(EndpointId source, Cycle when);
-  /// From an observer: ends the run with this cycle.
-  void stop() { stop_asked_ = true; }
+  /// From an observer: ends the run before `cycle`, or with the cycles under way where those go further.
+  void stop_by(Cycle cycle) {
+    Cycle before = stop_by_.load(std::memory_order_relaxed);
+    while (cycle < before && !stop_by_.compare_exchange_weak(before, cycle, std::memory_order_relaxed)) {
+    }
+  }
+  /// At most so many cycles are under way at a time: those whom observers tell have an answer only for the
+  /// cycles after them. Between runs only.
+  void limit_window(unsigned cycles) { window_ = std::min(longest_window_, std::max(1u, cycles)); }
 
   Cycle now() const { return now_; }
   /// Nothing moves any more while packets wait, or a packet is older than the limit.
@@ -206,14 +215,16 @@ class Engine {
   HeaderQueues header_queues_;  // by the channels of all ports
   std::mutex packets_guard_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  Cycle now_ = 0, run_end_ = 0;  // the cycles under way
-  unsigned window_ = 1;          // cycles a tile can run without hearing of others
-  std::uint64_t moved_ = 0;      // flits moved when last something moved,
-  Cycle moved_at_ = 0;           // and when that was
+  std::unique_ptr<ThreadTeam> team_;  // where there are several
+  Cycle now_ = 0, run_end_ = 0;       // the cycles under way
+  unsigned longest_window_ = 1;       // cycles a tile can run without hearing of others
+  unsigned window_ = 1;               // cycles it does
+  std::uint64_t moved_ = 0;           // flits moved when last something moved,
+  Cycle moved_at_ = 0;                // and when that was
   Cycle next_age_check_ = 0;
   bool stalled_ = false, stop_ = false;
   bool aged_ = false;  // stalled for a packet's age
-  std::atomic<bool> stop_asked_ = false;
+  std::atomic<Cycle> stop_by_ = kNever;
   bool started_ = false;
   Guard* guard_;
   bool holding_ = false;                               // endpoints start no packet
