@@ -121,16 +121,16 @@ TEST(ReactionTime, ChangesNothingThatIsHeard) {
   }
 }
 
+// Short: where there are more threads than processors they wait for each other's turn in every cycle.
 TEST(ReactionTime, NorDoThreads) {
   machine::Machine m = machine_of(false);
   for (const auto& [name, kind] : config::Registry<EngineKind>::all())
-    for (std::uint64_t seed = 1; seed <= 4; ++seed)
-      for (std::int64_t least : {0, 30'000}) {
-        Workload w{.seed = seed, .least = {least}};
-        Log one = run_with(kind, m, w, w.least);
-        for (unsigned threads : {2u, 3u})
-          ASSERT_EQ(run_with(kind, m, w, w.least, threads), one) << name << ", " << threads << " threads";
-      }
+    for (std::int64_t least : {0, 30'000}) {
+      Workload w{.seed = 5, .least = {least}, .packets = 60, .spacing_ps = 4'000};
+      Log one = run_with(kind, m, w, w.least);
+      for (unsigned threads : {2u, 3u})
+        ASSERT_EQ(run_with(kind, m, w, w.least, threads), one) << name << ", " << threads << " threads";
+    }
 }
 
 TEST(ReactionTime, BatchesAreNoLongerThanIt) {

@@ -20,11 +20,10 @@ unsigned largest_packet_flits(const machine::Machine& m) {
   if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
   unsigned room =
       router.buffer_flits.given ? *router.buffer_flits.given + router.shared_flits : usual_packet_flits(m);
-  if (router.kind == RouterKind::Tiled) {
-    unsigned others = router.channels * router.message_classes - 1;
-    unsigned inner = std::min(router.row_buffer_flits, router.column_buffer_flits);
-    room = std::min(room, inner > others ? inner - others : 1);
-  }
+  const unsigned inner =
+      m.description.router_kind->model(m.description.router_parameters.get()).smallest_inner_flits;
+  const unsigned others = router.channels * router.message_classes - 1;
+  room = std::min(room, inner > others ? inner - others : 1);
   return std::min<unsigned>(room, Entry::kMaxFlits);
 }
 
