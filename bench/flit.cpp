@@ -7,7 +7,7 @@
 #include "app/bench.hpp"
 #include "base/random.hpp"
 #include "machine/machine.hpp"
-#include "network/flit/engine.hpp"
+#include "network/cycle_engine.hpp"
 #include "workload/synthetic.hpp"
 
 namespace weft::bench {
@@ -58,6 +58,7 @@ double pointer_chase_ns() {
 class Ignore : public network::Observer {
  public:
   void delivered(const network::Delivery&) override {}
+  void delivered_all(std::span<const network::Delivery>) override {}
 };
 
 /// The figures of a case, with a list of samples where its median will stand.
@@ -70,8 +71,8 @@ Json measure(const Case& one, int samples) {
       "[cable.default]\nlanes = 1\nlane_rate = \"128Gbps\"\ncoding = \"none\"\ndelay = \"2ns\"\nlength = "
       "\"0m\"\n";
   machine::Machine m = machine::build(machine::describe_text(text, "bench", {}));
-  auto settings = network::flit::settings_for(m, one.packet_flits);
-  network::flit::Engine engine(*m.graph, *m.routing, settings);
+  const auto made = network::cycle_engine().make(m, {.largest_packet_flits = one.packet_flits});
+  network::CycleEngine& engine = *made;
 
   workload::WorkloadText traffic_text;
   traffic_text.packet = std::to_string(one.packet_flits);
@@ -99,7 +100,7 @@ Json measure(const Case& one, int samples) {
            {"ns_per_flit_hop_best", *std::min_element(ns.begin(), ns.end())},
            {"bytes_per_router", static_cast<double>(engine.bytes()) / routers},
            {"packets_per_router", packets / routers},
-           {"bytes_per_packet", network::flit::PacketStore::kPacketBytes},
+           {"bytes_per_packet", engine.packet_bytes()},
            {"routers", m.graph->routers()},
            {"flit_hops", engine.counters().flit_hops}};
   if (one.most_ns > 0) out["limit_ns_per_flit_hop"] = one.most_ns;

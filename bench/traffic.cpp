@@ -7,7 +7,7 @@
 #include "app/bench.hpp"
 #include "base/parallel.hpp"
 #include "measure/traffic/sweep.hpp"
-#include "network/flit/settings.hpp"
+#include "network/cycle_engine.hpp"
 
 namespace weft::bench {
 
@@ -47,11 +47,11 @@ const std::vector<Case>& cases() {
 
 /// The load at which uniform traffic fills the narrowest of the cuts between the first routers and the rest:
 /// of what either side sends, the share of the other side's endpoints crosses it.
-double cut_bound(const machine::Machine& m, const network::flit::Settings& settings) {
+double cut_bound(const machine::Machine& m, const network::CycleFacts& facts) {
   const topology::Graph& graph = *m.graph;
   const double flit_bits =
       static_cast<double>(m.description.router.flit.value * 8 + m.description.router.flit_overhead_bits);
-  const double cycle = settings.cycle.nanoseconds(1) * 1e-9, all = graph.endpoints();
+  const double cycle = facts.cycle.nanoseconds(1) * 1e-9, all = graph.endpoints();
   double bound = 1, crossing = 0, first = 0;  // flits per cycle that cross; endpoints of the first routers
   for (topology::RouterId r = 0; r + 1 < graph.routers(); ++r) {
     first += graph.endpoint_count(r);
@@ -73,7 +73,7 @@ Json measure(const Case& one) {
   text.pattern = one.pattern;
   text.packet = "4";
   workload::Workload workload = workload::read_workload(text);
-  double bound = cut_bound(m, network::flit::settings_for(m, workload.sizes.largest()));
+  double bound = cut_bound(m, network::cycle_engine().facts(m, workload.sizes.largest()));
   double load = one.load > 0 ? one.load : std::min(1.0, kOfferedOfCut * bound);
   measure::SweepOptions how;
   how.loads = {load};

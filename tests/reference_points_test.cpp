@@ -38,22 +38,21 @@ class ReferencePoints : public testing::TestWithParam<ReferenceCurve> {};
 
 TEST_P(ReferencePoints, LatencyAgrees) {
   const ReferenceCurve& curve = GetParam();
+  // Four stages, four virtual channels of eight flits, wormhole, iSLIP in one round; a cycle takes 1 ns.
   machine::Machine m =
-      make_machine(curve.topology, {"dims=[8,8]"}, "dimension-order", {"dateline=balanced"}, 4);
-  network::flit::Settings settings;
-  settings.channels = 4;
-  settings.buffer_flits = 8;
-  settings.switching = network::flit::Switching::Wormhole;
-  settings.allocator = network::flit::Allocator::Islip;
-  settings.iterations = 1;
-  settings.route_cycles = 1, settings.allocate_cycles = 1, settings.traverse_cycles = 2;
-  settings.cable_cycles.assign(m.graph->cables(), static_cast<std::uint16_t>(curve.cable_cycles));
-  settings.cable_interval.assign(m.graph->cables(), 256);
-
+      make_machine(curve.topology, {"dims=[8,8]"}, "dimension-order", {"dateline=balanced"}, 4,
+                   {"router.buffer_flits=8", "router.switching=wormhole", "router.allocator=islip",
+                    "router.latency=4ns", "router.clock=1GHz", "cable.default.lanes=1",
+                    "cable.default.lane_rate=128Gbps", "cable.default.coding=none", "cable.default.length=0m",
+                    "cable.default.delay=" + std::to_string(curve.cable_cycles) + "ns"});
+  network::CycleOptions options;
   workload::Workload w = workload::read_workload({curve.pattern, "bernoulli", curve.packet, {}, {}});
   workload::Members members(*m.graph, *m.faults);
   auto pattern = w.pattern->make(w.pattern_parameters.get(), {members, w.seed});
-  measure::Experiment experiment{m, settings, w, members, *pattern};
+  options.largest_packet_flits = w.sizes.largest();
+  const network::CycleEngineKind& engine = network::cycle_engine();
+  const network::CycleFacts facts = engine.facts(m, options.largest_packet_flits);
+  measure::Experiment experiment{m, engine, facts, options, w, members, *pattern};
   for (const ReferencePoint& reference : curve.points) {
     auto point = measure::run_point(experiment, reference.load, [] { return false; });
     ASSERT_TRUE(point);

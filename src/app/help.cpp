@@ -48,6 +48,7 @@ const std::vector<KindSection>& kind_sections() {
   static const std::vector<KindSection> sections{
       kind_section<topology::TopologyKind>("topology", "How routers and endpoints are wired"),
       kind_section<routing::RoutingKind>("routing", "How packets are routed"),
+      kind_section<machine::RouterKind>("router", "What every router is made of"),
       kind_section<machine::NicKind>("nic", "What every endpoint has: ports, engines, translation")};
   return sections;
 }

@@ -156,7 +156,7 @@ std::function<int()> declare(CommandLine& app) {
       .option_text("TIME [0]");
   app.add_option("--seed", o->seed, "Two runs with the same seed are the same").option_text("N [1]");
   app.add_option("--threads", o->threads,
-                 "Threads of the engine; 0: the cores there are. Results are the same")
+                 "Threads of the flit engine; 0: the cores there are. Others take one. Results are the same")
       .option_text("N [1]")
       .range(0, 1024);
   app.add_option("--save-trace", o->save, "Write the workload as a .weftrace").option_text("FILE");

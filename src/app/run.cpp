@@ -317,7 +317,7 @@ std::function<int()> declare_run(CommandLine& app) {
          "traffic`; or a file with such statements")
       .option_text("SCRIPT");
   app.add_option("--seed", o->run.seed, "Two runs with the same seed are the same").option_text("N [1]");
-  app.add_option("--threads", o->threads, "Threads of the engine; results are the same")
+  app.add_option("--threads", o->threads, "Threads of the flit engine, others take one; results are the same")
       .option_text("N [1]")
       .range(1, 1024);
   app.add_option("--out", o->out, "Folder for the results: report.html, result.json and tables (CSV)")

@@ -26,70 +26,6 @@ const config::Section& identity_section() {
   return section;
 }
 
-const config::Section& router_section() {
-  static const config::Section section =
-      config::Schema<RouterParameters>()
-          .choice(&RouterParameters::kind, "kind",
-                  "'input-queued' has a queue for each channel of an input, 'virtual-output-queues' one for "
-                  "each output besides, 'tiled' is rows and columns of tiles with buffers of their own",
-                  {"input-queued", "virtual-output-queues", "tiled"})
-          .field(&RouterParameters::channels, "channels", "Virtual channels of each cable and direction",
-                 Range<unsigned>{1, 64})
-          .field(&RouterParameters::ports, "ports",
-                 "Ports the router chip has; 0: as many as the topology asks for", Range<unsigned>{0, 4096})
-          .field(&RouterParameters::latency, "latency",
-                 "Time a packet's head takes through one router without waiting",
-                 Range<Time>{{0}, {1'000'000'000}})
-          .field(&RouterParameters::flit, "flit", "What a link carries in one step of flow control",
-                 Range<DataSize>{{1}, {4096}})
-          .field(&RouterParameters::flit_overhead_bits, "flit_overhead_bits",
-                 "Bits a link carries with each flit beside its data: begin and end marks, flow control",
-                 Range<unsigned>{0, 1024})
-          .field(&RouterParameters::clock, "clock",
-                 "Flits a router can pass each second and port; 0: as the fastest cable",
-                 Range<Frequency>{{0}, {100'000'000'000}})
-          .choice(&RouterParameters::switching, "switching",
-                  "'wormhole' sends a flit when there is room for it, 'cut-through' a packet when there is "
-                  "room for all of it",
-                  {"wormhole", "cut-through"})
-          .field(&RouterParameters::buffer_flits, "buffer_flits",
-                 "Buffer of each channel of an input port, its own; \"auto\": what one channel needs to keep "
-                 "its "
-                 "cable busy, a credit's round trip and a packet of the interface",
-                 Range<unsigned>{1, 16384})
-          .field(&RouterParameters::shared_flits, "shared_flits",
-                 "Buffer of an input port that any of its channels may use beyond its own (DAMQ); 0: none",
-                 Range<unsigned>{0, 16384})
-          .field(&RouterParameters::message_classes, "message_classes",
-                 "Classes of messages (requests, responses, completions) that never wait for each other; "
-                 "each has its own channels",
-                 Range<unsigned>{1, 8})
-          .choice(&RouterParameters::allocator, "allocator",
-                  "Who gets an output: in turn, in turn with iSLIP's pointers, or the oldest packet",
-                  {"round-robin", "islip", "age"})
-          .field(&RouterParameters::iterations, "iterations", "Rounds of the allocator in a cycle",
-                 Range<unsigned>{1, 16})
-          .field(&RouterParameters::tile_rows, "tile_rows",
-                 "Rows of tiles; a tiled router has a tile for each port", Range<unsigned>{1, 32})
-          .field(&RouterParameters::tile_columns, "tile_columns", "Columns of tiles", Range<unsigned>{1, 32})
-          .field(&RouterParameters::row_buffer_flits, "row_buffer_flits",
-                 "Tiled: buffer of a tile for each input of its row, shared by the channels beyond a flit of "
-                 "their own, with cut-through beyond a whole packet",
-                 Range<unsigned>{1, 4096})
-          .field(&RouterParameters::column_buffer_flits, "column_buffer_flits",
-                 "Tiled: buffer of a tile for each row of its column, shared alike", Range<unsigned>{1, 4096})
-          .field(
-              &RouterParameters::local_yield, "local_yield",
-              "For each local port of a router in turn, how far it gives way: ports with a lower number go "
-              "first; cables have 0, and so has what is not listed")
-          .field(&RouterParameters::local_headers, "local_headers",
-                 "Headers that each channel of a local input takes in a queue of their own, beside "
-                 "buffer_flits for payload; 0: all flits lie in one queue",
-                 Range<unsigned>{0, 4096})
-          .section();
-  return section;
-}
-
 const config::Section& fault_section() {
   static const config::Section section =
       config::Schema<FaultParameters>()
@@ -133,6 +69,7 @@ std::vector<KindChoice> choices() {
 std::vector<KindChoice> choices_of(std::string_view section) {
   if (section == "topology") return choices<topology::TopologyKind>();
   if (section == "routing") return choices<routing::RoutingKind>();
+  if (section == "router") return choices<RouterKind>();
   if (section == "nic") return choices<NicKind>();
   return {};
 }
@@ -241,20 +178,48 @@ const Kind* read_kind(const Table& root, const std::string& path, Reader& reader
   return kind;
 }
 
-// An interface may be left out, and so may its kind: there is a plain one.
-void read_nic(const Table& root, Reader& reader, Description& out) {
+// A section that may be left out, and so may its kind: there is a plain one.
+template <class Kind>
+const Kind* read_kind_or(const char* plain, const Table& root, const std::string& path, Reader& reader,
+                         std::shared_ptr<void>& parameters) {
   Table with_kind;
-  const Node* node = root.find("nic");
+  const Node* node = root.find(path);
   if (!node || !node->table()) {
-    if (node) reader.problems.add(node->origin, "nic", "expected a section, [nic]");
-    with_kind.entries.emplace_back("nic", Node{Table{}, {}});
+    if (node) reader.problems.add(node->origin, path, fmt::format("expected a section, [{}]", path));
+    with_kind.entries.emplace_back(path, Node{Table{}, {}});
   } else {
-    with_kind.entries.emplace_back("nic", *node);
+    with_kind.entries.emplace_back(path, *node);
   }
-  Table& nic = *with_kind.entries.front().second.table();
-  if (!nic.find("kind")) nic.entries.emplace_back("kind", Node{std::string(kDefaultNic), {}});
+  Table& section = *with_kind.entries.front().second.table();
+  if (!section.find("kind")) section.entries.emplace_back("kind", Node{std::string(plain), {}});
+  return read_kind<Kind>(with_kind, path, reader, parameters);
+}
+
+/// A chip's description may say what its routers are like as another kind too, for whoever sets that kind.
+bool of_another_router_kind(const std::string& key) {
+  const auto kinds = router_kinds();
+  return std::any_of(kinds.begin(), kinds.end(),
+                     [&](const RouterKind* kind) { return kind->section.find(key) != nullptr; });
+}
+
+void read_router(const Table& root, Reader& reader, Description& out) {
+  Table own;
+  if (const Node* node = root.find("router")) own.entries.emplace_back("router", *node);
+  if (Table* given = own.entries.empty() ? nullptr : own.entries.front().second.table()) {
+    std::string name = given->find("kind") ? kind_of(*given) : kDefaultRouter;
+    if (const RouterKind* kind = config::Registry<RouterKind>::find(name))
+      std::erase_if(given->entries, [&](const auto& entry) {
+        return entry.first != "kind" && !kind->section.find(entry.first) &&
+               of_another_router_kind(entry.first);
+      });
+  }
+  out.router_kind = read_kind_or<RouterKind>(kDefaultRouter, own, "router", reader, out.router_parameters);
+  if (out.router_kind) out.router = out.router_kind->view(out.router_parameters.get());
+}
+
+void read_nic(const Table& root, Reader& reader, Description& out) {
   std::shared_ptr<void> parameters;
-  if (const NicKind* kind = read_kind<NicKind>(with_kind, "nic", reader, parameters))
+  if (const NicKind* kind = read_kind_or<NicKind>(kDefaultNic, root, "nic", reader, parameters))
     out.nic = kind->view(parameters.get());
 }
 
@@ -326,7 +291,9 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
       std::string section = key.substr(0, key.find('.'));
       bool kind_changed = !choices_of(section).empty() &&
                           layer_of(out.origin(section + ".kind"), out) < layer_of(node.origin, out);
-      if (!kind_changed)
+      bool of_another = section == "router" && key.size() > section.size() &&
+                        of_another_router_kind(key.substr(section.size() + 1));
+      if (!kind_changed && !of_another)
         reader.problems.add(node.origin, "sources." + config::quote(key),
                             "is no parameter of this machine" + did_you_mean(key, known));
     } else if (!node.string()) {
@@ -338,7 +305,7 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
 }
 
 void check_top_level(const Table& root, Diagnostics& problems) {
-  std::vector<std::string> known{"base", "topology", "routing", "nic", "cable", "sources"};
+  std::vector<std::string> known{"base", "topology", "routing", "router", "nic", "cable", "sources"};
   for (const FixedSection& fixed : fixed_sections())
     if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
   for (const auto& [name, node] : root.entries)
@@ -368,7 +335,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   read_cables(root, reader, out.cables);
   out.topology = read_kind<topology::TopologyKind>(root, "topology", reader, out.topology_parameters);
   out.routing = read_kind<routing::RoutingKind>(root, "routing", reader, out.routing_parameters);
-  router_section().read(&out.router, root.find("router"), "router", reader);
+  read_router(root, reader, out);
   fault_section().read(&out.faults, root.find("faults"), "faults", reader);
   rerouting_section().read(&out.rerouting, root.find("rerouting"), "rerouting", reader);
   read_nic(root, reader, out);
@@ -396,7 +363,6 @@ const std::vector<FixedSection>& fixed_sections() {
       {"machine", "What the machine is called", &identity_section()},
       {"cable.NAME", "A type of cable; [cable.default] is the one used where a topology names no other",
        &topology::cable_section()},
-      {"router", "What every router has", &router_section()},
       {"faults", "What is broken from the start", &fault_section()},
       {"rerouting", "What happens when a link dies during a run", &rerouting_section()},
       {"host", "What an interface sits in: bus, memory and processor", &host_section()},

@@ -9,6 +9,7 @@
 #include "machine/mpi_parameters.hpp"
 #include "machine/nic_parameters.hpp"
 #include "machine/processor.hpp"
+#include "machine/router_kind.hpp"
 #include "routing/kind.hpp"
 #include "topology/cable.hpp"
 #include "topology/kind.hpp"
@@ -18,30 +19,6 @@ namespace weft::machine {
 struct Identity {
   std::string name = "unnamed";
   std::string about;
-};
-
-enum class Switching { Wormhole, CutThrough };
-enum class Allocator { RoundRobin, Islip, Age };
-enum class RouterKind { InputQueued, OutputQueues, Tiled };
-
-struct RouterParameters {
-  RouterKind kind = RouterKind::InputQueued;
-  unsigned channels = 2;
-  unsigned ports = 0;
-  Time latency{60'000};
-  DataSize flit{16};
-  unsigned flit_overhead_bits = 0;
-  Frequency clock{0};
-  Switching switching = Switching::CutThrough;
-  config::Auto<unsigned> buffer_flits;
-  unsigned shared_flits = 0;
-  unsigned message_classes = 1;
-  Allocator allocator = Allocator::Islip;
-  unsigned iterations = 1;
-  unsigned tile_rows = 4, tile_columns = 6;
-  unsigned row_buffer_flits = 16, column_buffer_flits = 16;
-  std::vector<unsigned> local_yield;
-  unsigned local_headers = 0;
 };
 
 /// How long it takes from a link that reports itself dead to routes around it.
@@ -71,7 +48,9 @@ struct Description {
   std::shared_ptr<void> topology_parameters;
   const routing::RoutingKind* routing = nullptr;
   std::shared_ptr<void> routing_parameters;
-  RouterParameters router;
+  const RouterKind* router_kind = nullptr;
+  std::shared_ptr<void> router_parameters;  // of its kind, as written
+  RouterParameters router;                  // what every kind has, as it is in force
   FaultParameters faults;
   ReroutingParameters rerouting;
   NicParameters nic;

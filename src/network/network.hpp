@@ -2,13 +2,18 @@
 // A NIC, a skeleton or a trace does not know which engine is below.
 //
 // The caller owns the clock. It sends what it has to send, then lets the network run up to some time; the
-// network stops as soon as it has something to tell, because what it tells may make the caller send again.
+// network stops when it has something to tell, because what it tells may make the caller send again. How soon
+// is the caller's reaction time: nothing it hears makes it send earlier than that much later. For so long the
+// network may run on, and hands over what it has to tell in batches.
 //
+//   network.set_reaction_time(L);              // once; 0 where an answer may follow at once
 //   while (caller has anything to do or to wait for)
-//     network.advance(time of the caller's next event, notices);
-//     handle notices, all of the same time; send(...) at or after that time
+//     network.advance(time of the caller's next send that no notice causes, notices);
+//     handle notices in order, with the caller's own events between them; send(...) at or after
+//     the time of the notice it answers + L
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -16,6 +21,8 @@
 #include <string>
 #include <vector>
 
+#include "base/check.hpp"
+#include "base/virtual_time.hpp"
 #include "config/registry.hpp"
 #include "machine/machine.hpp"
 #include "network/link/fault_script.hpp"
@@ -55,17 +62,40 @@ class Network {
  public:
   virtual ~Network() = default;
 
-  /// How far the network has run.
-  virtual Time now() const = 0;
+  /// How far the caller has been told: the last notice handed over, or the time it let the network run to.
+  Time now() const { return now_; }
 
-  /// Hands a packet over at `at`, not before now(). Packets of one source go in the order of their times and,
-  /// at one time, of the calls; one that finds its source busy waits there.
-  virtual void send(const Packet& packet, Time at) = 0;
+  /// The caller's promise: nothing that it sends because of a notice is sent earlier than this after the
+  /// notice. Longer is faster: engines run on for so long before they ask. What they tell is the same.
+  void set_reaction_time(Time least) {
+    WEFT_CHECK(least.value >= 0, "nobody answers before he is told");
+    reaction_time_ = least;
+    reaction_time_changed();
+  }
+  Time reaction_time() const { return reaction_time_; }
 
-  /// Runs up to `until`, or up to the first time at which there is something to tell. Appends the notices of
-  /// that one time, in an order that depends on the packets and not on the engine's inner workings.
-  /// With nothing to tell, now() is `until` afterwards.
-  virtual void advance(Time until, std::vector<Notice>& notices) = 0;
+  /// Hands a packet over at `at`. Packets of one source go in the order of their times and, at one time, of
+  /// the calls; one that finds its source busy waits there.
+  void send(const Packet& packet, Time at) {
+    WEFT_CHECK(at >= earliest_send_, "a packet is sent no earlier than its caller has promised");
+    accept(packet, at);
+  }
+
+  /// Runs up to `until`, before which the caller sends nothing but answers to notices, or up to the first
+  /// time T at which there is something to tell and on to before T + reaction_time(). Appends the notices up
+  /// to there, in order of time; those of one time in an order that depends on the packets and not on the
+  /// engine's inner workings. With nothing to tell, now() is `until` afterwards.
+  void advance(Time until, std::vector<Notice>& notices) {
+    until = std::max(until, now_);
+    const std::size_t told = notices.size();
+    run(until, notices);
+    if (notices.size() == told) {
+      now_ = earliest_send_ = until;
+      return;
+    }
+    now_ = std::max(now_, notices.back().at);
+    earliest_send_ = std::max(earliest_send_, std::min(until, later(notices[told].at, reaction_time_)));
+  }
 
   /// Nothing is under way: only a new packet can make anything happen.
   virtual bool idle() const = 0;
@@ -82,6 +112,23 @@ class Network {
 
   /// What stands in the network and waits for what, in words, for when the caller waits in vain.
   virtual std::vector<std::string> explain() const { return {}; }
+
+ protected:
+  /// `at` is not before what the engine was last asked to run to, nor before the batch it told last could
+  /// end.
+  virtual void accept(const Packet& packet, Time at) = 0;
+  /// Runs as advance() says; appends one batch: all notices of the first time T there is something to tell,
+  /// and those up to `until` that are in_batch(T, ...).
+  virtual void run(Time until, std::vector<Notice>& notices) = 0;
+  virtual void reaction_time_changed() {}
+
+  /// Whether a notice at `at` belongs to the batch whose first notice is at `first`.
+  bool in_batch(Time first, Time at) const { return at == first || at < later(first, reaction_time_); }
+
+ private:
+  Time now_{0};
+  Time reaction_time_{0};
+  Time earliest_send_{0};
 };
 
 /// What an engine may be told beyond the machine.

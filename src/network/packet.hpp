@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "base/cycle.hpp"
 #include "topology/graph.hpp"
@@ -40,6 +41,14 @@ struct Delivery {
   bool damaged = false;     // flagged by a link that repairs headers and footers only
 };
 
+/// A source that is due, and what it makes.
+struct Creation {
+  EndpointId source = 0;
+  bool made = false;
+  NewPacket packet = {};
+  Cycle next = kNever;  // when it is due again
+};
+
 /// Makes packets. Called from the thread that owns the source endpoint; what it returns may depend on the
 /// endpoint and on the time, and on nothing another endpoint does.
 class Traffic {
@@ -49,6 +58,10 @@ class Traffic {
   virtual Cycle first(EndpointId source) = 0;
   /// Fills `packet` and returns true, or returns false to make none now. `next`: when to ask again.
   virtual bool create(EndpointId source, Cycle now, NewPacket& packet, Cycle& next) = 0;
+  /// The same for all sources of a thread that are due in a cycle: engines call this, once for all of them.
+  virtual void create_all(Cycle now, std::span<Creation> due) {
+    for (Creation& one : due) one.made = create(one.source, now, one.packet, one.next);
+  }
 };
 
 /// Hears of arrivals; one for each thread, so that none needs a lock.
@@ -56,6 +69,10 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void delivered(const Delivery& delivery) = 0;
+  /// Engines call this, once for all packets a thread has delivered in a run of cycles.
+  virtual void delivered_all(std::span<const Delivery> deliveries) {
+    for (const Delivery& delivery : deliveries) delivered(delivery);
+  }
   /// The packet's last flit has left its source. Told only where Settings::tell_departures asks for it.
   virtual void departed(Tag, Cycle) {}
   /// It will never arrive, because no way is left to its destination; `delivered` is when that was known.

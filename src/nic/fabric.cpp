@@ -35,6 +35,7 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, Host&
                       fmt::format("a message with its header has {} bytes, the network's packets at most {}",
                                   needed, largest)}});
   payload_ = std::min(static_cast<std::uint64_t>(p_.payload.value), largest - header);
+  network.set_reaction_time(p_.send_latency);  // launch() is behind it, whatever is heard
   for (network::EndpointId node : nodes) {
     WEFT_CHECK(node < nic_of_node_.size() && nic_of_node_[node] == kNobody, "a node named twice");
     nic_of_node_[node] = static_cast<NicId>(nics_.size());
@@ -178,31 +179,22 @@ void Fabric::at(Time when, What what, std::uint32_t index) {
   std::push_heap(heap_.begin(), heap_.end());
 }
 
-bool Fabric::idle() const { return heap_.empty() && network_.idle(); }
+bool Fabric::idle() const { return heap_.empty() && heard_ == notices_.size() && network_.idle(); }
 
 bool Fabric::advance(Time until) {
   told_ = false;
   while (!told_) {
-    Time next = heap_.empty() ? network::kForever : heap_.front().at;
-    if (next == network::kForever && until == network::kForever && network_.idle()) return false;
-    notices_.clear();
-    network_.advance(std::min(until, next), notices_);
-    if (!notices_.empty()) {
-      check_time(now_ = notices_.front().at);
-      for (const network::Notice& notice : notices_) {
-        auto flight = static_cast<std::uint32_t>(notice.tag);
-        switch (notice.kind) {
-          case network::Notice::Kind::Departed:
-            departed(flight, notice.at);
-            break;
-          case network::Notice::Kind::Delivered:
-            delivered(flight, notice.at);
-            break;
-          case network::Notice::Kind::Lost:
-            lost(flight, notice.at);
-            break;
-        }
-      }
+    const Time next = heap_.empty() ? network::kForever : heap_.front().at;
+    if (heard_ == notices_.size()) {
+      if (next == network::kForever && until == network::kForever && network_.idle()) return false;
+      // Whatever happens here at a time, nothing is sent before the chip has taken its time to.
+      const Time first = std::min(until, next);
+      notices_.clear();
+      heard_ = 0;
+      network_.advance(first == network::kForever ? first : later(first, p_.send_latency), notices_);
+    }
+    if (heard_ < notices_.size() && notices_[heard_].at <= std::min(until, next)) {
+      hear();
       continue;
     }
     if (next > until || next == network::kForever) {
@@ -218,6 +210,26 @@ bool Fabric::advance(Time until) {
     }
   }
   return true;
+}
+
+/// All notices of the next time there are any of.
+void Fabric::hear() {
+  check_time(now_ = notices_[heard_].at);
+  while (heard_ < notices_.size() && notices_[heard_].at == now_) {
+    const network::Notice notice = notices_[heard_++];
+    auto flight = static_cast<std::uint32_t>(notice.tag);
+    switch (notice.kind) {
+      case network::Notice::Kind::Departed:
+        departed(flight, notice.at);
+        break;
+      case network::Notice::Kind::Delivered:
+        delivered(flight, notice.at);
+        break;
+      case network::Notice::Kind::Lost:
+        lost(flight, notice.at);
+        break;
+    }
+  }
 }
 
 void Fabric::handle(const Happening& happening) {

@@ -203,6 +203,7 @@ class Fabric {
   };
 
   void at(Time when, What what, std::uint32_t index);
+  void hear();
   void handle(const Happening& happening);
 
   Status open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port);
@@ -272,7 +273,8 @@ class Fabric {
   std::vector<NicId> nic_of_node_;
   std::vector<Happening> heap_;
   std::uint64_t order_ = 0, packets_ = 0;
-  std::vector<network::Notice> notices_;
+  std::vector<network::Notice> notices_;  // of the network's last batch
+  std::size_t heard_ = 0;                 // of these
   std::unique_ptr<Slab<Transfer>> transfers_;
   std::unique_ptr<Slab<Flight>> flights_;
   struct Telling {

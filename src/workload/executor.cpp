@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <queue>
 #include <tuple>
 #include <utility>
 
@@ -23,12 +22,19 @@ using Id = std::uint64_t;  // of an operation
 constexpr Id kNobody = ~Id{0};
 constexpr std::size_t kMostLines = 24;
 
-class Executor {
+class Executor final : public event::EventHandler {
  public:
   Executor(const Program& program, const std::vector<network::EndpointId>& endpoint,
-           network::Network& network, const ExecutorOptions& options)
-      : p_(program), endpoint_(endpoint), network_(network), options_(options) {
+           network::Network& network, event::EventQueue& events, const ExecutorOptions& options)
+      : p_(program),
+        endpoint_(endpoint),
+        network_(network),
+        events_(events),
+        me_(events.join(*this)),
+        options_(options) {
     WEFT_CHECK(endpoint.size() == p_.ranks(), "every rank has a place");
+    // A rank's processor is busy with a message before it is sent.
+    network_.set_reaction_time(options.send_cost);
     busy_until_.assign(p_.ranks(), {0});
     result_.rank_end.assign(p_.ranks(), {0});
     state_.resize(p_.operations.size());
@@ -40,37 +46,68 @@ class Executor {
   }
 
   ExecutionResult run() {
-    start_ = now_ = network_.now();
+    events_.advance_to(network_.now());
+    start_ = now();
     for (Id i = 0; i < state_.size(); ++i)
       if (state_[i].missing == 0) ready_.push_back(i);
     drain();
     std::vector<Notice> notices;
     while (ended_ < state_.size()) {
-      Time next = events_.empty() ? kForever : events_.top().at;
+      const Time next = events_.next();
       if (next == kForever && network_.idle()) return stalled({});
       notices.clear();
       try {
-        if (!network_.idle() || next > now_) network_.advance(next, notices);
+        if (!network_.idle() || next > now()) network_.advance(next, notices);
       } catch (const network::Stalled& stall) {
         return stalled(stall.who);
       }
       if (notices.empty() && next == kForever) return stalled(network_.explain());
-      now_ = notices.empty() ? next : notices.front().at;
-      if (now_ > kEndOfTime) past_the_end(notices.empty() ? events_.top().operation : notices.front().tag);
-      for (const Notice& notice : notices) hear(notice);
-      while (!events_.empty() && events_.top().at <= now_) {
-        Event event = events_.top();
-        events_.pop();
-        happen(event);
+      if (notices.empty()) step();
+      for (std::size_t i = 0; i < notices.size();) {
+        // What a notice causes may come before the next one of its batch.
+        while (events_.next() < notices[i].at) step();
+        move_to(notices[i].at, notices[i].tag);
+        for (const Time at = notices[i].at; i < notices.size() && notices[i].at == at; ++i) hear(notices[i]);
+        finish_time();
       }
-      drain();
     }
     for (Time t : result_.rank_end) result_.completion = std::max(result_.completion, t);
     result_.finished = true;
     return std::move(result_);
   }
 
+  void handle(const event::Event& event) override {
+    if (now() > kEndOfTime) past_the_end(event.data);
+    if (event.kind == kHandOver)
+      hand_over(event.data);
+    else
+      end(event.data);
+  }
+
  private:
+  enum EventKind : std::uint32_t {
+    kEnd,       // a step has ended
+    kHandOver,  // a send's cost is paid: now to the network
+  };
+
+  Time now() const { return events_.now(); }
+
+  /// The clock goes on to the next event; all events of that time and what they let start.
+  void step() {
+    events_.step();
+    finish_time();
+  }
+
+  void finish_time() {
+    while (events_.next() <= now()) events_.step();
+    drain();
+  }
+
+  void move_to(Time at, Id because_of) {
+    if (at > kEndOfTime) past_the_end(because_of);
+    events_.advance_to(at);
+  }
+
   [[noreturn]] void past_the_end(Id i) const {
     throw UserError({{{p_.source}, "", fmt::format("{}: {}", p_.describe(i), OutOfTime().what())}});
   }
@@ -87,16 +124,6 @@ class Executor {
     Id first_sent = kNobody, last_sent = kNobody;      // messages without a receive yet
     Id first_posted = kNobody, last_posted = kNobody;  // receives without a message yet
   };
-  struct Event {
-    Time at;
-    std::uint64_t sequence;
-    Id operation;
-    bool hand_over;  // a send's cost is paid: now to the network; else: it has ended
-    bool operator<(const Event& other) const {
-      return at != other.at ? at > other.at : sequence > other.sequence;
-    }
-  };
-
   void link_followers() {
     follower_begin_.assign(state_.size() + 1, 0);
     auto each = [&](auto&& visit) {
@@ -148,33 +175,26 @@ class Executor {
   void start(Id i) {
     const Operation& o = p_.operations[i];
     state_[i].started = true;
-    state_[i].since = now_;
+    state_[i].since = now();
     release(i, true);
     switch (o.kind) {
       case Kind::Join:
         return end(i);
       case Kind::Compute:
         result_.compute += Time{static_cast<std::int64_t>(o.amount)};
-        return work(i, Time{static_cast<std::int64_t>(o.amount)}, false);
+        return work(i, Time{static_cast<std::int64_t>(o.amount)}, kEnd);
       case Kind::Send:
-        return options_.send_cost.value > 0 ? work(i, options_.send_cost, true) : hand_over(i);
+        return options_.send_cost.value > 0 ? work(i, options_.send_cost, kHandOver) : hand_over(i);
       case Kind::Receive:
         return post(i);
     }
   }
 
   /// The rank's processor does one thing after the other.
-  void work(Id i, Time time, bool hand_over) {
+  void work(Id i, Time time, EventKind then) {
     Time& busy = busy_until_[rank_[i]];
-    busy = later(std::max(busy, now_), time);
-    events_.push({busy, sequence_++, i, hand_over});
-  }
-
-  void happen(const Event& event) {
-    if (event.hand_over)
-      hand_over(event.operation);
-    else
-      end(event.operation);
+    busy = later(std::max(busy, now()), time);
+    events_.at(busy, me_, then, i);
   }
 
   void hand_over(Id i) {
@@ -198,10 +218,10 @@ class Executor {
     }
     std::uint64_t most = network_.largest_packet(), left = o.amount;
     take_room(i, std::max<std::uint64_t>(1, left / most + (left % most != 0)));
-    s.since = now_;
+    s.since = now();
     do {
       std::uint64_t part = std::min(left, most);
-      network_.send({from, to, part, 0, i}, now_);
+      network_.send({from, to, part, 0, i}, now());
       ++s.leaving;
       ++s.arriving;
       left -= part;
@@ -231,7 +251,7 @@ class Executor {
       if (--s.leaving == 0) end(i);
     } else if (notice.kind == Notice::Kind::Delivered) {
       if (--s.arriving > 0) return;
-      result_.message_time += now_ - s.since;
+      result_.message_time += now() - s.since;
       arrive(i);
     } else {
       lost_.push_back(i);
@@ -269,7 +289,7 @@ class Executor {
 
   void complete(Id receive) {
     if (options_.receive_cost.value > 0)
-      work(receive, options_.receive_cost, false);
+      work(receive, options_.receive_cost, kEnd);
     else
       end(receive);
   }
@@ -279,7 +299,7 @@ class Executor {
     state_[i].ended = true;
     ++ended_;
     Time& last = result_.rank_end[rank_[i]];
-    last = std::max(last, now_ - start_);
+    last = std::max(last, now() - start_);
     release(i, false);
   }
 
@@ -327,6 +347,8 @@ class Executor {
   const Program& p_;
   const std::vector<network::EndpointId>& endpoint_;
   network::Network& network_;
+  event::EventQueue& events_;
+  const event::ComponentId me_;
   ExecutorOptions options_;
   std::vector<State> state_;
   std::vector<Rank> rank_;  // by operation
@@ -334,19 +356,19 @@ class Executor {
       followers_;  // operation * 2 + whether it waits only for the start
   std::vector<Channel> channels_;
   std::vector<Time> busy_until_;  // by rank
-  std::priority_queue<Event> events_;
   std::vector<Id> ready_, lost_;
-  std::uint64_t sequence_ = 0, ended_ = 0;
+  std::uint64_t ended_ = 0;
   std::uint64_t unasked_ = 0;  // packets sent since it was asked whether there is memory for them
-  Time now_{0}, start_{0};
+  Time start_{0};
   ExecutionResult result_;
 };
 
 }  // namespace
 
 ExecutionResult execute(const Program& program, const std::vector<network::EndpointId>& endpoint,
-                        network::Network& network, const ExecutorOptions& options) {
-  return Executor(program, endpoint, network, options).run();
+                        network::Network& network, event::EventQueue& events,
+                        const ExecutorOptions& options) {
+  return Executor(program, endpoint, network, events, options).run();
 }
 
 }  // namespace weft::workload

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/virtual_time.hpp"
+#include "event/event_queue.hpp"
 #include "network/network.hpp"
 #include "workload/program.hpp"
 
@@ -25,10 +26,11 @@ struct ExecutionResult {
   TimeSum message_time;              // from start to arrival, over all messages that crossed the network
 };
 
-/// `endpoint` by rank. A message larger than the engine's largest packet goes in several. Throws UserError
-/// where a message is longer than the receive it matches, where virtual time passes its end, and where
-/// packets under way would take more memory than there is.
+/// `endpoint` by rank. `events` has the clock of the run and what ranks are going to do. A message larger
+/// than the engine's largest packet goes in several. Throws UserError where a message is longer than the
+/// receive it matches, where virtual time passes its end, and where packets under way would take more memory
+/// than there is.
 ExecutionResult execute(const Program& program, const std::vector<network::EndpointId>& endpoint,
-                        network::Network& network, const ExecutorOptions& options);
+                        network::Network& network, event::EventQueue& events, const ExecutorOptions& options);
 
 }  // namespace weft::workload

@@ -37,7 +37,8 @@ ExecutionResult run(const Program& program, const ExecutorOptions& options = {})
   machine::Machine m = line_of(std::max<unsigned>(2, program.ranks()));
   Placement placement(*m.graph, *m.faults);
   auto network = make_engine("flow", m, {});
-  return execute(program, placement.place(program.ranks(), "linear", 1), *network, options);
+  event::EventQueue events;
+  return execute(program, placement.place(program.ranks(), "linear", 1), *network, events, options);
 }
 
 std::string mistakes(const Program& program) {

@@ -55,7 +55,8 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
   Program all = programs.size() == 1 ? std::move(programs.front()) : side_by_side(programs);
   auto network = make_engine(text.engine, machine, {text.seed, text.threads});
   auto start = std::chrono::steady_clock::now();
-  out.run = execute(all, endpoint, *network, text.options);
+  event::EventQueue events;
+  out.run = execute(all, endpoint, *network, events, text.options);
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   Rank first = 0;
   for (JobResult& job : out.jobs) {

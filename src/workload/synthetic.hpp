@@ -36,7 +36,7 @@ struct WorkloadText {
 Workload read_workload(const WorkloadText& text);
 
 /// Makes the packets of all endpoints at one load. Nothing an endpoint makes depends on another endpoint.
-class SyntheticTraffic : public network::Traffic {
+class SyntheticTraffic final : public network::Traffic {
  public:
   /// `load` is in flits per cycle of the busiest sources.
   SyntheticTraffic(const Workload& workload, const Members& members, const Pattern& pattern, double load);
@@ -44,6 +44,9 @@ class SyntheticTraffic : public network::Traffic {
   network::Cycle first(network::EndpointId source) override;
   bool create(network::EndpointId source, network::Cycle now, network::NewPacket& packet,
               network::Cycle& next) override;
+  void create_all(network::Cycle now, std::span<network::Creation> due) override {
+    for (network::Creation& one : due) one.made = create(one.source, now, one.packet, one.next);
+  }
 
   std::uint32_t senders() const { return senders_; }
   /// What an endpoint sends compared with the busiest one; 0: it does not send.

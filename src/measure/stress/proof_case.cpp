@@ -7,7 +7,7 @@
 
 #include "base/text.hpp"
 #include "measure/stress/draws.hpp"
-#include "network/flit/engine.hpp"
+#include "network/cycle_engine.hpp"
 #include "routing/verify.hpp"
 #include "routing/vias.hpp"
 #include "topology/dragonfly_shape.hpp"
@@ -88,15 +88,15 @@ struct Count final : network::Observer {
 
 /// Runs all pairs; fills in what happened.
 void run_all_pairs(const machine::Machine& m, ProofOutcome& out) {
-  network::flit::Settings settings;
+  std::unique_ptr<network::CycleEngine> made;
   try {
-    settings = network::flit::settings_for(m, 2);
+    made = network::cycle_engine().make(m, {.largest_packet_flits = 2});
   } catch (const UserError& error) {
     out.refused = true;
     out.run = error.what();
     return;
   }
-  network::flit::Engine engine(*m.graph, *m.routing, settings);
+  network::CycleEngine& engine = *made;
   AllPairs traffic(m, m.routing->via_count() ? 8 : 2);
   Count count;
   const Cycle most = 4'000'000, patience = 20'000;

@@ -8,7 +8,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "measure/stress/draws.hpp"
-#include "network/flit/engine.hpp"
+#include "network/cycle_engine.hpp"
 
 namespace weft::measure {
 
@@ -79,12 +79,11 @@ std::string script_for(Draws& draw, const topology::Graph& graph) {
   return out;
 }
 
-/// One of the words a parameter of the router may be: what is declared is drawn, whoever declared it.
+const std::string& router_kind(Draws& draw) { return draw.of(machine::router_kinds())->name; }
+
+/// One of the words a parameter of every router may be: what is declared is drawn, whoever declared it.
 const std::string& router_word(Draws& draw, const char* key) {
-  const auto& sections = machine::fixed_sections();
-  auto router =
-      std::find_if(sections.begin(), sections.end(), [](const auto& s) { return s.name == "router"; });
-  return draw.of(router->section->find(key)->words);
+  return draw.of(machine::router_kinds().front()->section.find(key)->words);
 }
 
 /// A machine of what is registered, and what happens to it. Nothing where the parts drawn do not fit each
@@ -107,9 +106,9 @@ std::optional<StressScenario> draw_scenario(Draws& draw) {
   out.machine += fmt::format(
       "[router]\nkind = \"{}\"\nchannels = {}\nflit = \"{}B\"\nbuffer_flits = {}\n"
       "shared_flits = {}\nlatency = \"{}ns\"\nswitching = \"{}\"\nallocator = \"{}\"\n",
-      router_word(draw, "kind"), channels, draw.of<unsigned>({4, 8, 16, 32, 64}),
-      out.longest_packet + draw.below(20), draw.one_in(3) ? draw.between(1, 16) : 0, draw.between(1, 40),
-      router_word(draw, "switching"), router_word(draw, "allocator"));
+      router_kind(draw), channels, draw.of<unsigned>({4, 8, 16, 32, 64}), out.longest_packet + draw.below(20),
+      draw.one_in(3) ? draw.between(1, 16) : 0, draw.between(1, 40), router_word(draw, "switching"),
+      router_word(draw, "allocator"));
   const unsigned tile = channels * out.longest_packet + draw.below(20);  // for those that have tiles
   out.machine += fmt::format("row_buffer_flits = {}\ncolumn_buffer_flits = {}\n", tile, tile);
   out.machine += fmt::format(
@@ -119,7 +118,7 @@ std::optional<StressScenario> draw_scenario(Draws& draw) {
       draw.between(2, 50));
   try {
     machine::Machine m = machine::build(machine::describe_text(out.machine, "scenario", out.settings));
-    network::flit::settings_for(m, out.longest_packet);
+    network::cycle_engine().facts(m, out.longest_packet);
     if (!draw.one_in(5) && m.graph->cables() > 0) out.faults = script_for(draw, *m.graph);
   } catch (const UserError&) {
     return std::nullopt;  // a kind of router that does not fit, fewer channels than the routing asks for
@@ -258,20 +257,23 @@ StressResult run_scenario(const StressScenario& scenario, unsigned threads) {
   StressResult out;
   std::vector<network::link::FaultEvent> events;
   if (!scenario.faults.empty()) events = network::link::read_faults(scenario.faults, *m.graph);
-  network::flit::Settings settings = network::flit::settings_for(m, scenario.longest_packet);
-  settings.threads = threads;
-  settings.seed = scenario.seed;
-  network::flit::Guard guard(m, settings, events);
-  network::flit::Engine engine(*m.graph, *m.routing, settings, &guard);
+  network::CycleOptions options;
+  options.largest_packet_flits = scenario.longest_packet;
+  options.threads = threads;
+  options.seed = scenario.seed;
+  options.faults = std::move(events);
+  options.link_layer = true;
+  const auto made = network::cycle_engine().make(m, options);
+  network::CycleEngine& engine = *made;
   StressTraffic traffic(scenario, m.graph->endpoints());
-  std::vector<StressObserver> observers(engine.settings().threads);
+  std::vector<StressObserver> observers(engine.threads());
   std::vector<network::Observer*> pointers;
   for (StressObserver& o : observers) pointers.push_back(&o);
 
   const std::uint64_t packets = std::uint64_t{scenario.packets_per_endpoint} * m.graph->endpoints();
   const Cycle most = 40'000'000;
   auto settled = [&] {
-    network::flit::Counters c = engine.counters();
+    network::CycleCounters c = engine.counters();
     return c.packets_created == packets && c.packets_delivered + c.packets_lost >= packets;
   };
   while (!settled() && !engine.stalled() && engine.now() < most)
@@ -286,11 +288,12 @@ StressResult run_scenario(const StressScenario& scenario, unsigned threads) {
     out.problem = "not over after 40 million cycles";
   }
   Verdict(scenario, traffic, m.graph->endpoints()).judge(observers, out);
-  out.corrupted += guard.corrupted();
-  for (const auto& record : guard.records()) out.retries += record.counters.sent_again;
-  out.taken_back = guard.taken_back();
-  out.reroutings = guard.routes_changed();
-  for (const auto& entry : guard.timeline())
+  const network::LinkReport links = engine.link_report();
+  out.corrupted += links.corrupted;
+  for (const auto& record : links.cables) out.retries += record.counters.sent_again;
+  out.taken_back = links.taken_back;
+  out.reroutings = links.routes_changed;
+  for (const auto& entry : links.timeline)
     out.timeline.push_back(fmt::format("cycle {}: {}", entry.at, entry.what));
   say_problem(out);
   return out;

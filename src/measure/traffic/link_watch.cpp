@@ -16,7 +16,7 @@ constexpr std::size_t kMostLinksWithSlices = 32'768;
 
 }  // namespace
 
-LinkWatch::LinkWatch(const topology::Graph& graph, const network::flit::Engine& engine)
+LinkWatch::LinkWatch(const topology::Graph& graph, const network::CycleEngine& engine)
     : graph_(graph), engine_(engine), standing_(graph.ports()) {
   for (PortId p = 0; p < graph.ports(); ++p)
     if (graph.peer(p) != kNone) ports_.push_back(p);
@@ -25,8 +25,9 @@ LinkWatch::LinkWatch(const topology::Graph& graph, const network::flit::Engine& 
 }
 
 void LinkWatch::start() {
+  engine_.copy_sent(sent_);
   at_start_.clear();
-  for (PortId p : ports_) at_start_.push_back(engine_.sent(p));
+  for (PortId p : ports_) at_start_.push_back(sent_[p]);
   at_slice_ = at_start_;
   slices_.clear();
   std::fill(standing_.begin(), standing_.end(), 0);
@@ -36,7 +37,8 @@ void LinkWatch::start() {
 void LinkWatch::sample(std::uint64_t queued) {
   ++samples_;
   queued_ += queued;
-  for (PortId p = 0; p < graph_.ports(); ++p) standing_[p] += engine_.standing(p);
+  engine_.copy_occupancy(occupancy_);
+  for (PortId p = 0; p < graph_.ports(); ++p) standing_[p] += occupancy_[p];
 }
 
 void LinkWatch::end_slice(network::Cycle cycles) {
@@ -56,8 +58,9 @@ void LinkWatch::end_slice(network::Cycle cycles) {
   if (!grow) slices_.push_back({0, std::vector<std::uint32_t>(ports_.size())});
   Slice& slice = slices_.back();
   slice.cycles += cycles;
+  engine_.copy_sent(sent_);
   for (std::size_t link = 0; link < ports_.size(); ++link) {
-    std::uint64_t sent = engine_.sent(ports_[link]);
+    std::uint64_t sent = sent_[ports_[link]];
     slice.sent[link] += static_cast<std::uint32_t>(sent - at_slice_[link]);
     at_slice_[link] = sent;
   }
@@ -65,15 +68,17 @@ void LinkWatch::end_slice(network::Cycle cycles) {
 
 double LinkWatch::utilisation(std::size_t link, std::uint64_t flits, network::Cycle cycles) const {
   double interval =
-      engine_.settings().cable_interval[graph_.port_cable(ports_[link])] / 256.0;  // cycles per flit
+      engine_.facts().cable_interval[graph_.port_cable(ports_[link])] / 256.0;  // cycles per flit
   return cycles ? static_cast<double>(flits) * interval / static_cast<double>(cycles) : 0;
 }
 
 std::vector<LinkUse> LinkWatch::links(network::Cycle cycles) const {
   std::vector<LinkUse> out(ports_.size());
+  std::vector<std::uint64_t> sent;
+  engine_.copy_sent(sent);
   for (std::size_t link = 0; link < ports_.size(); ++link) {
     out[link].port = ports_[link];
-    out[link].utilisation = utilisation(link, engine_.sent(ports_[link]) - at_start_[link], cycles);
+    out[link].utilisation = utilisation(link, sent[ports_[link]] - at_start_[link], cycles);
     for (const Slice& slice : slices_)
       out[link].over_time.push_back(static_cast<float>(utilisation(link, slice.sent[link], slice.cycles)));
   }
@@ -81,13 +86,6 @@ std::vector<LinkUse> LinkWatch::links(network::Cycle cycles) const {
 }
 
 std::vector<WaitingPlace> LinkWatch::waiting() const {
-  const auto& settings = engine_.settings();
-  auto capacity = [&](PortId p) {
-    topology::CableId cable = graph_.port_cable(p);
-    unsigned own = cable == kNone || settings.cable_buffer.empty() ? settings.buffer_flits
-                                                                   : settings.cable_buffer[cable];
-    return static_cast<double>(own * settings.all_channels() + settings.shared_flits);
-  };
   double samples = static_cast<double>(std::max<std::uint64_t>(1, samples_));
   const auto& tiers = graph_.tier_names();
   std::vector<WaitingPlace> from_routers, from_endpoints;
@@ -101,7 +99,7 @@ std::vector<WaitingPlace> LinkWatch::waiting() const {
         (endpoint ? from_endpoints : from_routers)[graph_.router_tier(graph_.port_router(p))];
     double flits = static_cast<double>(standing_[p]) / samples;
     place.flits += flits;
-    place.fullest_share = std::max(place.fullest_share, flits / capacity(p));
+    place.fullest_share = std::max(place.fullest_share, flits / engine_.facts().buffer_flits[p]);
   }
   std::vector<WaitingPlace> out{{"source queues", static_cast<double>(queued_) / samples, 0}};
   for (const auto* places : {&from_endpoints, &from_routers})

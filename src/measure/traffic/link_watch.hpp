@@ -5,13 +5,13 @@
 #include <vector>
 
 #include "measure/traffic/result.hpp"
-#include "network/flit/engine.hpp"
+#include "network/cycle_engine.hpp"
 
 namespace weft::measure {
 
 class LinkWatch {
  public:
-  LinkWatch(const topology::Graph& graph, const network::flit::Engine& engine);
+  LinkWatch(const topology::Graph& graph, const network::CycleEngine& engine);
 
   /// The measured time starts now.
   void start();
@@ -33,10 +33,12 @@ class LinkWatch {
   double utilisation(std::size_t link, std::uint64_t flits, network::Cycle cycles) const;
 
   const topology::Graph& graph_;
-  const network::flit::Engine& engine_;
+  const network::CycleEngine& engine_;
   bool keep_slices_;  // not where a network has so many links that nobody could look at them
   std::vector<topology::PortId> ports_;  // of links between routers
   std::vector<std::uint64_t> at_start_, at_slice_;
+  std::vector<std::uint64_t> sent_;       // by port, as last looked at
+  std::vector<std::uint32_t> occupancy_;  // the same
   std::vector<Slice> slices_;
   std::vector<std::uint64_t> standing_;  // by port, summed over samples
   std::uint64_t samples_ = 0, queued_ = 0;

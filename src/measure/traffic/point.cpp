@@ -23,14 +23,13 @@
 #include "measure/traffic/link_watch.hpp"
 #include "measure/traffic/recorder.hpp"
 #include "measure/traffic/steady_state.hpp"
-#include "network/flit/engine.hpp"
+#include "network/cycle_engine.hpp"
 
 namespace weft::measure {
 
 namespace {
 
 using network::Cycle;
-using network::flit::Engine;
 
 struct Cancelled {};
 
@@ -56,34 +55,27 @@ constexpr double kPacketsInStep = 500'000;  // made between two looks at how man
 
 /// Packets that all buffers of the network and all queues of the sources can hold, and again as many that
 /// wait to be used anew; at least what a run has by itself.
-std::uint32_t most_packets(const Experiment& experiment) {
-  const network::flit::Settings& s = experiment.settings;
+std::uint32_t most_packets(const Experiment& experiment, std::uint32_t least) {
+  const topology::Graph& graph = *experiment.machine.graph;
   double flits = 0;
-  for (topology::CableId c = 0; c < s.cable_cycles.size(); ++c)
-    flits += 2.0 * ((s.cable_buffer.empty() ? s.buffer_flits : s.cable_buffer[c]) * s.all_channels() +
-                    s.shared_flits);
+  for (topology::PortId p = 0; p < graph.ports(); ++p)
+    if (graph.port_cable(p) != topology::kNone) flits += experiment.facts.buffer_flits[p];
   double packets = 2 * (flits / experiment.workload.sizes.mean() + static_cast<double>(kPacketsAtSources));
   packets =
       std::max(packets, 2.0 * static_cast<double>(experiment.workload.batch) * experiment.members.count());
-  return static_cast<std::uint32_t>(std::clamp<double>(packets, s.most_packets, kMostPackets * 4 / 3));
+  return static_cast<std::uint32_t>(std::clamp<double>(packets, least, kMostPackets * 4 / 3));
 }
 
-/// The settings of an experiment, with finite queues at the sources where they never cease to send.
-network::flit::Settings bounded(const Experiment& experiment) {
-  network::flit::Settings settings = experiment.settings;
-  settings.most_packets = most_packets(experiment);
+/// The options of an experiment, with finite queues at the sources where they never cease to send.
+network::CycleOptions bounded(const Experiment& experiment) {
+  network::CycleOptions options = experiment.options;
+  options.most_packets = most_packets(experiment, options.most_packets);
   if (experiment.workload.batch == 0 && experiment.faults.empty())
-    settings.source_queue = static_cast<unsigned>(
+    options.source_queue = static_cast<unsigned>(
         std::clamp(kPacketsAtSources / std::max<std::uint64_t>(1, experiment.members.count()), kShortestQueue,
                    kLongestQueue));
-  return settings;
-}
-
-/// For the cables that can fail, where there are any.
-std::unique_ptr<network::flit::Guard> make_guard(const Experiment& experiment) {
-  std::vector<network::link::FaultEvent> events(experiment.faults.begin(), experiment.faults.end());
-  if (!network::flit::Guard::needed(experiment.machine, events)) return nullptr;
-  return std::make_unique<network::flit::Guard>(experiment.machine, experiment.settings, std::move(events));
+  options.faults.assign(experiment.faults.begin(), experiment.faults.end());
+  return options;
 }
 
 class PointRun {
@@ -92,10 +84,10 @@ class PointRun {
       : experiment_(experiment),
         graph_(*experiment.machine.graph),
         cancelled_(cancelled),
-        guard_(make_guard(experiment)),
-        engine_(graph_, *experiment.machine.routing, bounded(experiment), guard_.get()),
+        made_(experiment.engine.make(experiment.machine, bounded(experiment))),
+        engine_(*made_),
         traffic_(experiment.workload, experiment.members, experiment.pattern, load),
-        recorders_(engine_.settings().threads, Recorder(graph_.endpoints())),
+        recorders_(engine_.threads(), Recorder(graph_.endpoints())),
         links_(graph_, engine_) {
     for (Recorder& recorder : recorders_) observers_.push_back(&recorder);
     for (network::EndpointId e = 0; e < graph_.endpoints(); ++e)
@@ -127,13 +119,13 @@ class PointRun {
       next = std::min(until, next + step);
       engine_.run(traffic_, observers_, next);  // returns before that only where nothing will happen any more
       point_.stalled = engine_.stalled();
-      if (engine_.packets_in_network() > kMostPackets)
+      if (engine_.counters().packets_in_network() > kMostPackets)
         point_.unmeasured = fmt::format(
             "{} million packets are under way or wait, which is as many as a run holds; ask for longer "
             "packets, "
             "smaller "
             "buffers or a part of the machine",
-            engine_.packets_in_network() / 1'000'000);
+            engine_.counters().packets_in_network() / 1'000'000);
     }
   }
 
@@ -147,7 +139,7 @@ class PointRun {
   }
 
   std::uint64_t queued() const {
-    network::flit::Counters c = engine_.counters();
+    network::CycleCounters c = engine_.counters();
     return traffic_.flits_made() - c.flits_refused - c.flits_injected;
   }
 
@@ -288,7 +280,7 @@ class PointRun {
 
   /// Packets that have arrived, or will never.
   std::uint64_t settled() const {
-    network::flit::Counters c = engine_.counters();
+    network::CycleCounters c = engine_.counters();
     return c.packets_delivered + c.packets_lost;
   }
 
@@ -297,7 +289,7 @@ class PointRun {
 
   /// A run with faults is no steady state: it is measured from its start until well after the last of them.
   void run_script() {
-    Cycle last = engine_.settings().cycle.cycles(experiment_.faults.back().at);
+    Cycle last = engine_.facts().cycle.cycles(experiment_.faults.back().at);
     Cycle slice = (last + std::max(last / 2, kAfterFaults)) / kFaultSlices + 1;
     start_measuring();
     for (unsigned i = 0; i < kFaultSlices && !over(); ++i) {
@@ -314,10 +306,11 @@ class PointRun {
 
   void fill_faults() {
     FaultOutcome& out = point_.faults;
-    out.guarded = guard_ != nullptr;
-    if (!guard_) return;
-    for (const auto& entry : guard_->timeline()) out.timeline.push_back({entry.at, entry.what});
-    for (const auto& record : guard_->records()) {
+    const network::LinkReport report = engine_.link_report();
+    out.guarded = report.there;
+    if (!report.there) return;
+    for (const auto& entry : report.timeline) out.timeline.push_back({entry.at, entry.what});
+    for (const auto& record : report.cables) {
       const network::link::LinkCounters& c = record.counters;
       auto sent = static_cast<double>(c.sent), again = static_cast<double>(c.sent_again);
       double fresh = c.sent + c.sent_again ? sent / (sent + again) : 1;
@@ -325,8 +318,8 @@ class PointRun {
                             c.sent_again, c.timeouts, c.trainings, c.deaths, record.lanes_up, record.fullest,
                             record.ill, fresh * record.rate_share});
     }
-    out.taken_back = guard_->taken_back();
-    out.routing = guard_->routing_name();
+    out.taken_back = report.taken_back;
+    out.routing = report.routing;
     Recorder::Pairs pairs;
     for (const Recorder& recorder : recorders_) {
       out.undeliverable += recorder.lost();
@@ -395,7 +388,7 @@ class PointRun {
   }
 
   void explain_stall() {
-    for (const network::flit::Waiting& hop : engine_.explain_stall())
+    for (const network::Waiting& hop : engine_.explain_stall())
       point_.stall.push_back(fmt::format("{}, channel {}: packet e{} -> e{}, made in cycle {}, {}", hop.place,
                                          hop.channel, hop.source, hop.destination, hop.created, hop.reason));
   }
@@ -403,8 +396,8 @@ class PointRun {
   const Experiment& experiment_;
   const topology::Graph& graph_;
   const std::function<bool()>& cancelled_;
-  std::unique_ptr<network::flit::Guard> guard_;  // of the cables that can fail
-  Engine engine_;
+  std::unique_ptr<network::CycleEngine> made_;
+  network::CycleEngine& engine_;
   workload::SyntheticTraffic traffic_;
   std::vector<Recorder> recorders_;
   std::vector<network::Observer*> observers_;

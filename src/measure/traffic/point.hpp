@@ -7,7 +7,7 @@
 
 #include "machine/machine.hpp"
 #include "measure/traffic/result.hpp"
-#include "network/flit/settings.hpp"
+#include "network/cycle_engine.hpp"
 #include "network/link/fault_script.hpp"
 #include "workload/synthetic.hpp"
 
@@ -20,7 +20,9 @@ inline constexpr std::uint64_t kMostPackets = 48'000'000;
 /// What all points of a sweep share.
 struct Experiment {
   const machine::Machine& machine;
-  const network::flit::Settings& settings;
+  const network::CycleEngineKind& engine;
+  const network::CycleFacts& facts;
+  const network::CycleOptions& options;
   const workload::Workload& workload;
   const workload::Members& members;
   const workload::Pattern& pattern;

@@ -70,7 +70,7 @@ TEST(Point, QueuesOfSourcesAreFinite) {
   EXPECT_EQ(c.flits_refused, 4 * c.packets_refused);
   EXPECT_EQ(traffic.flits_made(), 4 * (c.packets_created + c.packets_refused));
   std::uint64_t ports = m.graph->ports(), channels = settings.all_channels();
-  EXPECT_LE(engine.packets_in_network(), 4 * (10 + 1) + ports * channels)
+  EXPECT_LE(engine.counters().packets_in_network(), 4 * (10 + 1) + ports * channels)
       << "queues, and a packet in each buffer";
   engine.check_conservation();
 }

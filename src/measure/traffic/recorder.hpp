@@ -35,7 +35,7 @@ struct Arrivals {
   }
 };
 
-class Recorder : public network::Observer {
+class Recorder final : public network::Observer {
  public:
   explicit Recorder(std::uint32_t endpoints) : source_flits_(endpoints) {}
 
@@ -51,6 +51,10 @@ class Recorder : public network::Observer {
     network_.add(since_injected);
     source_flits_[d.source] += d.flits;
     damaged_ += d.damaged;
+  }
+
+  void delivered_all(std::span<const network::Delivery> deliveries) override {
+    for (const network::Delivery& delivery : deliveries) delivered(delivery);
   }
 
   void lost(const network::Delivery& d) override {

@@ -7,7 +7,7 @@
 
 #include "base/parallel.hpp"
 #include "measure/traffic/point.hpp"
-#include "network/flit/packets.hpp"
+#include "network/cycle_engine.hpp"
 
 namespace weft::measure {
 
@@ -53,8 +53,8 @@ class Points {
   std::size_t done_ = 0;
 };
 
-void describe(const machine::Machine& machine, const Workload& workload,
-              const network::flit::Settings& settings, TrafficResult& out) {
+void describe(const machine::Machine& machine, const Workload& workload, const network::CycleFacts& facts,
+              TrafficResult& out) {
   out.machine = machine.description.identity.name;
   out.pattern = workload.pattern->name;
   out.source = workload.source->name;
@@ -62,7 +62,7 @@ void describe(const machine::Machine& machine, const Workload& workload,
   out.version = WEFT_VERSION;
   out.seed = workload.seed;
   out.batch = workload.batch;
-  out.cycle_ns = settings.cycle.nanoseconds(1);
+  out.cycle_ns = facts.cycle.nanoseconds(1);
   out.flit_bytes = static_cast<double>(machine.description.router.flit.value);
   out.endpoints = machine.graph->endpoints();
   for (const auto* all : {&machine.description.settings, &workload.settings})
@@ -79,25 +79,29 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
   auto start = std::chrono::steady_clock::now();
   workload::Members members(*machine.graph, *machine.faults);
   auto pattern = workload.pattern->make(workload.pattern_parameters.get(), {members, workload.seed});
-  auto settings = network::flit::settings_for(machine, workload.sizes.largest());
-  settings.threads = options.threads;
-  settings.age_limit = options.age_limit;
-  settings.seed = workload.seed;
-  if (workload.message_class >= settings.message_classes)
+  const network::CycleEngineKind& engine = network::cycle_engine(options.engine);
+  network::CycleOptions run;
+  run.largest_packet_flits = workload.sizes.largest();
+  run.threads = options.threads;
+  run.age_limit = options.age_limit;
+  run.seed = workload.seed;
+  const network::CycleFacts facts = engine.facts(machine, run.largest_packet_flits);
+  if (workload.message_class >= facts.message_classes)
     throw UserError(fmt::format("--message-class {}: routers have {}, numbered from 0",
                                 workload.message_class,
-                                count_of(settings.message_classes, "message class", "message classes")));
+                                count_of(facts.message_classes, "message class", "message classes")));
   check_batch(workload, members.count());
   for (double load : options.loads)
     workload.source->make(workload.source_parameters.get(), load, workload.seed);
 
   TrafficResult out;
-  describe(machine, workload, settings, out);
+  describe(machine, workload, facts, out);
   out.threads = options.threads;
   out.loads = options.loads;
   for (workload::Member m = 0; m < members.count(); ++m) out.senders += pattern->rate(m) > 0;
 
-  Experiment experiment{machine, settings, workload, members, *pattern, options.faults, options.until_full};
+  Experiment experiment{machine,           engine, facts, run, workload, members, *pattern, options.faults,
+                        options.until_full};
   Points points(options.loads.size());
   std::mutex guard;
   auto interrupted = [&] { return options.interrupted && *options.interrupted; };

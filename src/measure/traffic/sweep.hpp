@@ -7,6 +7,7 @@
 
 #include "machine/machine.hpp"
 #include "measure/traffic/result.hpp"
+#include "network/cycle_engine.hpp"
 #include "network/link/fault_script.hpp"
 #include "workload/synthetic.hpp"
 
@@ -20,6 +21,7 @@ struct SweepOptions {
   std::function<void(const TrafficPoint& point, std::size_t done)> progress;
   const std::atomic<bool>* interrupted = nullptr;
   std::vector<network::link::FaultEvent> faults = {};  // of every point
+  std::string engine = network::kReferenceEngine;      // one of the cycle engines
   bool until_full = false;  // past saturation: measure only once the network's buffers are full
 };
 

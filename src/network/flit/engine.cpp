@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <thread>
+#include <map>
 
 #include "base/barrier.hpp"
 #include "base/diagnostics.hpp"
@@ -14,6 +14,7 @@
 #include "network/flit/kernel_links.hpp"
 #include "network/flit/kernel_switch.hpp"
 #include "network/flit/kernel_ways.hpp"
+#include "routing/compile.hpp"
 
 namespace weft::network::flit {
 
@@ -62,7 +63,7 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   set_paces();
   place_ports();
   rank_local_ports();
-  if (settings_.kind == RouterKind::Tiled) connect_inner_ports();
+  if (settings_.router.inner_stages > 0) connect_inner_ports();
   if (guard_) guard_ports();
 }
 
@@ -84,36 +85,45 @@ void Engine::share_channels() {
   while (class_channels_.size() < 2) class_channels_.push_back(class_channels_.front());
 }
 
+/// Returns how many ports there are then, with those of the graph.
+std::uint32_t Engine::number_inner_ports() {
+  WEFT_CHECK(!settings_.router.queue_per_output, "a router has inner ports or a queue for each output");
+  std::uint32_t ports = graph_.ports();
+  std::map<unsigned, std::uint32_t> layouts;  // by the ports of a router
+  for (RouterId r = 0; r < graph_.routers(); ++r) {
+    const unsigned outer = graph_.port_count(r);
+    auto [at, fresh] = layouts.try_emplace(outer, static_cast<std::uint32_t>(layouts.size()));
+    if (fresh) inner_.layouts.push_back(settings_.router.inner(outer));
+    const machine::InnerPorts& layout = inner_.layouts[at->second];
+    WEFT_CHECK(layout.first.size() == std::size_t{outer} * outer &&
+                   layout.next.size() == layout.count() * outer && layout.names.size() == layout.count(),
+               "a kind of router says where flits go from every inner port");
+    WEFT_CHECK(layout.count() <= 0x10000, "turns tell the ports inside a router apart");
+    inner_.begin.push_back(ports);
+    inner_.outer.push_back(graph_.port_begin(r));
+    inner_.ports.push_back(outer);
+    inner_.layout.push_back(at->second);
+    inner_.router.insert(inner_.router.end(), layout.count(), r);
+    ports += static_cast<std::uint32_t>(layout.count());
+  }
+  inner_.begin.push_back(ports);
+  return ports;
+}
+
 void Engine::size_arrays() {
   unsigned most_ports = 1;
   std::uint32_t ports = graph_.ports();
   for (RouterId r = 0; r < graph_.routers(); ++r) most_ports = std::max(most_ports, graph_.port_count(r));
-  if (settings_.kind == RouterKind::Tiled) {
-    const Tiles& tiles = settings_.tiles;
-    WEFT_CHECK(most_ports <= tiles.rows * tiles.columns, "every port of a tiled router has a tile");
-    inner_ports_.rows = tiles.rows;
-    inner_ports_.columns = tiles.columns;
-    for (RouterId r = 0; r < graph_.routers(); ++r) {
-      inner_ports_.begin.push_back(ports);
-      inner_ports_.outer.push_back(graph_.port_begin(r));
-      inner_ports_.inputs.push_back(graph_.port_count(r));
-      std::uint32_t count = graph_.port_count(r) * tiles.columns + tiles.rows * tiles.columns * tiles.rows;
-      WEFT_CHECK(count <= 0x10000, "turns tell the ports inside a router apart");
-      inner_ports_.router.insert(inner_ports_.router.end(), count, r);
-      ports += count;
-    }
-    inner_ports_.begin.push_back(ports);
-  }
+  if (settings_.router.inner_stages > 0) ports = number_inner_ports();
   unsigned longest = settings_.endpoint_cycles + 1;
   for (std::uint16_t cycles : settings_.cable_cycles) longest = std::max<unsigned>(longest, cycles);
   unsigned shortest = kLongestWindow;
   for (std::uint16_t cycles : settings_.cable_cycles) shortest = std::min<unsigned>(shortest, cycles);
-  window_ = settings_.tell_departures || guard_
-                ? 1
-                : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
-  state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + window_ + 1);
+  longest_window_ = guard_ ? 1 : std::min(kLongestWindow, settings_.traverse_cycles + shortest);
+  limit_window(settings_.tell_departures ? 1 : longest_window_);
+  state_.slots = std::bit_ceil(longest + settings_.traverse_cycles + longest_window_ + 1);
   state_.channel_bits = bits_for(settings_.all_channels());
-  state_.output_bits = settings_.kind == RouterKind::OutputQueues ? bits_for(most_ports) : 0;
+  state_.output_bits = settings_.router.queue_per_output ? bits_for(most_ports) : 0;
   std::uint64_t channels = std::uint64_t{ports} << state_.channel_bits;
   std::uint64_t queues = channels << state_.output_bits;
   if (queues >= kUndecided)
@@ -154,19 +164,8 @@ void Engine::share_out() {
     }
     std::uint32_t endpoints = 0;
     for (RouterId r = begin; r < end; ++r) endpoints += graph_.endpoint_count(r);
-    workers_.push_back(std::unique_ptr<Worker>(new Worker{t,
-                                                          first_tile,
-                                                          static_cast<std::uint32_t>(state_.tiles.size()),
-                                                          endpoint,
-                                                          endpoint + endpoints,
-                                                          Timers(endpoint, endpoints),
-                                                          {},
-                                                          {},
-                                                          {},
-                                                          {},
-                                                          {},
-                                                          {},
-                                                          0}));
+    workers_.push_back(std::make_unique<Worker>(
+        t, first_tile, static_cast<std::uint32_t>(state_.tiles.size()), endpoint, endpoint + endpoints));
     if (settings_.iterations > 1) workers_.back()->matched.assign(state_.ports.size(), 0);
     endpoint += endpoints;
   }
@@ -197,7 +196,7 @@ void Engine::connect_ports() {
     port.flight = flight_number(settings_.traverse_cycles + settings_.endpoint_cycles);
     port.peer = p << state_.channel_bits;
     if (p >= graph_.ports()) {
-      RouterId r = inner_ports_.router[p - graph_.ports()];
+      RouterId r = inner_.router[p - graph_.ports()];
       port.inbox = inbox_of(r, r);
       continue;
     }
@@ -253,12 +252,9 @@ std::uint16_t Engine::flight_number(unsigned cycles) {
 }
 
 void Engine::place_ports() {
-  const auto* order = dynamic_cast<const routing::DimensionOrder*>(routing_);
-  if (order && settings_.kind == RouterKind::InputQueued && GridRoute::fits(graph_) &&
-      !routing_->faults().any() && port_remainder_.empty())
-    grid_route_.emplace(graph_, order->dateline());
-  else
-    grid_route_.reset();
+  grid_route_.reset();
+  if (!settings_.router.queue_per_output && settings_.router.inner_stages == 0 && port_remainder_.empty())
+    grid_route_ = routing::compile_grid(*routing_);
   port_info_.clear();
   grid_ports_.clear();
   grid_endpoints_.clear();
@@ -290,14 +286,13 @@ void Engine::rank_local_ports() {
 void Engine::connect_inner_ports() {
   for (PortNumber p = graph_.ports(); p < state_.ports.size(); ++p) {
     Port& port = state_.ports[p];
-    RouterId r = inner_ports_.router[p - graph_.ports()];
-    bool row = p - inner_ports_.begin[r] < inner_ports_.inputs[r] * inner_ports_.columns;
+    RouterId r = inner_.router[p - graph_.ports()];
     port.flags |= Port::kInner;
     port.flight = flight_number(1);
-    unsigned flits = row ? settings_.tiles.row_buffer_flits : settings_.tiles.column_buffer_flits;
-    port.room = static_cast<std::uint16_t>(settings_.tiles.own_flits);
+    const unsigned flits = inner_.layout_of(r).buffer_flits[p - inner_.begin[r]];
+    port.room = static_cast<std::uint16_t>(settings_.inner_own_flits);
     state_.rests[p].shared = port.spare =
-        static_cast<std::uint16_t>(flits - settings_.all_channels() * settings_.tiles.own_flits);
+        static_cast<std::uint16_t>(flits - settings_.all_channels() * settings_.inner_own_flits);
   }
 }
 
@@ -309,7 +304,8 @@ void Engine::ask(EndpointId source, Cycle when) {
 
 void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience) {
   WEFT_CHECK(observers.size() == settings_.threads);
-  stop_ = stop_asked_ = false;
+  stop_ = false;
+  stop_by_ = kNever;
   if (!started_) {
     started_ = true;
     for (auto& worker : workers_)
@@ -326,7 +322,7 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
   observers_ = &observers;
   do {
     rerouted_ = false;
-    if (settings_.kind == RouterKind::OutputQueues)
+    if (settings_.router.queue_per_output)
       start(RelationRoute{}, std::true_type{});
     else if (grid_route_)
       start(*grid_route_, std::false_type{});
@@ -340,7 +336,8 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
 /// Between two cycles, with all threads at rest: the clock moves on, over cycles in which nothing can happen.
 void Engine::move_on(Cycle until, Cycle patience) noexcept {
   now_ = run_end_;
-  stop_ = stop_asked_;
+  until = std::min(until, stop_by_.load(std::memory_order_relaxed));
+  stop_ = now_ >= until;
   std::uint64_t count = 0;
   for (auto& worker : workers_)
     count += worker->counters.flit_hops + worker->counters.flits_injected + worker->counters.flits_delivered;
@@ -359,10 +356,11 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
 #ifndef NDEBUG
   check_conservation();
 #endif
-  // Who asked for a stop may have something to send from now on, so the clock must not run ahead of it.
+  // Who asked for a stop may have something to send from then on, so the clock must not run ahead of it.
   Cycle next = stop_ ? now_ : next_work(until);
   if (next > now_ && next == until && in_network > 0 && nobody_will_act()) stalled_ = true;
   if (!stalled_) now_ = next;
+  stop_ = now_ >= until;
   run_end_ = std::min(now_ + window_, until);
 }
 
@@ -414,9 +412,8 @@ void Engine::run_threads(const Route& route, Traffic& traffic, const std::vector
       meet.arrive_and_wait();
     }
   };
-  std::vector<std::jthread> threads;
-  for (unsigned t = 1; t < workers_.size(); ++t) threads.emplace_back(work, t);
-  work(0);
+  if (!team_) team_ = std::make_unique<ThreadTeam>(static_cast<unsigned>(workers_.size()));
+  team_->run(work);
 }
 
 Counters Engine::counters() const {
@@ -432,11 +429,6 @@ Counters Engine::counters() const {
     sum.flits_refused += worker->counters.flits_refused;
   }
   return sum;
-}
-
-std::uint64_t Engine::packets_in_network() const {
-  Counters c = counters();
-  return c.packets_created - c.packets_delivered - c.packets_lost;
 }
 
 std::uint32_t Engine::standing(PortId p) const {

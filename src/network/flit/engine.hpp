@@ -5,6 +5,7 @@
 // so the order in which routers are visited, and the threads that visit them, cannot matter.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -12,12 +13,14 @@
 #include <string>
 #include <vector>
 
-#include "network/flit/grid_route.hpp"
+#include "network/cycle_engine.hpp"
 #include "network/flit/guard.hpp"
 #include "network/flit/header_queues.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
+#include "network/flit/thread_team.hpp"
+#include "routing/grid_route.hpp"
 #include "routing/routing.hpp"
 
 namespace weft::network::flit {
@@ -33,13 +36,9 @@ struct Sender {
   std::uint32_t queued = 0;  // packets in the queue, counted where it has a limit
 };
 
-struct Counters {
-  std::uint64_t flit_hops = 0;  // flits that crossed a cable between routers
-  std::uint64_t flits_injected = 0, flits_delivered = 0;
-  std::uint64_t packets_created = 0, packets_delivered = 0;
-  std::uint64_t packets_lost = 0;  // given up because no way was left to their destination
-  std::uint64_t packets_refused = 0, flits_refused = 0;  // made by sources whose queue was full
-};
+using Counters = CycleCounters;
+
+using routing::GridRoute;
 
 /// What routing needs to know of a port.
 struct PortInfo {
@@ -61,36 +60,25 @@ struct GridEndpoint {
 };
 static_assert(sizeof(GridEndpoint) == 8);
 
-/// The ports inside tiled routers, numbered after those of the graph: for each router first its row buses,
-/// one port for each input and column, then its column channels, one for each tile and row. Such a port
-/// stands for both ends of its wires: what its output side sends, its own input side receives.
-struct InnerPorts {
-  unsigned rows = 0, columns = 0;
-  std::vector<PortNumber> begin;      // by router, and the end
-  std::vector<std::uint32_t> outer;   // by router: its first port in the graph
-  std::vector<std::uint32_t> inputs;  // by router: its ports in the graph
-  std::vector<std::uint32_t> router;  // by inner port
+/// The ports inside routers, numbered after those of the graph. Such a port stands for both ends of its
+/// wires: what its output side sends, its own input side receives.
+struct InnerFabric {
+  std::vector<PortNumber> begin;             // by router, and the end
+  std::vector<std::uint32_t> outer;          // by router: its first port in the graph
+  std::vector<std::uint32_t> ports;          // by router: its ports in the graph
+  std::vector<std::uint32_t> layout;         // by router: which of the layouts
+  std::vector<std::uint32_t> router;         // by inner port
+  std::vector<machine::InnerPorts> layouts;  // one for each number of ports a router has
 
-  PortNumber row(std::uint32_t r, unsigned input, unsigned output) const {
-    return begin[r] + input * columns + output % columns;
+  const machine::InnerPorts& layout_of(std::uint32_t r) const { return layouts[layout[r]]; }
+  PortNumber first(std::uint32_t r, unsigned input, unsigned output) const {
+    return begin[r] + layout_of(r).first[input * ports[r] + output];
   }
   /// Where a flit goes that stands behind inner port `in` and leaves the router by port `out`.
   PortNumber next(std::uint32_t r, PortNumber in, PortNumber out) const {
-    std::uint32_t place = in - begin[r], rows_end = inputs[r] * columns;
-    if (place >= rows_end) return out;
-    unsigned input_row = place / columns / columns, column = place % columns;
-    unsigned output_row = (out - outer[r]) / columns;
-    return begin[r] + rows_end + (input_row * columns + column) * rows + output_row;
+    std::uint16_t inner = layout_of(r).next[(in - begin[r]) * ports[r] + (out - outer[r])];
+    return inner == machine::InnerPorts::kOut ? out : begin[r] + inner;
   }
-};
-
-/// The first packet of an input queue, and what it waits for.
-struct Waiting {
-  std::string place;  // the queue's port, or the part of a router it stands in
-  unsigned channel;
-  EndpointId source, destination;
-  Cycle created, injected;
-  std::string reason;  // in words
 };
 
 class Engine {
@@ -102,14 +90,21 @@ class Engine {
 
   /// Runs until `until`. `observers` has one for each thread. Returns early, before `until`, only when
   /// nothing will ever happen again, when nothing has moved for `patience` cycles while packets wait, or
-  /// after a cycle in which somebody called stop().
+  /// where somebody called stop_by().
   void run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience = 100'000);
 
   /// Asks an endpoint's traffic for a packet at `when`, beside the times the traffic itself names. Between
   /// runs only.
   void ask(EndpointId source, Cycle when);
-  /// From an observer: ends the run with this cycle.
-  void stop() { stop_asked_ = true; }
+  /// From an observer: ends the run before `cycle`, or with the cycles under way where those go further.
+  void stop_by(Cycle cycle) {
+    Cycle before = stop_by_.load(std::memory_order_relaxed);
+    while (cycle < before && !stop_by_.compare_exchange_weak(before, cycle, std::memory_order_relaxed)) {
+    }
+  }
+  /// At most so many cycles are under way at a time: those whom observers tell have an answer only for the
+  /// cycles after them. Between runs only.
+  void limit_window(unsigned cycles) { window_ = std::min(longest_window_, std::max(1u, cycles)); }
 
   Cycle now() const { return now_; }
   /// Nothing moves any more while packets wait, or a packet is older than the limit.
@@ -124,7 +119,6 @@ class Engine {
   std::uint64_t sent(topology::PortId p) const { return state_.sent[p]; }
   /// Flits standing in the input queues of a port now.
   std::uint32_t standing(topology::PortId p) const;
-  std::uint64_t packets_in_network() const;
   const Settings& settings() const { return settings_; }
   /// Of the network's state, without its packets.
   std::uint64_t bytes() const;
@@ -147,6 +141,7 @@ class Engine {
   void place_ports();
   void rank_local_ports();
   bool older_than(Cycle age) const;
+  std::uint32_t number_inner_ports();
   void connect_inner_ports();
   void share_out();
   std::uint16_t flight_number(unsigned cycles);
@@ -185,7 +180,7 @@ class Engine {
   const routing::Routing* routing_;
   Settings settings_;
   State state_;
-  InnerPorts inner_ports_;
+  InnerFabric inner_;
   std::optional<GridRoute> grid_route_;  // where it can stand for the routing
   std::vector<PortInfo> port_info_;
   LargeArray<GridPort> grid_ports_;
@@ -206,14 +201,16 @@ class Engine {
   HeaderQueues header_queues_;  // by the channels of all ports
   std::mutex packets_guard_;
   std::vector<std::unique_ptr<Worker>> workers_;
-  Cycle now_ = 0, run_end_ = 0;  // the cycles under way
-  unsigned window_ = 1;          // cycles a tile can run without hearing of others
-  std::uint64_t moved_ = 0;      // flits moved when last something moved,
-  Cycle moved_at_ = 0;           // and when that was
+  std::unique_ptr<ThreadTeam> team_;  // where there are several
+  Cycle now_ = 0, run_end_ = 0;       // the cycles under way
+  unsigned longest_window_ = 1;       // cycles a tile can run without hearing of others
+  unsigned window_ = 1;               // cycles it does
+  std::uint64_t moved_ = 0;           // flits moved when last something moved,
+  Cycle moved_at_ = 0;                // and when that was
   Cycle next_age_check_ = 0;
   bool stalled_ = false, stop_ = false;
   bool aged_ = false;  // stalled for a packet's age
-  std::atomic<bool> stop_asked_ = false;
+  std::atomic<Cycle> stop_by_ = kNever;
   bool started_ = false;
   Guard* guard_;
   bool holding_ = false;                               // endpoints start no packet

@@ -48,6 +48,7 @@ void Engine::follow_links(bool moved, Cycle until, Cycle patience) noexcept {
       now_ = next;
       moved = false;
     }
+    stop_ = now_ >= until;
   } catch (...) {  // between cycles nobody can catch it; the end of the run can
     failure_ = std::current_exception();
     stop_ = true;

@@ -185,13 +185,18 @@ TEST(FlitEngine, APrivateShareKeepsEveryChannelMoving) {
   EXPECT_LT(arrived[0].delivered, 300u);
 }
 
+machine::RouterModel model_of(const std::string& kind) {
+  const auto* found = config::Registry<machine::RouterKind>::find(kind);
+  return found->model(found->section.make().get());
+}
+
 /// Random packets with exact bookkeeping: every one arrives once, and flits and credits add up all the way.
 void soak(const std::string& topology, const test::Settings& size, const std::string& routing,
           Switching switching, unsigned shared, std::uint64_t seed,
-          RouterKind kind = RouterKind::InputQueued) {
+          const std::string& kind = "input-queued") {
   machine::Machine m = make_machine(topology, size, routing, {}, 8);
   Settings s = settings(m, switching, 6);
-  s.kind = kind;
+  s.router = model_of(kind);
   s.iterations = 1 + static_cast<unsigned>(seed % 3);
   s.shared_flits = shared;
   s.seed = seed;
@@ -238,19 +243,19 @@ TEST(FlitEngine, NothingIsLostInAnyRouter) {
   std::uint64_t seed = 101;
   for (Switching switching : {Switching::Wormhole, Switching::CutThrough})
     for (unsigned shared : {0u, 12u}) {
-      for (RouterKind kind : {RouterKind::OutputQueues, RouterKind::Tiled}) {
+      for (const char* kind : {"virtual-output-queues", "tiled"}) {
         soak("torus", {"dims=[4,4]"}, "dimension-order", switching, shared, seed++, kind);
         soak("torus", {"dims=[3,3]"}, "valiant", switching, shared, seed++, kind);
         soak("fat-tree", {"children=[4,4]", "parents=[1,2]"}, "fat-tree", switching, shared, seed++, kind);
       }
-      soak("torus", {"dims=[4,4]"}, "minimal-adaptive", switching, shared, seed++, RouterKind::OutputQueues);
+      soak("torus", {"dims=[4,4]"}, "minimal-adaptive", switching, shared, seed++, "virtual-output-queues");
     }
 }
 
 TEST(FlitEngine, ATiledRouterTakesAsLongAsAnyOther) {
   machine::Machine m = make_machine("mesh", {"dims=[5]"}, "dimension-order", {}, 2);
   Settings s = settings(m, Switching::Wormhole);
-  s.kind = RouterKind::Tiled;
+  s.router = model_of("tiled");
   s.route_cycles = s.allocate_cycles = 0;
   for (unsigned latency : {3u, 4u, 9u}) {
     s.traverse_cycles = latency - 2;
@@ -266,17 +271,17 @@ TEST(FlitEngine, OutputQueuesDoNotBlockEachOther) {
   // A packet for a slow cable stands at the head of the only channel; the one behind it goes elsewhere. With
   // one queue it waits, with a queue for each output it does not.
   machine::Machine m = make_machine("mesh", {"dims=[3]", "endpoints_per_router=2"}, "dimension-order", {}, 1);
-  auto second_arrives = [&](RouterKind kind) {
+  auto second_arrives = [&](const char* kind) {
     Settings s = settings(m, Switching::Wormhole, 32);
-    s.kind = kind;
+    s.router = model_of(kind);
     s.cable_interval[1] = 256 * 50;  // between routers 1 and 2
     auto arrived = deliver(m, s, {{0, 0, 4, 6}, {0, 1, 4, 6}, {0, 0, 4, 6}, {1, 0, 2, 1}});
     for (const Delivery& d : arrived)
       if (d.destination == 2) return d.delivered;
     return Cycle{0};
   };
-  EXPECT_LT(second_arrives(RouterKind::OutputQueues), 60u);
-  EXPECT_GT(second_arrives(RouterKind::InputQueued), 300u);
+  EXPECT_LT(second_arrives("virtual-output-queues"), 60u);
+  EXPECT_GT(second_arrives("input-queued"), 300u);
 }
 
 TEST(FlitEngine, PortsThatYieldWait) {
@@ -377,17 +382,16 @@ TEST(FlitEngine, ADeadlockIsFoundAndPrintedAsACircle) {
 TEST(FlitEngine, ThreadsDoNotChangeAnything) {
   struct Case {
     const char* routing;
-    RouterKind kind;
+    const char* kind;
     unsigned cable_cycles;
   };
   for (Case one :
-       {Case{"minimal-adaptive", RouterKind::InputQueued, 1},
-        Case{"minimal-adaptive", RouterKind::OutputQueues, 5},
-        Case{"dimension-order", RouterKind::InputQueued, 9}, Case{"valiant", RouterKind::Tiled, 3}}) {
+       {Case{"minimal-adaptive", "input-queued", 1}, Case{"minimal-adaptive", "virtual-output-queues", 5},
+        Case{"dimension-order", "input-queued", 9}, Case{"valiant", "tiled", 3}}) {
     auto run = [&](unsigned threads) {
       machine::Machine m = make_machine("torus", {"dims=[5,4]"}, one.routing, {}, 8);
       Settings s = settings(m, Switching::Wormhole, 8, one.cable_cycles);
-      s.kind = one.kind;
+      s.router = model_of(one.kind);
       s.threads = threads;
       Engine engine(*m.graph, *m.routing, s);
       std::vector<Script::Send> sends;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "network/cycle_engine.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
@@ -23,23 +24,6 @@
 #include "network/link/reconfigure.hpp"
 
 namespace weft::network::flit {
-
-/// Something that happened to the machine during a run.
-struct TimelineEntry {
-  Cycle at;
-  std::string what;
-};
-
-/// How a guarded cable has fared, both directions together.
-struct CableRecord {
-  topology::CableId cable;
-  link::LinkCounters counters = {};
-  std::uint64_t bits_damaged = 0;
-  unsigned lanes_up = 0;
-  double rate_share = 1;  // of the full rate, with the lanes there are now; 0: dead
-  unsigned fullest = 0;   // the most flits an end was told to stand in the other's buffer
-  unsigned ill = 0;       // the most dead links an end was told of by the other's node
-};
 
 class Engine;
 

@@ -43,12 +43,8 @@ class Inspector {
  private:
   std::string name(PortNumber p) const {
     if (p < e_.graph_.ports()) return e_.graph_.port_name(p);
-    std::uint32_t r = e_.inner_ports_.router[p - e_.graph_.ports()];
-    std::uint32_t place = p - e_.inner_ports_.begin[r];
-    std::uint32_t rows_end = e_.inner_ports_.inputs[r] * e_.inner_ports_.columns;
-    return place < rows_end ? fmt::format("r{} row bus of input {} to column {}", r,
-                                          place / e_.inner_ports_.columns, place % e_.inner_ports_.columns)
-                            : fmt::format("r{} column channel {}", r, place - rows_end);
+    std::uint32_t r = e_.inner_.router[p - e_.graph_.ports()];
+    return fmt::format("r{} {}", r, e_.inner_.layout_of(r).names[p - e_.inner_.begin[r]]);
   }
 
   /// The queues of the router's part that a port's input side belongs to. Looking at every input that could
@@ -62,7 +58,7 @@ class Inspector {
     }
   }
   std::uint32_t router_of(PortNumber p) const {
-    return p < e_.graph_.ports() ? e_.graph_.port_router(p) : e_.inner_ports_.router[p - e_.graph_.ports()];
+    return p < e_.graph_.ports() ? e_.graph_.port_router(p) : e_.inner_.router[p - e_.graph_.ports()];
   }
   /// The queues a channel of an output leads to.
   void queues_behind(PortNumber out, unsigned channel, std::vector<QueueNumber>& into) const {

@@ -79,7 +79,8 @@ class Kernel {
   void run_tile(std::uint32_t t, Cycle now);
 
   // Endpoints (kernel_endpoints.hpp)
-  void create(EndpointId source, Cycle now);
+  void create_packets(Cycle now);
+  void create(const Creation& creation, Cycle now);
   void queue_packet(PacketId id, Cycle now);
   void lose(PacketId id, Cycle now);
   void send_from_endpoints(Tile& tile);
@@ -93,11 +94,11 @@ class Kernel {
   // Ways (kernel_ways.hpp)
   Tile::Bound find_way(const Base& b, QueueNumber q, Queue& queue, Entry entry);
   void find_way_by_relation(QueueNumber q, Queue& queue, Entry entry);
-  void find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry);
+  void find_way_inside(QueueNumber q, Queue& queue, Entry entry);
   void remember_ways(Queue& queue);
   bool recall_ways(PortNumber in, const Queue& queue, Entry entry);
   PortNumber choose_way(QueueNumber q, Queue& queue, std::uint32_t& open);
-  PortNumber choose_row(QueueNumber q, Entry entry, std::uint32_t& open);
+  PortNumber choose_inner(QueueNumber q, Entry entry, std::uint32_t& open);
   PortNumber least_loaded(PortNumber in, Entry entry, bool must_be_open, std::uint32_t& channels);
   routing::Hop hop_of(PortNumber in, unsigned channel, Entry entry);
   std::uint32_t channels_of(unsigned message_class) const;
@@ -185,7 +186,7 @@ class Kernel {
   Observer& observer_;
   const Settings& s_;
   const unsigned channels_, all_channels_, route_cycles_, allocate_cycles_;
-  const bool oldest_first_, only_turns_, shares_, moves_turns_, vias_, chooses_;
+  const bool oldest_first_, only_turns_, inner_, shares_, moves_turns_, vias_, chooses_;
   const PortInfo* const port_info_;
   Base b_;
   std::vector<std::uint32_t> rows_;
@@ -209,7 +210,8 @@ Kernel<Route, CutThrough, Voq>::Kernel(Engine& engine, Engine::Worker& worker, c
       allocate_cycles_(engine.settings_.allocate_cycles),
       oldest_first_(engine.settings_.allocator == Allocator::Age),
       only_turns_(!oldest_first_ && engine.settings_.local_yield.empty()),
-      shares_(engine.settings_.shared_flits > 0 || engine.settings_.kind == RouterKind::Tiled),
+      inner_(engine.settings_.router.inner_stages > 0),
+      shares_(engine.settings_.shared_flits > 0 || inner_),
       moves_turns_(engine.settings_.allocator == Allocator::RoundRobin),
       vias_(engine.routing_->via_count() > 0),
       chooses_(vias_ && engine.routing_->may_go_direct()),
@@ -236,8 +238,7 @@ Kernel<Route, CutThrough, Voq>::Kernel(Engine& engine, Engine::Worker& worker, c
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::run(Cycle begin, Cycle end) {
   counters_ = {};
-  for (Cycle now = begin; now < end; ++now)
-    w_.timers.fire(now, [&](EndpointId endpoint) { create(endpoint, now); });
+  for (Cycle now = begin; now < end; ++now) create_packets(now);
   State& state = e_.state_;
   const std::size_t flights = state.flights.size();
   const std::uint32_t slot_mask = state.slots - 1, slot_inboxes = state.slot_inboxes;
@@ -253,6 +254,10 @@ void Kernel<Route, CutThrough, Voq>::run(Cycle begin, Cycle end) {
       run_tile(t, now);
     }
   if (b_.guard) give_to_links(begin);
+  if (!w_.deliveries.empty()) {
+    observer_.delivered_all(w_.deliveries);
+    w_.deliveries.clear();
+  }
   w_.counters.flit_hops += counters_.flit_hops;
   w_.counters.flits_injected += counters_.flits_injected;
   w_.counters.flits_delivered += counters_.flits_delivered;

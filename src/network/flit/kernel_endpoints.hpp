@@ -6,11 +6,22 @@
 
 namespace weft::network::flit {
 
+/// Asks all sources that are due in a cycle for their packets.
 template <class Route, bool CutThrough, bool Voq>
-void Kernel<Route, CutThrough, Voq>::create(EndpointId source, Cycle now) {
-  NewPacket made;
-  Cycle next = kNever;
-  if (traffic_.create(source, now, made, next)) {
+void Kernel<Route, CutThrough, Voq>::create_packets(Cycle now) {
+  w_.creations.clear();
+  w_.timers.fire(now, [&](EndpointId endpoint) { w_.creations.push_back({.source = endpoint}); });
+  if (w_.creations.empty()) return;
+  traffic_.create_all(now, w_.creations);
+  for (const Creation& creation : w_.creations) create(creation, now);
+}
+
+template <class Route, bool CutThrough, bool Voq>
+void Kernel<Route, CutThrough, Voq>::create(const Creation& creation, Cycle now) {
+  const EndpointId source = creation.source;
+  const NewPacket& made = creation.packet;
+  const Cycle next = creation.next;
+  if (creation.made) {
     WEFT_CHECK(made.destination < e_.senders_.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
                "traffic makes packets for endpoints there are");
     if (s_.source_queue && e_.senders_[source].queued >= s_.source_queue) {
@@ -193,19 +204,11 @@ void Kernel<Route, CutThrough, Voq>::deliver(Entry entry) {
       std::int64_t{record.remainder} + s_.router_remainder + std::int64_t{hops - 1} * e_.hop_remainder_;
   rest =
       std::max<std::int64_t>(rest, -std::int64_t{s_.traverse_cycles + s_.endpoint_cycles - 1} * kCycleParts);
-  Delivery delivery{
-      record.source,
-      record.destination,
-      record.flits,
-      record.message_class,
-      static_cast<std::uint16_t>(hops),
-      record.created,
-      record.injected,
-      b_.now + s_.traverse_cycles + s_.endpoint_cycles + static_cast<Cycle>(rest >> kCyclePartBits),
-      record.tag,
-      static_cast<Remainder>(rest & (kCycleParts - 1)),
-      record.damaged};
-  observer_.delivered(delivery);
+  w_.deliveries.push_back(
+      {record.source, record.destination, record.flits, record.message_class,
+       static_cast<std::uint16_t>(hops), record.created, record.injected,
+       b_.now + s_.traverse_cycles + s_.endpoint_cycles + static_cast<Cycle>(rest >> kCyclePartBits),
+       record.tag, static_cast<Remainder>(rest & (kCycleParts - 1)), record.damaged});
   w_.free.push_back(entry.id());
 }
 

@@ -9,8 +9,8 @@ template <class Route, bool CutThrough, bool Voq>
 WEFT_HOT Tile::Bound Kernel<Route, CutThrough, Voq>::find_way(const Base& b, QueueNumber q, Queue& queue,
                                                               Entry entry) {
   if constexpr (!kOnGrid) {
-    if (s_.kind == RouterKind::Tiled)
-      find_way_in_tiles(q, queue, entry);
+    if (inner_)
+      find_way_inside(q, queue, entry);
     else
       find_way_by_relation(q, queue, entry);
     return Tile::kOnward;
@@ -107,7 +107,7 @@ PortNumber Kernel<Route, CutThrough, Voq>::choose_way(QueueNumber q, Queue& queu
   const PortNumber in = b_.port_of(q);
   Entry entry(queue.entry);
   if (chooses_ && (b_.ports[in].flags & Port::kEndpoint)) choose_via(e_.packets_[entry.id()]);
-  if (s_.kind == RouterKind::Tiled) return choose_row(q, entry, open);
+  if (inner_) return choose_inner(q, entry, open);
   open = 0;
   if (!recall_ways(in, queue, entry)) return kUndecided;
   if (queue.channels == 0) {
@@ -175,32 +175,34 @@ PortNumber Kernel<Route, CutThrough, Voq>::least_loaded(PortNumber in, Entry ent
   return best;
 }
 
-// --- tiled routers
-// -------------------------------------------------------------------------------------------
+// --- routers with inner ports
+// --------------------------------------------------------------------------------
 
-/// Inside a tiled router the route follows from the output chosen at the input. On a row's bus a packet stays
-/// on the channel it came by, on a column's it takes one of those it may leave by: so it never stands behind
-/// a packet that goes on by a channel its own could not wait for, and the proof of the routing holds for the
-/// router's inside.
+/// Inside such a router the route follows from the output chosen at the input. A packet stays on the virtual
+/// channel it came by up to the last inner port, and takes there one of those it may leave by: so it never
+/// stands behind a packet that goes on by a channel its own could not wait for, and the proof of the routing
+/// holds for the router's inside.
 template <class Route, bool CutThrough, bool Voq>
-void Kernel<Route, CutThrough, Voq>::find_way_in_tiles(QueueNumber q, Queue& queue, Entry entry) {
+void Kernel<Route, CutThrough, Voq>::find_way_inside(QueueNumber q, Queue& queue, Entry entry) {
   const PortNumber in = b_.port_of(q);
   if (in < e_.port_info_.size()) {
     queue.out = kUndecided;  // chosen when it asks
     queue.channels = 0;
     return;
   }
-  const InnerPorts& inner = e_.inner_ports_;
+  const InnerFabric& inner = e_.inner_;
   const PacketRecord& record = e_.packets_[entry.id()];
   const std::uint32_t router = inner.router[in - e_.port_info_.size()];
   queue.set_out_channel(Queue::kFirstChannelNext);
   queue.out = inner.next(router, in, record.next_port);
-  queue.channels = queue.out == record.next_port ? 1u << b_.channel_of(q) : record.next_channels;
+  queue.channels = queue.out != record.next_port && inner.next(router, queue.out, record.next_port) == record.next_port
+                       ? record.next_channels
+                       : 1u << b_.channel_of(q);
 }
 
-/// At an input of a tiled router: the output first, and then the row's bus to the tile in its column.
+/// At an input of such a router: the output first, and then the inner port on the route to it.
 template <class Route, bool CutThrough, bool Voq>
-PortNumber Kernel<Route, CutThrough, Voq>::choose_row(QueueNumber q, Entry entry, std::uint32_t& open) {
+PortNumber Kernel<Route, CutThrough, Voq>::choose_inner(QueueNumber q, Entry entry, std::uint32_t& open) {
   const PortNumber in = b_.port_of(q);
   const PortInfo& info = port_info_[in];
   PacketRecord& record = e_.packets_[entry.id()];
@@ -214,9 +216,10 @@ PortNumber Kernel<Route, CutThrough, Voq>::choose_row(QueueNumber q, Entry entry
     record.next_port = least_loaded(in, entry, false, record.next_channels);
     if (record.next_port == kUndecided) return kUndecided;
   }
-  PortNumber row = e_.inner_ports_.row(info.router, in - info.first, record.next_port - info.first);
-  open = open_channels(b_, row, 1u << b_.channel_of(q), entry.flits());
-  return row;
+  PortNumber inner = e_.inner_.first(info.router, in - info.first, record.next_port - info.first);
+  const bool last = e_.inner_.next(info.router, inner, record.next_port) == record.next_port;
+  open = open_channels(b_, inner, last ? record.next_channels : 1u << b_.channel_of(q), entry.flits());
+  return inner;
 }
 
 template <class Route, bool CutThrough, bool Voq>

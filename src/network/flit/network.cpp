@@ -18,67 +18,30 @@ namespace {
 unsigned largest_packet_flits(const machine::Machine& m) {
   const auto& router = m.description.router;
   if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
-  unsigned channels = router.channels * router.message_classes;
+  const unsigned channels = router.channels * router.message_classes;
   unsigned room = router.buffer_flits.given.value_or(usual_packet_flits(m));
   if (channels == 1 && router.buffer_flits.given) room += router.shared_flits;
-  if (router.kind == RouterKind::Tiled)
-    room = std::min(room,
-                    std::max(1u, std::min(router.row_buffer_flits, router.column_buffer_flits) / channels));
+  const unsigned inner =
+      m.description.router_kind->model(m.description.router_parameters.get()).smallest_inner_flits;
+  room = std::min(room, std::max(1u, inner / channels));
   return std::min<unsigned>(room, Entry::kMaxFlits);
 }
 
-class FlitNetwork : public Network, private Traffic, private Observer {
+class FlitNetwork final : public Network, private Traffic {
  public:
   FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
       : flit_(static_cast<std::uint64_t>(machine.description.router.flit.value)),
         largest_flits_(largest_packet_flits(machine)),
         guard_(make_guard(machine, options)),
         engine_(*machine.graph, *machine.routing, settings(machine, options), guard_.get()),
+        message_classes_(engine_.settings().message_classes),
         waiting_(machine.graph->endpoints()) {
-    message_classes_ = engine_.settings().message_classes;
+    for (unsigned t = 0; t < engine_.settings().threads; ++t) ears_.push_back(std::make_unique<Ear>(*this));
+    for (auto& ear : ears_) observers_.push_back(ear.get());
   }
 
-  Time now() const override { return now_; }
   std::uint64_t largest_packet() const override { return largest_flits_ * flit_; }
   bool idle() const override { return under_way_ == 0 && notices_.empty(); }
-
-  void send(const Packet& packet, Time at) override {
-    WEFT_CHECK(at >= now_, "packets are sent now or later");
-    WEFT_CHECK(packet.bytes <= largest_packet(), "packets are no larger than the network takes");
-    WEFT_CHECK(packet.message_class < message_classes_, "a message class the router has");
-    auto flits = std::max<std::uint64_t>(1, (packet.bytes + flit_ - 1) / flit_);
-    const CycleTime& clock = engine_.settings().cycle;
-    Cycle cycle = std::max(engine_.now(), clock.cycles(at));
-    auto& list = waiting_[packet.source];
-    // In order of times; nearly always the last.
-    auto place = list.end();
-    while (place != list.begin() && std::prev(place)->at > cycle) --place;
-    bool first = place == list.begin();
-    list.insert(place, {{packet.destination, static_cast<std::uint16_t>(flits), packet.message_class,
-                         packet.tag, clock.remainder(at, clock.cycles(at))},
-                        cycle});
-    if (first) engine_.ask(packet.source, cycle);
-    ++under_way_;
-  }
-
-  void advance(Time until, std::vector<Notice>& notices) override {
-    const CycleTime& clock = engine_.settings().cycle;
-    for (;;) {
-      if (!notices_.empty() && notices_.top().at <= std::min(until, clock.time(engine_.now()))) break;
-      Time first = notices_.empty() ? until : std::min(until, notices_.top().at);
-      Cycle last = clock.cycles(first);
-      if (under_way_ == 0 || engine_.now() >= last) {
-        if (!notices_.empty() && notices_.top().at <= until) break;
-        now_ = std::max(now_, until);
-        return;
-      }
-      engine_.run(*this, {this}, last);
-      if (engine_.stalled()) throw Stalled(explain());
-    }
-    now_ = std::max(now_, notices_.top().at);
-    Time at = notices_.top().at;
-    for (; !notices_.empty() && notices_.top().at == at; notices_.pop()) notices.push_back(notices_.top());
-  }
 
   std::vector<Incident> incidents() const override {
     std::vector<Incident> out;
@@ -101,6 +64,7 @@ class FlitNetwork : public Network, private Traffic, private Observer {
   static Settings settings(const machine::Machine& machine, const EngineOptions& options) {
     Settings s = settings_for(machine, largest_packet_flits(machine));
     s.seed = options.seed;
+    s.threads = options.threads;
     s.tell_departures = true;
     return s;
   }
@@ -111,8 +75,54 @@ class FlitNetwork : public Network, private Traffic, private Observer {
     return std::make_unique<Guard>(machine, settings(machine, options), options.faults);
   }
 
-  // What the engine asks and tells.
-  Cycle first(EndpointId) override { return kNever; }  // send() asks
+  const CycleTime& clock() const { return engine_.settings().cycle; }
+
+  void accept(const Packet& packet, Time at) override {
+    WEFT_CHECK(packet.bytes <= largest_packet(), "packets are no larger than the network takes");
+    WEFT_CHECK(packet.message_class < message_classes_, "a message class the router has");
+    auto flits = std::max<std::uint64_t>(1, (packet.bytes + flit_ - 1) / flit_);
+    Cycle cycle = std::max(engine_.now(), clock().cycles(at));
+    auto& list = waiting_[packet.source];
+    // In order of times; nearly always the last.
+    auto place = list.end();
+    while (place != list.begin() && std::prev(place)->at > cycle) --place;
+    bool first = place == list.begin();
+    list.insert(place, {{packet.destination, static_cast<std::uint16_t>(flits), packet.message_class,
+                         packet.tag, clock().remainder(at, clock().cycles(at))},
+                        cycle});
+    if (first) engine_.ask(packet.source, cycle);
+    ++under_way_;
+  }
+
+  /// What is told in a cycle is known at its end and answered from the next one on, a reaction time later:
+  /// for so long tiles may run alone.
+  void reaction_time_changed() override {
+    constexpr std::uint64_t kMost = 1u << 16;
+    engine_.limit_window(static_cast<unsigned>(1 + std::min(kMost, clock().whole_cycles(reaction_time()))));
+  }
+
+  void run(Time until, std::vector<Notice>& notices) override {
+    while (under_way_ > 0 && !engine_.stalled()) {
+      Time bound = notices_.empty() ? until : std::min(until, later(notices_.top().at, reaction_time()));
+      Cycle last = clock().cycles(bound);
+      if (engine_.now() >= last) break;
+      engine_.run(*this, observers_, last);
+      for (auto& ear : ears_) gather(*ear);
+    }
+    // Of a network that stands still, what happened before it did.
+    if (engine_.stalled()) {
+      until = std::min(until, clock().time(engine_.now()));
+      if (notices_.empty() || notices_.top().at > until) throw Stalled(explain());
+    }
+    if (notices_.empty()) return;
+    const Time first = notices_.top().at;
+    for (; !notices_.empty() && notices_.top().at <= until && in_batch(first, notices_.top().at);
+         notices_.pop())
+      notices.push_back(notices_.top());
+  }
+
+  // What the engine asks, from the thread that owns the source.
+  Cycle first(EndpointId) override { return kNever; }  // accept() asks
   bool create(EndpointId source, Cycle now, NewPacket& packet, Cycle& next) override {
     auto& list = waiting_[source];
     bool due = !list.empty() && list.front().at <= now;
@@ -123,21 +133,40 @@ class FlitNetwork : public Network, private Traffic, private Observer {
     if (!list.empty()) next = std::max(list.front().at, now + 1);
     return due;
   }
-  void delivered(const Delivery& delivery) override {
-    --under_way_;
-    tell({delivery.tag, engine_.settings().cycle.time(delivery.delivered, delivery.remainder),
-          Notice::Kind::Delivered});
-  }
-  void lost(const Delivery& report) override {
-    --under_way_;
-    tell({report.tag, engine_.settings().cycle.time(report.delivered), Notice::Kind::Lost});
-  }
-  void departed(Tag tag, Cycle cycle) override {
-    tell({tag, engine_.settings().cycle.time(cycle + 1), Notice::Kind::Departed});
-  }
-  void tell(const Notice& notice) {
-    notices_.push(notice);
-    engine_.stop();
+
+  /// What the engine tells, heard by one of its threads.
+  class alignas(64) Ear final : public Observer {
+   public:
+    explicit Ear(FlitNetwork& network) : network_(network) {}
+    void delivered(const Delivery& delivery) override {
+      ++settled;
+      tell({delivery.tag, network_.clock().time(delivery.delivered, delivery.remainder),
+            Notice::Kind::Delivered});
+    }
+    void lost(const Delivery& report) override {
+      ++settled;
+      tell({report.tag, network_.clock().time(report.delivered), Notice::Kind::Lost});
+    }
+    void departed(Tag tag, Cycle cycle) override {
+      tell({tag, network_.clock().time(cycle + 1), Notice::Kind::Departed});
+    }
+
+    std::vector<Notice> notices;
+    std::uint64_t settled = 0;  // packets that are no longer under way
+
+   private:
+    /// The caller may answer a reaction time later: no cycle runs that the answer could change.
+    void tell(const Notice& notice) {
+      notices.push_back(notice);
+      network_.engine_.stop_by(network_.clock().cycles(later(notice.at, network_.reaction_time())));
+    }
+    FlitNetwork& network_;
+  };
+
+  void gather(Ear& ear) {
+    for (const Notice& notice : ear.notices) notices_.push(notice);
+    ear.notices.clear();
+    under_way_ -= std::exchange(ear.settled, 0);
   }
 
   struct Due {
@@ -151,13 +180,14 @@ class FlitNetwork : public Network, private Traffic, private Observer {
   };
   std::uint64_t flit_;
   std::uint64_t largest_flits_;
-  unsigned message_classes_ = 1;
   std::unique_ptr<Guard> guard_;
   Engine engine_;
-  std::vector<std::deque<Due>> waiting_;  // by source
+  unsigned message_classes_;
+  std::vector<std::deque<Due>> waiting_;    // by source
+  std::vector<std::unique_ptr<Ear>> ears_;  // by thread
+  std::vector<Observer*> observers_;        // the same
   std::priority_queue<Notice, std::vector<Notice>, Later> notices_;
   std::uint64_t under_way_ = 0;
-  Time now_{0};
 };
 
 WEFT_REGISTER(EngineKind,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/diagnostics.hpp"
 #include "network/flit/buffers.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/state.hpp"
@@ -18,67 +19,55 @@ using machine::Machine;
   throw UserError({{m.description.origin(key), key, std::move(message)}});
 }
 
-void check_tiles(const Machine& m, unsigned largest_packet_flits) {
-  const auto& router = m.description.router;
-  unsigned tiles = router.tile_rows * router.tile_columns;
-  for (topology::RouterId r = 0; r < m.graph->routers(); ++r)
-    if (m.graph->port_count(r) > tiles)
-      refuse(m, "router.tile_rows",
-             fmt::format("router {} has {} ports, and there are {} x {} tiles", r, m.graph->port_count(r),
-                         router.tile_rows, router.tile_columns));
-  if (timing_of(m).router_cycles() < 3)
-    refuse(m, "router.latency",
-           "a tiled router has three stages of a cycle each, and its latency is less than three cycles");
-  if (m.routing->has_escape())
-    refuse(m, "router.kind",
-           fmt::format(
-               "a tiled router chooses a packet's output at its input, for good; routing {} must be able "
-               "to turn to its escape channels later",
-               m.description.routing->name));
-  unsigned channels = router.channels * router.message_classes;
-  for (auto [key, flits] : {std::pair{"router.row_buffer_flits", router.row_buffer_flits},
-                            std::pair{"router.column_buffer_flits", router.column_buffer_flits}}) {
-    if (flits < channels)
-      refuse(m, key,
-             fmt::format("each of {} channels has a flit of its own, and there are {}", channels, flits));
-    // Shared room alone would let the packets of one class wait for those of another to leave.
-    if (router.switching == Switching::CutThrough && flits < channels * largest_packet_flits)
-      refuse(m, key,
-             fmt::format("cut-through needs room for a whole packet of each channel: {} times {} flits, and "
-                         "there are {}",
-                         channels, largest_packet_flits, flits));
-  }
-}
-
-void check(const Machine& m, unsigned largest_packet_flits) {
+/// What routers of every kind cannot be.
+void check_router(const Machine& m, unsigned largest_packet_flits, const config::Complain& complain) {
   const auto& router = m.description.router;
   unsigned classes = m.routing->classes();
   if (router.channels < classes)
-    refuse(m, "router.channels",
-           fmt::format("routing {} asks for at least {} channels, the router has {}; `weft check` shows what "
-                       "would happen",
-                       m.description.routing->name, classes, router.channels));
+    complain(
+        "channels",
+        fmt::format("routing {} asks for at least {} channels, the router has {}; `weft check` shows what "
+                    "would happen",
+                    m.description.routing->name, classes, router.channels));
   if (router.channels * router.message_classes > 32)
-    refuse(m, "router.message_classes", "a port has at most 32 channels over all message classes");
+    complain("message_classes", "a port has at most 32 channels over all message classes");
   if (largest_packet_flits > Entry::kMaxFlits)
-    refuse(m, "router.flit",
-           fmt::format("a packet of {} flits is longer than {}", largest_packet_flits, Entry::kMaxFlits));
+    complain("flit",
+             fmt::format("a packet of {} flits is longer than {}", largest_packet_flits, Entry::kMaxFlits));
   unsigned room = router.buffer_flits.given.value_or(largest_packet_flits);
   // Where all packets are of one class, shared room serves as well: those in it leave whatever happens here.
   if (router.channels * router.message_classes == 1) room += router.shared_flits;
   if (router.switching == Switching::CutThrough && largest_packet_flits > room)
-    refuse(m, "router.buffer_flits",
-           fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {} of its own",
-                       largest_packet_flits, room));
+    complain("buffer_flits",
+             fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {} of its own",
+                         largest_packet_flits, room));
   for (unsigned yield : router.local_yield)
-    if (yield > Port::kMostYield)
-      refuse(m, "router.local_yield",
-             fmt::format("ports yield by at most {}, not {}", Port::kMostYield, yield));
+    if (yield > Port::kMostYield) {
+      complain("local_yield", fmt::format("ports yield by at most {}, not {}", Port::kMostYield, yield));
+      break;
+    }
   if (router.local_headers && router.shared_flits)
-    refuse(m, "router.local_headers",
-           "headers have a queue of their own beside buffers that channels do not share; router.shared_flits "
-           "is not 0");
-  if (router.kind == RouterKind::Tiled) check_tiles(m, largest_packet_flits);
+    complain(
+        "local_headers",
+        "headers have a queue of their own beside buffers that channels do not share; router.shared_flits "
+        "is not 0");
+}
+
+/// Tells all that is wrong with the routers at once.
+void check(const Machine& m, const machine::RouterModel& model, unsigned largest_packet_flits) {
+  const auto& router = m.description.router;
+  Diagnostics problems;
+  const config::Complain complain = [&](std::string_view key, std::string message) {
+    std::string path = fmt::format("router.{}", key);
+    problems.add(m.description.origin(path), path, std::move(message));
+  };
+  check_router(m, largest_packet_flits, complain);
+  if (model.check)
+    model.check({*m.graph, router.channels * router.message_classes, largest_packet_flits,
+                 timing_of(m).router_cycles(), router.switching == Switching::CutThrough,
+                 m.routing->has_escape(), m.description.routing->name},
+                complain);
+  problems.throw_if_any();
   if (m.graph->endpoints() >= Entry::kMaxEndpoints)
     refuse(m, "topology", fmt::format("the flit engine runs at most {} endpoints", Entry::kMaxEndpoints));
 }
@@ -101,9 +90,10 @@ void add_cable(const Machine& m, const Timing& t, topology::CableId c, unsigned 
 }  // namespace
 
 Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
-  check(m, largest_packet_flits);
   const auto& router = m.description.router;
   Settings s;
+  s.router = m.description.router_kind->model(m.description.router_parameters.get());
+  check(m, s.router, largest_packet_flits);
   const Timing timing = timing_of(m);
   static_cast<Timing&>(s) = timing;
   s.channels = router.channels;
@@ -113,15 +103,12 @@ Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
   s.switching = router.switching;
   s.allocator = router.allocator;
   s.iterations = router.iterations;
-  s.kind = router.kind;
-  s.tiles = {router.tile_rows, router.tile_columns, router.row_buffer_flits, router.column_buffer_flits,
-             router.switching == Switching::CutThrough ? largest_packet_flits : 1};
+  if (router.switching == Switching::CutThrough) s.inner_own_flits = largest_packet_flits;
   s.local_yield = router.local_yield;
   s.local_headers = router.local_headers;
-  if (s.kind == RouterKind::Tiled) {
-    // Three stages, each a cycle or more: the row's bus, the tile's crossbar with the column, the
-    // multiplexer.
-    s.traverse_cycles = s.router_cycles() - 2;
+  if (s.router.inner_stages > 0) {
+    // Each inner port takes a cycle, and what is left is the last stage.
+    s.traverse_cycles = s.router_cycles() - s.router.inner_stages;
     s.route_cycles = s.allocate_cycles = 0;
   }
   for (topology::CableId c = 0; c < m.graph->cables(); ++c) add_cable(m, timing, c, largest_packet_flits, s);

@@ -12,21 +12,11 @@
 namespace weft::network::flit {
 
 using machine::Allocator;
-using machine::RouterKind;
 using machine::Switching;
 
-/// A tiled router: port i sits in tile (i / columns, i % columns). A flit goes from its input buffer over the
-/// row's bus into a row buffer of the tile in the output's column, through that tile's sub-crossbar into a
-/// column buffer of the output's tile, and there through a multiplexer out.
-struct Tiles {
-  unsigned rows = 4, columns = 6;
-  unsigned row_buffer_flits = 16, column_buffer_flits = 16;  // for all channels of an input, of a row
-  unsigned own_flits = 1;                                    // of these, for each channel alone
-};
-
 struct Settings : Timing {
-  RouterKind kind = RouterKind::InputQueued;
-  Tiles tiles;
+  machine::RouterModel router = {};
+  unsigned inner_own_flits = 1;  // of an inner port's buffer, for each channel alone
   unsigned channels = 2;  // of each message class
   unsigned message_classes = 1;
   unsigned buffer_flits = 16;  // of each channel of an input port, its own

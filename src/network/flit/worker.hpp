@@ -98,6 +98,15 @@ struct Engine::Links {
 };
 
 struct Engine::Worker {
+  Worker(unsigned number, std::uint32_t first_tile, std::uint32_t last_tile, std::uint32_t first_endpoint,
+         std::uint32_t last_endpoint)
+      : index(number),
+        tile_begin(first_tile),
+        tile_end(last_tile),
+        endpoint_begin(first_endpoint),
+        endpoint_end(last_endpoint),
+        timers(first_endpoint, last_endpoint - first_endpoint) {}
+
   PacketId take_packet(Engine& engine) {
     if (free.empty()) {
       std::lock_guard lock(engine.packets_guard_);
@@ -113,6 +122,8 @@ struct Engine::Worker {
   std::uint32_t endpoint_begin, endpoint_end;
   Timers timers;
   std::vector<PacketId> free;
+  std::vector<Creation> creations;    // scratch: sources that are due in a cycle
+  std::vector<Delivery> deliveries;   // of the cycles under way
   Bag<PortNumber> outputs, inputs;    // scratch: ports touched by an allocation
   std::vector<std::uint8_t> matched;  // scratch, by port: sides that have a partner in this cycle,
   Bag<PortNumber> matched_ports;      // and the ports that have one; only with several rounds

@@ -27,8 +27,7 @@ FlowNetwork::FlowNetwork(const machine::Machine& machine)
       fluid_(capacities(links_)),
       queues_(machine.graph->endpoints()) {}
 
-void FlowNetwork::send(const Packet& packet, Time at) {
-  WEFT_CHECK(at >= now_, "a packet is sent in the past");
+void FlowNetwork::accept(const Packet& packet, Time at) {
   WEFT_CHECK(packet.source < queues_.size() && packet.destination < queues_.size(), "no such endpoint");
   std::uint32_t slot;
   if (free_slots_.empty()) {
@@ -39,8 +38,7 @@ void FlowNetwork::send(const Packet& packet, Time at) {
     free_slots_.pop_back();
   }
   slots_[slot] = {packet, 0, kNone};
-  arrivals_.push_back({at.value, sequence_++, slot});
-  std::push_heap(arrivals_.begin(), arrivals_.end());
+  arrivals_.push(at, 0, 0, slot);
 }
 
 void FlowNetwork::arrive(std::uint32_t slot) {
@@ -58,8 +56,7 @@ void FlowNetwork::start_first(Queue& queue) {
   while (queue.first != kNone && !start(queue.first)) {
     std::uint32_t lost = queue.first;
     queue.first = slots_[lost].next;
-    landings_.push_back({now_.value, sequence_++, lost, Notice::Kind::Lost});
-    std::push_heap(landings_.begin(), landings_.end());
+    land(clock_, lost, Notice::Kind::Lost);
   }
 }
 
@@ -67,52 +64,56 @@ bool FlowNetwork::start(std::uint32_t slot) {
   Slot& s = slots_[slot];
   if (!maker_.route(s.packet.source, s.packet.destination, fluid_.load(), scratch_, route_)) return false;
   s.delay_ps = maker_.delay_ps(route_);
-  fluid_.start(route_, links_.wire_bytes(s.packet.bytes), slot, now_);
+  fluid_.start(route_, links_.wire_bytes(s.packet.bytes), slot, clock_);
   return true;
 }
 
-void FlowNetwork::advance(Time until, std::vector<Notice>& notices) {
-  WEFT_CHECK(until >= now_, "time does not run backwards");
-  std::size_t told = notices.size();
-  auto top = [](const std::vector<Event>& heap) {
-    return heap.empty() ? kForever.value : heap.front().at_ps;
-  };
-  auto pop = [](std::vector<Event>& heap) {
-    std::pop_heap(heap.begin(), heap.end());
-    Event event = heap.back();
-    heap.pop_back();
-    return event;
-  };
-  while (notices.size() == told) {
-    while (top(arrivals_) <= now_.value) arrive(pop(arrivals_).slot);
-    fluid_.settle(now_);
-    std::int64_t next = std::min({top(arrivals_), top(landings_), fluid_.next_end().value});
-    if (next > until.value || next == kForever.value) {
-      now_ = until;
+void FlowNetwork::land(Time at, std::uint32_t slot, Notice::Kind kind) {
+  landings_.push(at, 0, static_cast<std::uint32_t>(kind), slot);
+}
+
+void FlowNetwork::run(Time until, std::vector<Notice>& notices) {
+  const std::size_t told = notices.size();
+  auto first_of = [](const event::EventHeap& heap) { return heap.empty() ? kForever : heap.top().at; };
+  for (;;) {
+    while (first_of(arrivals_) <= clock_) arrive(static_cast<std::uint32_t>(arrivals_.pop().data));
+    fluid_.settle(clock_);
+    const Time next = std::min({first_of(arrivals_), first_of(landings_), fluid_.next_end()});
+    const bool told_some = notices.size() > told;
+    if (next == kForever || next > until || (told_some && !in_batch(notices[told].at, next))) {
+      if (!told_some) clock_ = until;
       return;
     }
-    now_ = {next};
-    ended_.clear();
-    fluid_.end_due(now_, ended_);
-    for (std::uint64_t name : ended_) {
-      auto slot = static_cast<std::uint32_t>(name);
-      const Slot& s = slots_[slot];
-      notices.push_back({s.packet.tag, now_, Notice::Kind::Departed});
-      landings_.push_back({later(now_, Time{s.delay_ps}).value, sequence_++, slot});
-      std::push_heap(landings_.begin(), landings_.end());
-      Queue& queue = queues_[s.packet.source];
-      queue.first = s.next;
-      start_first(queue);
-    }
-    while (top(landings_) <= now_.value) {
-      Event event = pop(landings_);
-      notices.push_back({slots_[event.slot].packet.tag, now_, event.kind});
-      free_slots_.push_back(event.slot);
-    }
+    clock_ = next;
+    step(notices);
+    // What is sent at this very time has its share before rates are settled.
+    if (notices.size() > told && reaction_time().value == 0) return;
   }
-  std::sort(
-      notices.begin() + static_cast<std::ptrdiff_t>(told), notices.end(),
-      [](const Notice& a, const Notice& b) { return a.tag != b.tag ? a.tag < b.tag : a.kind < b.kind; });
+}
+
+/// All that ends and arrives now.
+void FlowNetwork::step(std::vector<Notice>& notices) {
+  const auto before = static_cast<std::ptrdiff_t>(notices.size());
+  ended_.clear();
+  fluid_.end_due(clock_, ended_);
+  for (std::uint64_t name : ended_) {
+    auto slot = static_cast<std::uint32_t>(name);
+    const Slot& s = slots_[slot];
+    notices.push_back({s.packet.tag, clock_, Notice::Kind::Departed});
+    land(later(clock_, Time{s.delay_ps}), slot, Notice::Kind::Delivered);
+    Queue& queue = queues_[s.packet.source];
+    queue.first = s.next;
+    start_first(queue);
+  }
+  while (!landings_.empty() && landings_.top().at <= clock_) {
+    const event::Event landing = landings_.pop();
+    auto slot = static_cast<std::uint32_t>(landing.data);
+    notices.push_back({slots_[slot].packet.tag, clock_, static_cast<Notice::Kind>(landing.kind)});
+    free_slots_.push_back(slot);
+  }
+  std::sort(notices.begin() + before, notices.end(), [](const Notice& a, const Notice& b) {
+    return a.tag != b.tag ? a.tag < b.tag : a.kind < b.kind;
+  });
 }
 
 std::vector<std::string> FlowNetwork::explain() const {

@@ -7,6 +7,7 @@
 
 #include <vector>
 
+#include "event/event_queue.hpp"
 #include "network/flow/fluid.hpp"
 #include "network/network.hpp"
 
@@ -16,13 +17,14 @@ class FlowNetwork final : public Network {
  public:
   explicit FlowNetwork(const machine::Machine& machine);
 
-  Time now() const override { return now_; }
-  void send(const Packet& packet, Time at) override;
-  void advance(Time until, std::vector<Notice>& notices) override;
   bool idle() const override { return arrivals_.empty() && landings_.empty() && fluid_.active() == 0; }
   std::vector<std::string> explain() const override;
 
   const Fluid& fluid() const { return fluid_; }
+
+ protected:
+  void accept(const Packet& packet, Time at) override;
+  void run(Time until, std::vector<Notice>& notices) override;
 
  private:
   struct Slot {
@@ -30,20 +32,13 @@ class FlowNetwork final : public Network {
     std::int64_t delay_ps = 0;
     std::uint32_t next = topology::kNone;  // behind it at the source
   };
-  struct Event {
-    std::int64_t at_ps;
-    std::uint64_t sequence;
-    std::uint32_t slot;
-    Notice::Kind kind = Notice::Kind::Delivered;
-    bool operator<(const Event& other) const {  // for heaps: the earliest on top
-      return at_ps != other.at_ps ? at_ps > other.at_ps : sequence > other.sequence;
-    }
-  };
   struct Queue {
     std::uint32_t first = topology::kNone, last = topology::kNone;  // the first is under way
   };
 
   void arrive(std::uint32_t slot);
+  void step(std::vector<Notice>& notices);
+  void land(Time at, std::uint32_t slot, Notice::Kind kind);
   bool start(std::uint32_t slot);
   void start_first(Queue& queue);
 
@@ -54,11 +49,11 @@ class FlowNetwork final : public Network {
   std::vector<Share> route_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<Queue> queues_;               // by source
-  std::vector<Event> arrivals_, landings_;  // heaps
+  std::vector<Queue> queues_;  // by source
+  event::EventHeap arrivals_;  // of packets at their sources, by slot
+  event::EventHeap landings_;  // and at their destinations: kind of notice and slot
   std::vector<std::uint64_t> ended_;
-  std::uint64_t sequence_ = 0;
-  Time now_{0};
+  Time clock_{0};  // how far it has run
 };
 
 }  // namespace weft::network::flow

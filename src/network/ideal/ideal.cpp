@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <queue>
 #include <unordered_map>
 
 #include "base/virtual_time.hpp"
 #include "config/registry.hpp"
+#include "event/event_queue.hpp"
 #include "network/network.hpp"
 
 namespace weft::network {
@@ -36,10 +36,10 @@ class Ideal : public Network {
     if (fastest_ == 0) fastest_ = graph.cable_types().front().rate().value;
   }
 
-  Time now() const override { return now_; }
+  bool idle() const override { return queue_.empty(); }
 
-  void send(const Packet& packet, Time at) override {
-    WEFT_CHECK(at >= now_, "a packet sent in the past");
+ private:
+  void accept(const Packet& packet, Time at) override {
     const Way& way = way_between(machine_.graph->endpoint_router(packet.source),
                                  machine_.graph->endpoint_router(packet.destination));
     Time start = std::max(at, free_at_[packet.source]);
@@ -54,32 +54,18 @@ class Ideal : public Network {
     }
   }
 
-  void advance(Time until, std::vector<Notice>& notices) override {
-    if (queue_.empty() || queue_.top().at > until) {
-      now_ = std::max(now_, until);
-      return;
-    }
-    now_ = queue_.top().at;
-    for (; !queue_.empty() && queue_.top().at == now_; queue_.pop()) {
-      const Entry& entry = queue_.top();
-      notices.push_back({entry.tag, entry.at, entry.kind});
+  void run(Time until, std::vector<Notice>& notices) override {
+    if (queue_.empty()) return;
+    const Time first = queue_.top().at;
+    while (!queue_.empty() && queue_.top().at <= until && in_batch(first, queue_.top().at)) {
+      const event::Event told = queue_.pop();
+      notices.push_back({told.data, told.at, static_cast<Notice::Kind>(told.kind)});
     }
   }
 
-  bool idle() const override { return queue_.empty(); }
-
- private:
-  struct Entry {
-    Time at;
-    std::uint64_t order;
-    Tag tag;
-    Notice::Kind kind;
-    friend bool operator<(const Entry& a, const Entry& b) {
-      return a.at != b.at ? a.at > b.at : a.order > b.order;  // the earliest on top
-    }
-  };
-
-  void push(Time at, Tag tag, Notice::Kind kind) { queue_.push({at, order_++, tag, kind}); }
+  void push(Time at, Tag tag, Notice::Kind kind) {
+    queue_.push(at, 0, static_cast<std::uint32_t>(kind), tag);
+  }
 
   const Way& way_between(RouterId from, RouterId to) {
     auto [at, fresh] = ways_.try_emplace(std::uint64_t{from} << 32 | to);
@@ -112,11 +98,9 @@ class Ideal : public Network {
   }
 
   const machine::Machine& machine_;
-  std::int64_t fastest_ = 0;  // bits per second between an endpoint and its router
-  Time now_{0};
+  std::int64_t fastest_ = 0;   // bits per second between an endpoint and its router
   std::vector<Time> free_at_;  // by endpoint
-  std::priority_queue<Entry> queue_;
-  std::uint64_t order_ = 0;
+  event::EventHeap queue_;     // notices
   std::unordered_map<std::uint64_t, Way> ways_;
   routing::Candidates candidates_;
 };

@@ -1,8 +1,8 @@
-#include "network/flit/grid_route.hpp"
+#include "routing/grid_route.hpp"
 
 #include <algorithm>
 
-namespace weft::network::flit {
+namespace weft::routing {
 
 using topology::GridShape;
 
@@ -15,8 +15,8 @@ bool GridRoute::fits(const topology::Graph& graph) {
   return true;
 }
 
-GridRoute::GridRoute(const topology::Graph& graph, routing::Dateline dateline)
-    : balanced_(dateline == routing::Dateline::Balanced) {
+GridRoute::GridRoute(const topology::Graph& graph, Dateline dateline)
+    : balanced_(dateline == Dateline::Balanced) {
   const GridShape& grid = *graph.shape_as<GridShape>();
   for (std::uint32_t r = 0; r < graph.routers(); ++r) {
     Place word = 0;
@@ -75,4 +75,4 @@ std::uint32_t GridRoute::distance(Place a, Place b) const {
   return hops;
 }
 
-}  // namespace weft::network::flit
+}  // namespace weft::routing

@@ -1,5 +1,5 @@
-// Dimension-order routing for the engine's hot path: the same relation, from small tables instead of
-// arithmetic and branches.
+// Dimension-order routing for an engine's hot path: the same relation as arithmetic on coordinates, with
+// small tables instead of branches.
 #pragma once
 
 #include <array>
@@ -9,15 +9,15 @@
 
 #include "routing/dimension_order.hpp"
 
-namespace weft::network::flit {
+namespace weft::routing {
 
-/// Only for grids of up to four dimensions without parallel cables or attached devices; others take the
-/// general way.
+/// Only for grids of up to four dimensions without parallel cables or attached devices; others are
+/// compiled to tables or called.
 class GridRoute {
  public:
   static constexpr unsigned kMaxDimensions = 4;
   static bool fits(const topology::Graph& graph);
-  explicit GridRoute(const topology::Graph& graph, routing::Dateline dateline);
+  explicit GridRoute(const topology::Graph& graph, Dateline dateline);
 
   /// The place of a router: four coordinates of 8 bits in a word.
   using Place = std::uint32_t;
@@ -76,4 +76,4 @@ class GridRoute {
   std::vector<Step> table_;
 };
 
-}  // namespace weft::network::flit
+}  // namespace weft::routing
