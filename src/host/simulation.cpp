@@ -126,8 +126,8 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   std::vector<network::EndpointId> nodes = options_.place;
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  fabric_ =
-      std::make_unique<nic::Fabric>(machine, network, static_cast<nic::Host&>(*this), nodes, options_.seed);
+  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, static_cast<nic::Host&>(*this), nodes,
+                                          options_.seed);
   raise_file_limit(options_);
   if (options_.mpi) {  // before files are opened for every rank: the library cannot use high numbers
     std::string folder = options_.library.substr(0, options_.library.rfind('/'));

@@ -234,6 +234,7 @@ class Simulation : private nic::Host {
   network::Network& network_;
   RunOptions options_;
   Time look_ahead_, call_cost_;
+  event::EventQueue queue_;
   std::unique_ptr<nic::Fabric> fabric_;
   SharedMemory bell_memory_;
   Bell* bell_ = nullptr;

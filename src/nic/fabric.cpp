@@ -15,11 +15,13 @@ const char* Breakdown::name(int part) {
   return names[part];
 }
 
-Fabric::Fabric(const machine::Machine& machine, network::Network& network, Host& host,
-               const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
+Fabric::Fabric(const machine::Machine& machine, network::Network& network, event::EventQueue& queue,
+               Host& host, const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
     : p_(machine.description.nic),
       h_(machine.description.host),
       network_(network),
+      queue_(queue),
+      component_(queue.join(*this)),
       host_(host),
       seed_(seed),
       classes_(machine.description.router.message_classes),
@@ -112,7 +114,7 @@ void Fabric::close(PortRef ref) {
   port.domain = kNoDomain;
   n.held -= static_cast<unsigned>(port.held.size());
   for (std::uint32_t flight : std::exchange(port.held, {})) {
-    reject((*flights_)[flight].transfer, Status::NoPort, now_);
+    reject((*flights_)[flight].transfer, Status::NoPort, now());
     release_flight(flight);
   }
   port.held_events.clear();
@@ -133,7 +135,7 @@ void Fabric::post(PortRef ref, const Descriptor& descriptor) {
   x.port_generation = port.generation;
   x.owner = x.local_owner = port.owner;
   ++port.on_the_way;
-  at(std::max(now_, Time{x.d.posted}), Post, index);
+  at(std::max(now(), Time{x.d.posted}), Post, index);
 }
 
 bool Fabric::busy(PortRef ref) const {
@@ -152,15 +154,15 @@ void Fabric::consumed(PortRef ref, unsigned messages, unsigned events) {
     --n.held;
     ++port.messages_coming;
     Flight& f = (*flights_)[flight];
-    f.ready = std::max(f.ready, now_);
-    at(std::max(now_, n.bus.to_memory(f.ready, f.length + 16)), Data, flight);
+    f.ready = std::max(f.ready, now());
+    at(std::max(now(), n.bus.to_memory(f.ready, f.length + 16)), Data, flight);
   }
   while (!port.held_events.empty() && port.events < p_.event_slots) {
     Event event = port.held_events.front();
     port.held_events.pop_front();
-    event.time = now_.value;
+    event.time = now().value;
     ++port.events;
-    told_ = true;
+    queue_.stop();
     host_.event(ref, event);
   }
   let_senders_go(n);
@@ -173,22 +175,20 @@ void Fabric::core_stalled(PortRef ref, Time time, bool ended) {
   counters.watchdog_ends += ended;
 }
 
-void Fabric::at(Time when, What what, std::uint32_t index) {
-  heap_.push_back({when, order_++, what, index});
-  std::push_heap(heap_.begin(), heap_.end());
-}
+void Fabric::at(Time when, What what, std::uint32_t index) { queue_.at(when, component_, what, index); }
 
-bool Fabric::idle() const { return heap_.empty() && network_.idle(); }
+bool Fabric::idle() const { return queue_.empty() && network_.idle(); }
 
 bool Fabric::advance(Time until) {
-  told_ = false;
-  while (!told_) {
-    Time next = heap_.empty() ? network::kForever : heap_.front().at;
+  queue_.go_on();
+  while (!queue_.stopped()) {
+    Time next = queue_.next();
     if (next == network::kForever && until == network::kForever && network_.idle()) return false;
     notices_.clear();
     network_.advance(std::min(until, next), notices_);
     if (!notices_.empty()) {
-      check_time(now_ = notices_.front().at);
+      check_time(notices_.front().at);
+      queue_.advance_to(notices_.front().at);
       for (const network::Notice& notice : notices_) {
         auto flight = static_cast<std::uint32_t>(notice.tag);
         switch (notice.kind) {
@@ -206,23 +206,22 @@ bool Fabric::advance(Time until) {
       continue;
     }
     if (next > until || next == network::kForever) {
-      if (until != network::kForever) check_time(now_ = std::max(now_, until));
-      return told_;
+      if (until != network::kForever) {
+        check_time(std::max(now(), until));
+        queue_.advance_to(std::max(now(), until));
+      }
+      return queue_.stopped();
     }
-    check_time(now_ = next);
-    while (!heap_.empty() && heap_.front().at == now_) {
-      Happening happening = heap_.front();
-      std::pop_heap(heap_.begin(), heap_.end());
-      heap_.pop_back();
-      handle(happening);
-    }
+    check_time(next);
+    do queue_.step();
+    while (queue_.next() == now());
   }
   return true;
 }
 
-void Fabric::handle(const Happening& happening) {
-  std::uint32_t index = happening.index;
-  switch (happening.what) {
+void Fabric::handle(const event::Event& due) {
+  auto index = static_cast<std::uint32_t>(due.data);
+  switch (due.kind) {
     case Post:
       return submit(index);
     case Fetch:
@@ -233,8 +232,8 @@ void Fabric::handle(const Happening& happening) {
       nics_[index]->dispatch_at = network::kForever;
       return dispatch(index);
     case Loopback:
-      departed(index, now_);
-      return delivered(index, now_);
+      departed(index, now());
+      return delivered(index, now());
     case Data:
       return land(index);
     case Tell:
@@ -248,7 +247,7 @@ void Fabric::handle(const Happening& happening) {
         event.node = n.node;
         event.port = index & 0xffff;
         event.length = port.held.size();
-        notify(index >> 16, index & 0xffff, port.generation, event, now_);
+        notify(index >> 16, index & 0xffff, port.generation, event, now());
       }
       return;
     }
@@ -279,7 +278,7 @@ Fabric::Port* Fabric::live_port(NicId nic, PortNo port, std::uint32_t generation
 void Fabric::notify(NicId nic, PortNo port, std::uint32_t generation, const Event& event, Time when) {
   std::uint32_t index = tellings_.take();
   tellings_[index] = {nic, port, generation, event};
-  at(std::max(now_, nics_[nic]->bus.to_memory(when, 16)), Tell, index);
+  at(std::max(now(), nics_[nic]->bus.to_memory(when, 16)), Tell, index);
 }
 
 void Fabric::tell(std::uint32_t index) {
@@ -287,7 +286,7 @@ void Fabric::tell(std::uint32_t index) {
   tellings_.give(index);
   Port* port = live_port(telling.nic, telling.port, telling.generation);
   if (!port) return;
-  telling.event.time = now_.value;
+  telling.event.time = now().value;
   if (port->events >= p_.event_slots || !port->held_events.empty()) {
     ++nics_[telling.nic]->counters.events_held;
     if (port->held_events.empty()) {
@@ -301,7 +300,7 @@ void Fabric::tell(std::uint32_t index) {
     return;
   }
   ++port->events;
-  told_ = true;
+  queue_.stop();
   host_.event({telling.nic, telling.port}, telling.event);
 }
 
@@ -334,15 +333,15 @@ void Fabric::finish(std::uint32_t index, Status status, Time when) {
     notify(x.from, x.from_port, x.port_generation, event_for(x, EventKind::Failed, false), when);
     if (on_record) {
       Record record{x.d.operation,    x.status, x.from, x.to, x.from_port, x.d.port, x.d.length,
-                    Time{x.d.posted}, now_,     {},     0};
-      record.parts.part[Breakdown::HostBus] = now_ - Time{x.d.posted};
+                    Time{x.d.posted}, now(),    {},     0};
+      record.parts.part[Breakdown::HostBus] = now() - Time{x.d.posted};
       on_record(record);
     }
   } else if (x.atomic() || (x.d.flags & kNotifyDone)) {
     notify(x.from, x.from_port, x.port_generation, event_for(x, EventKind::Done, false), when);
   }
   Port& port = n.ports[x.from_port];
-  if (x.port_generation == port.generation && port.unfinished && --port.unfinished == 0) told_ = true;
+  if (x.port_generation == port.generation && port.unfinished && --port.unfinished == 0) queue_.stop();
   NicId from = x.from;
   release_transfer(index);
   dispatch(from);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <vector>
 
+#include "event/event_queue.hpp"
 #include "machine/machine.hpp"
 #include "network/network.hpp"
 #include "nic/bus.hpp"
@@ -100,11 +101,12 @@ struct ErrorPacket {
   Time at;
 };
 
-class Fabric {
+class Fabric : private event::EventHandler {
  public:
-  Fabric(const machine::Machine& machine, network::Network& network, Host& host,
+  /// The events of its interfaces are in `queue`, which may have others' as well.
+  Fabric(const machine::Machine& machine, network::Network& network, event::EventQueue& queue, Host& host,
          const std::vector<network::EndpointId>& nodes, std::uint64_t seed);
-  ~Fabric();
+  ~Fabric() override;
 
   NicId nics() const { return static_cast<NicId>(nics_.size()); }
   network::EndpointId node(NicId nic) const;
@@ -152,7 +154,7 @@ class Fabric {
   /// The process has taken entries out of its rings.
   void consumed(PortRef port, unsigned messages, unsigned events);
 
-  Time now() const { return now_; }
+  Time now() const { return queue_.now(); }
   /// Runs up to `until`, or up to the first time at which the host was told something; true then.
   bool advance(Time until);
   /// Nothing is under way: only new work can make anything happen.
@@ -173,12 +175,6 @@ class Fabric {
   struct QueueBuffer;
   struct Nic;
   struct Pair;
-  struct Happening {
-    Time at;
-    std::uint64_t order;
-    std::uint32_t what, index;
-    bool operator<(const Happening& o) const { return at != o.at ? at > o.at : order > o.order; }
-  };
   enum What : std::uint32_t {
     Post,
     Fetch,
@@ -203,7 +199,7 @@ class Fabric {
   };
 
   void at(Time when, What what, std::uint32_t index);
-  void handle(const Happening& happening);
+  void handle(const event::Event& due) override;
 
   Status open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port);
   Time page_time(std::uint64_t address, std::uint64_t length) const;
@@ -262,16 +258,15 @@ class Fabric {
   const machine::NicParameters p_;
   const machine::HostParameters h_;
   network::Network& network_;
+  event::EventQueue& queue_;
+  event::ComponentId component_;
   Host& host_;
   std::uint64_t seed_;
   std::uint64_t payload_;  // of a packet, as large as the network takes
   unsigned classes_;
-  Time now_{0};
-  bool told_ = false;
   std::vector<std::unique_ptr<Nic>> nics_;
   std::vector<NicId> nic_of_node_;
-  std::vector<Happening> heap_;
-  std::uint64_t order_ = 0, packets_ = 0;
+  std::uint64_t packets_ = 0;
   std::vector<network::Notice> notices_;
   std::unique_ptr<Slab<Transfer>> transfers_;
   std::unique_ptr<Slab<Flight>> flights_;

@@ -161,7 +161,7 @@ void Fabric::receive(std::uint32_t index, Time when) {
       std::uint32_t alarm = flights_->take();
       (*flights_)[alarm].transfer = transfer;
       (*flights_)[alarm].generation = x.generation;
-      at(now_ + Time{p_.timeout.value / 8 + 1}, Reconnect, alarm);
+      at(now() + Time{p_.timeout.value / 8 + 1}, Reconnect, alarm);
       return release_flight(index);
     }
     case Kind::GetRequest: {
@@ -216,7 +216,7 @@ void Fabric::to_ring(std::uint32_t index) {
     ++n.held;
     port.held.push_back(index);
     ++port.watchdogs;
-    return at(now_ + p_.watchdog, Watchdog, f.to << 16 | x.d.port);
+    return at(now() + p_.watchdog, Watchdog, f.to << 16 | x.d.port);
   }
   ++port.messages_coming;
   at(n.bus.to_memory(f.ready, f.length + 16), Data, index);
@@ -247,7 +247,7 @@ void Fabric::land(std::uint32_t index) {
   x.delivered = f.delivered;
   x.received = f.received;
   x.ready = f.ready;
-  x.visible = now_;
+  x.visible = now();
   if (f.damaged) x.damaged = true;
   if (!message) {
     land_data(f, x);
@@ -255,11 +255,11 @@ void Fabric::land(std::uint32_t index) {
   }
   Port& port = n.ports[x.d.port];
   if (!port.open || !same_port) {
-    reject(transfer, Status::NoPort, now_);
+    reject(transfer, Status::NoPort, now());
     return release_flight(index);
   }
   Message m;
-  m.time = now_.value;
+  m.time = now().value;
   m.node = nics_[x.from]->node;
   m.port = x.from_port;
   m.tag = x.d.tag;
@@ -268,7 +268,7 @@ void Fabric::land(std::uint32_t index) {
   m.sequence = f.sequence;
   std::copy(f.data.begin(), f.data.end(), m.data);
   ++port.messages;
-  told_ = true;
+  queue_.stop();
   host_.message({f.to, x.d.port}, m);
   arrived(transfer);
   release_flight(index);
@@ -276,7 +276,7 @@ void Fabric::land(std::uint32_t index) {
 
 void Fabric::land_data(Flight& f, Transfer& x) {
   if (x.atomic()) {
-    if (x.executed) return reply(f.transfer, now_);
+    if (x.executed) return reply(f.transfer, now());
     execute_atomic(x);
     return arrived(f.transfer);
   }
@@ -284,7 +284,7 @@ void Fabric::land_data(Flight& f, Transfer& x) {
     std::uint64_t packet = f.offset / payload_;
     if (x.have.empty()) x.have.resize((x.d.length + payload_ - 1) / payload_);
     if (x.have[packet]) {
-      if (x.complete && f.last && f.kind != Kind::GetData) reply(f.transfer, now_);
+      if (x.complete && f.last && f.kind != Kind::GetData) reply(f.transfer, now());
       return;
     }
     x.have[packet] = true;
@@ -293,7 +293,7 @@ void Fabric::land_data(Flight& f, Transfer& x) {
   std::uint64_t at = (get ? x.local_address : x.remote_address) + f.offset;
   if (!host_.write(get ? x.local_owner : x.remote_owner, at, f.data.data(), f.data.size())) {
     x.old_value = at;
-    return get ? finish(f.transfer, Status::BadMemory, now_) : reject(f.transfer, Status::BadMemory, now_);
+    return get ? finish(f.transfer, Status::BadMemory, now()) : reject(f.transfer, Status::BadMemory, now());
   }
   x.arrived += f.length;
   if (x.arrived >= x.d.length) arrived(f.transfer);
@@ -332,7 +332,7 @@ void Fabric::arrived(std::uint32_t index) {
   x.complete = true;
   if (on_record && x.status == Status::Ok) {
     Record record{x.d.operation, Status::Ok,       x.from, x.to, x.from_port,      x.d.port,
-                  x.d.length,    Time{x.d.posted}, now_,   {},   x.remote_physical};
+                  x.d.length,    Time{x.d.posted}, now(),  {},   x.remote_physical};
     Time* part = record.parts.part;
     part[Breakdown::HostBus] = x.at_chip - Time{x.d.posted};
     part[Breakdown::Queue] = (get ? x.first_started : x.started) - x.at_chip;
@@ -353,12 +353,12 @@ void Fabric::arrived(std::uint32_t index) {
     notify(x.to, x.d.port, target.ports[x.d.port].generation, event_for(x, EventKind::Arrived, true),
            x.ready);
   if ((x.d.flags & kInterrupt) && x.status == Status::Ok && x.d.port < target.ports.size())
-    interrupt(x.to, {Interrupt::Cause::Asked, nics_[x.from]->node, x.d.port, now_},
+    interrupt(x.to, {Interrupt::Cause::Asked, nics_[x.from]->node, x.d.port, now()},
               event_for(x, EventKind::Interrupt, true), target.ports[x.d.port].generation);
   if (get) return finish(index, x.status, x.ready);
   if (x.atomic() || x.reliable() || (x.d.flags & kNotifyDone) || x.status != Status::Ok)
-    return reply(index, now_);
-  finish(index, Status::Ok, now_);
+    return reply(index, now());
+  finish(index, Status::Ok, now());
 }
 
 /// The cause lies in memory before the processor is interrupted, so that the handler need not ask the
@@ -370,7 +370,7 @@ void Fabric::interrupt(NicId nic, const Interrupt& entry, const Event& event, st
   n.interrupts.push_back(entry);
   std::uint32_t index = tellings_.take();
   tellings_[index] = {nic, entry.port, generation, event};
-  at(now_ + h_.interrupt, Tell, index);
+  at(now() + h_.interrupt, Tell, index);
 }
 
 /// The target refuses: nothing more of the operation is written, and the requester hears why.
@@ -384,7 +384,7 @@ void Fabric::reject(std::uint32_t index, Status status, Time when) {
   if (p_.error_slots) {
     if (target.errors.size() == p_.error_slots) target.errors.pop_front();
     target.errors.push_back({status, x.d.operation, nics_[x.from]->node, x.from_port, x.d.remote_key,
-                             x.d.remote_offset, x.d.length, now_});
+                             x.d.remote_offset, x.d.length, now()});
   }
   reply(index, when);
 }

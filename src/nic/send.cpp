@@ -55,7 +55,7 @@ void Fabric::reach_chip(std::uint32_t index) {
   Nic& n = *nics_[x.from];
   Port& port = n.ports[x.from_port];
   --port.on_the_way;
-  x.at_chip = now_;
+  x.at_chip = now();
   if (x.d.flags & kGlobal) x.d.node = node_of(x.d.remote_key);
   Status status = port.generation == x.port_generation ? check(n, x) : Status::Closed;
   NicId to = nic_of_node(x.d.node);
@@ -63,7 +63,7 @@ void Fabric::reach_chip(std::uint32_t index) {
   if (status != Status::Ok) {
     leave_queue(x);
     ++port.unfinished;  // as if it had begun: finishing it counts down
-    return finish(index, status, now_);
+    return finish(index, status, now());
   }
   if (x.d.flags & kGlobal) x.domain = x.d.port;
   if (x.atomic()) x.d.length = 8;
@@ -113,7 +113,7 @@ void Fabric::serve(NicId nic) {
   while (!n.working.empty()) {
     auto unit =
         static_cast<unsigned>(std::min_element(n.unit_free.begin(), n.unit_free.end()) - n.unit_free.begin());
-    if (n.unit_free[unit] > now_) {
+    if (n.unit_free[unit] > now()) {
       if (n.dispatch_at > n.unit_free[unit]) {
         n.dispatch_at = n.unit_free[unit];
         at(n.dispatch_at, Dispatch, nic);
@@ -222,10 +222,10 @@ void Fabric::issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit) {
   Nic& n = *nics_[nic];
   bool response = n.working[n.turn] == kNobody;
   if (!response && x.first_started.value == 0) {
-    x.first_started = now_;
+    x.first_started = now();
     ++n.ports[x.from_port].unfinished;
   }
-  n.unit_free[unit] = now_ + p_.occupancy;
+  n.unit_free[unit] = now() + p_.occupancy;
   n.counters.busy += p_.occupancy;
   bool put = x.d.operation == Operation::Put;
   Kind kind = response                          ? Kind::GetData
@@ -240,29 +240,29 @@ void Fabric::issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit) {
   }
   std::uint32_t flight = new_flight(kind, index, nic, response ? x.from : x.to);
   Flight& f = (*flights_)[flight];
-  f.started = now_;
+  f.started = now();
   f.ordered = !response;
-  Time on_chip = now_;
+  Time on_chip = now();
   if (response || put) {
     f.offset = x.issued;
     f.length = static_cast<std::uint32_t>(std::min(payload_, x.d.length - x.issued));
     x.issued += f.length;
     f.last = x.issued >= x.d.length;
-    on_chip = response ? data_on_chip(n, x, f, x.remote_owner, x.remote_address, now_)
-                       : data_on_chip(n, x, f, x.local_owner, x.local_address, now_);
+    on_chip = response ? data_on_chip(n, x, f, x.remote_owner, x.remote_address, now())
+                       : data_on_chip(n, x, f, x.local_owner, x.local_address, now());
     if (f.data.empty()) {  // the memory is gone
       x.old_value = (response ? x.remote_address : x.local_address) + f.offset;
       release_flight(flight);
       x.issued = x.d.length;
       if (response) {
-        reject(index, Status::BadMemory, now_);
+        reject(index, Status::BadMemory, now());
       } else {
-        finish(index, Status::BadMemory, now_);
+        finish(index, Status::BadMemory, now());
       }
       return;
     }
     if (put && f.offset == 0 && x.first_data.value)
-      on_chip = std::max(now_, x.first_data);  // fetched while connecting
+      on_chip = std::max(now(), x.first_data);  // fetched while connecting
   } else {
     f.last = true;
     f.length = kind == Kind::Whole ? static_cast<std::uint32_t>(x.d.length) : 16;
@@ -276,7 +276,7 @@ void Fabric::issue(NicId nic, Transfer& x, std::uint32_t index, unsigned unit) {
       (*flights_)[alarm].transfer = index;
       (*flights_)[alarm].generation = x.generation;
       (*flights_)[alarm].sequence = x.epoch;
-      at(now_ + p_.timeout, Timeout, alarm);
+      at(now() + p_.timeout, Timeout, alarm);
     }
   }
   launch(flight, on_chip + p_.send_latency);
@@ -337,7 +337,7 @@ void Fabric::reply(std::uint32_t index, Time when) {
   Transfer& x = (*transfers_)[index];
   std::uint32_t flight = new_flight(Kind::Reply, index, x.to, x.from);
   (*flights_)[flight].length = 16;
-  launch(flight, std::max(now_, when) + p_.send_latency);
+  launch(flight, std::max(now(), when) + p_.send_latency);
 }
 
 /// The target of a get starts to send.
@@ -365,14 +365,14 @@ void Fabric::start_connection(NicId nic, Transfer& x, std::uint32_t index) {
   }
   x.connecting = true;
   if (x.d.operation == Operation::Put && x.first_data.value == 0)
-    x.first_data = n.bus.from_memory(now_, static_cast<std::int64_t>(std::min(payload_, x.d.length)));
+    x.first_data = n.bus.from_memory(now(), static_cast<std::int64_t>(std::min(payload_, x.d.length)));
   std::uint32_t flight = new_flight(Kind::Connect, index, nic, x.to);
-  launch(flight, now_ + p_.send_latency);
+  launch(flight, now() + p_.send_latency);
   std::uint32_t alarm = flights_->take();
   (*flights_)[alarm].transfer = index;
   (*flights_)[alarm].generation = x.generation;
   (*flights_)[alarm].sequence = x.epoch;
-  at(now_ + p_.timeout, Timeout, alarm);
+  at(now() + p_.timeout, Timeout, alarm);
 }
 
 void Fabric::time_out(std::uint32_t index, std::uint32_t epoch) {
@@ -390,7 +390,7 @@ void Fabric::time_out(std::uint32_t index, std::uint32_t epoch) {
       leave_queue(x);
       ++port.unfinished;
     }
-    return finish(index, Status::TimedOut, now_);
+    return finish(index, Status::TimedOut, now());
   }
   ++n.counters.retries;
   if (!x.connected) {

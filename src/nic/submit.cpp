@@ -10,8 +10,8 @@ void Fabric::submit(std::uint32_t index) {
   Transfer& x = (*transfers_)[index];
   Nic& n = *nics_[x.from];
   Port& port = n.ports[x.from_port];
-  Time posted{std::min(x.d.posted, now_.value)};
-  if (port.memory_queue) return at(std::max(now_, n.bus.to_interface(posted, 8)), Fetch, index);
+  Time posted{std::min(x.d.posted, now().value)};
+  if (port.memory_queue) return at(std::max(now(), n.bus.to_interface(posted, 8)), Fetch, index);
   std::int64_t bytes = x.carries_inline()
                            ? 16 + static_cast<std::int64_t>(std::min<std::uint64_t>(x.d.length, kInlineBytes))
                            : p_.descriptor.value;
@@ -28,7 +28,7 @@ void Fabric::submit(std::uint32_t index) {
     there = n.bus.to_interface(posted, bytes);
   }
   // What was posted later does not overtake a repair.
-  port.last_on_chip = std::max({now_, there, port.last_on_chip});
+  port.last_on_chip = std::max({now(), there, port.last_on_chip});
   at(port.last_on_chip, Ready, index);
 }
 
@@ -50,14 +50,14 @@ void Fabric::fetch(std::uint32_t index) {
     if (port.buffered++) ++buffer.shared;
     x.buffered = true;
   }
-  at(n.bus.from_memory(now_, p_.descriptor.value), Ready, index);
+  at(n.bus.from_memory(now(), p_.descriptor.value), Ready, index);
 }
 
 /// A descriptor leaves its queue; the room it had goes to the first that waits and may have it.
 void Fabric::leave_queue(Transfer& x) {
   if (std::exchange(x.slot_freed, true)) return;
-  told_ = true;
-  host_.slot_free({x.from, x.from_port}, now_);
+  queue_.stop();
+  host_.slot_free({x.from, x.from_port}, now());
   if (!std::exchange(x.buffered, false)) return;
   Nic& n = *nics_[x.from];
   unsigned first = p_.ports - p_.memory_queues;

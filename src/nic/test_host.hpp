@@ -58,7 +58,7 @@ class Bench {
                                  : network::link::read_faults(faults, *machine.graph)});
     std::vector<network::EndpointId> used;
     for (unsigned i = 0; i < nodes; ++i) used.push_back(i);
-    fabric = std::make_unique<Fabric>(machine, *network, host, used, seed);
+    fabric = std::make_unique<Fabric>(machine, *network, queue, host, used, seed);
     for (unsigned i = 0; i < nodes; ++i) {
       PortNo port = 0;
       if (fabric->open(i, i, false, port) != Status::Ok) throw std::runtime_error("no port");
@@ -118,6 +118,7 @@ class Bench {
   machine::Machine machine;
   TestHost host;
   std::unique_ptr<network::Network> network;
+  event::EventQueue queue;
   std::unique_ptr<Fabric> fabric;
   std::vector<PortRef> ports;
   std::map<std::pair<NicId, PortNo>, TestHost::Seen> taken;

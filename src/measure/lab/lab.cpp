@@ -76,7 +76,7 @@ Lab::Lab(const machine::Machine& machine, const std::string& engine,
          const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
     : machine_(machine), network_(workload::make_engine(engine, machine, {seed, 1})) {
   nic::Host& host = *this;
-  fabric_ = std::make_unique<nic::Fabric>(machine, *network_, host, nodes, seed);
+  fabric_ = std::make_unique<nic::Fabric>(machine, *network_, queue_, host, nodes, seed);
   by_port_.resize(nodes.size());
 }
 

@@ -109,6 +109,7 @@ class Lab : private nic::Host {
 
   const machine::Machine& machine_;
   std::unique_ptr<network::Network> network_;
+  event::EventQueue queue_;
   std::unique_ptr<nic::Fabric> fabric_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::vector<Process*>> by_port_;  // nic, port
