@@ -5,8 +5,12 @@
 #include <deque>
 #include <map>
 
+#include "base/random.hpp"
 #include "config/registry.hpp"
+#include "nic/bus.hpp"
+#include "nic/domains.hpp"
 #include "nic/fabric.hpp"
+#include "nic/translation.hpp"
 
 namespace weft::nic::test {
 
