@@ -127,6 +127,11 @@ void Simulation::act(std::uint32_t rank, std::uint32_t index) {
       break;
     case Call::LookUp:
       return look_up(rank, lane);
+    case Call::DeviceOpen:
+    case Call::DeviceRead:
+    case Call::DeviceWrite:
+    case Call::DeviceWait:
+      return act_on_device(rank, index, begin);
     default:
       break;
   }
@@ -372,6 +377,16 @@ std::string Simulation::wait_text(std::uint32_t rank) const {
             break;
           case Call::Meet:
             what = "waits for the other ranks";
+            break;
+          case Call::DeviceRead:
+            what = "reads a register";
+            break;
+          case Call::DeviceWait:
+            what = fmt::format(
+                "waits for an interrupt of device '{}'",
+                r.argument[0] < fabric_->site(p.nic).devices()
+                    ? fabric_->site(p.nic).device(static_cast<node::DeviceId>(r.argument[0])).name()
+                    : "");
             break;
           default:
             what = "asks for a port or memory";

@@ -73,6 +73,14 @@ const char* call_name(Call call) {
       return "look at memory";
     case Call::Files:
       return "wait for a file";
+    case Call::DeviceOpen:
+      return "open device";
+    case Call::DeviceRead:
+      return "read register";
+    case Call::DeviceWrite:
+      return "write register";
+    case Call::DeviceWait:
+      return "wait for an interrupt";
   }
   return "wait";
 }
@@ -89,7 +97,7 @@ bool asks_for_nothing(Call call) {
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
          call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
-         call == Call::Meet || call == Call::Files;
+         call == Call::Meet || call == Call::Files || call == Call::DeviceWait;
 }
 
 namespace {

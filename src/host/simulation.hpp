@@ -170,8 +170,11 @@ class Simulation : private nic::Host {
   static constexpr std::chrono::seconds kProgressInterval{10};
 
   // nic::Host
-  bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override;
-  bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override;
+  bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool has_space(node::NodeId node, node::SpaceId space) const override;
+  void register_read(std::uint64_t token, std::uint64_t value) override;
+  void device_interrupt(node::NodeId node, node::DeviceId device) override;
   void message(nic::PortRef port, const nic::Message& message) override;
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
@@ -206,6 +209,8 @@ class Simulation : private nic::Host {
   void find_runnable();
   void plan(std::uint32_t rank, std::uint32_t lane, Time at);
   void act(std::uint32_t rank, std::uint32_t lane);
+  void act_on_device(std::uint32_t rank, std::uint32_t lane, Time begin);
+  unsigned& unseen_interrupts(nic::NicId nic, node::DeviceId device);
   std::int32_t open_port(std::uint32_t rank, LaneBook& lane);
   void close_ports(Process& process);
   void meet(std::uint32_t rank, std::uint32_t lane);
@@ -239,6 +244,7 @@ class Simulation : private nic::Host {
   SharedMemory bell_memory_;
   Bell* bell_ = nullptr;
   std::vector<Process> processes_;
+  std::vector<std::vector<unsigned>> interrupts_;  // by nic and device: those no rank has waited for yet
   std::vector<std::vector<std::uint64_t>> owner_of_port_;  // by nic and port: rank << 8 | index
   std::unique_ptr<CallLogs> call_logs_;
   std::unique_ptr<Output> output_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nic/nic_device.hpp"
 #include "nic/receiver.hpp"
 
 namespace weft::nic {
@@ -12,8 +13,9 @@ namespace weft::nic {
 /// One interface: its parts, in the order in which they need each other.
 struct Interface {
   Interface(Context& context, NicId number)
-      : node(context.nodes[number]),
-        bus(context.host_parameters),
+      : site(context.nodes[number], context.host_parameters.bus_parameters(),
+             context.host_parameters.interrupt, context.queue, context.host, context.host),
+        bus(site.bus()),
         registration(context, number, ports),
         notifier(context, number, ports, bus, counters),
         submission(context, number, ports, bus, outgoing, counters),
@@ -25,9 +27,9 @@ struct Interface {
         rings(context, number, ports, bus, egress, notifier, counters),
         receiver({context, ports, bus, registration, notifier, egress, rings, sender, counters}, number) {}
 
-  network::EndpointId node;
+  node::Node site;
   PortTable ports;
-  HostBus bus;
+  node::Bus& bus;
   Counters counters;
   OutgoingTable outgoing;
   Registration registration;
@@ -70,11 +72,17 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
     WEFT_CHECK(node < c.nic_of_node.size() && c.nic_of_node[node] == kNobody, "a node named twice");
     c.nic_of_node[node] = static_cast<NicId>(interfaces_.size());
     interfaces_.push_back(std::make_unique<Interface>(c, static_cast<NicId>(interfaces_.size())));
+    Interface& n = *interfaces_.back();
+    n.site.add(std::make_unique<NicDevice>(n.site.next_slot(node::kNicDevice), c.nic.ports, n.counters));
+    for (const machine::Device& device : machine.description.devices)
+      if (device.sits_on(node))
+        n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
   }
 }
 
 Fabric::~Fabric() = default;
 
+node::Node& Fabric::site(NicId nic) { return interfaces_[nic]->site; }
 network::EndpointId Fabric::node(NicId nic) const { return context_->nodes[nic]; }
 const machine::NicParameters& Fabric::parameters() const { return context_->nic; }
 

@@ -35,6 +35,8 @@ class Fabric : private event::EventHandler {
 
   NicId nics() const { return static_cast<NicId>(interfaces_.size()); }
   network::EndpointId node(NicId nic) const;
+  /// The node an interface sits on, with its bus and its other devices.
+  node::Node& site(NicId nic);
   const machine::NicParameters& parameters() const;
 
   /// `slots`: messages its ring holds, at most nic.message_slots; 0: as many as that.

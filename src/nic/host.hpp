@@ -7,6 +7,7 @@
 #include "base/quantity.hpp"
 #include "base/virtual_time.hpp"
 #include "nic/descriptor.hpp"
+#include "node/node.hpp"
 
 namespace weft::nic {
 
@@ -21,13 +22,10 @@ struct PortRef {
   PortNo port = 0;
 };
 
-/// What interfaces need of those who own processes and memory. Calls come in the order of their times.
-class Host {
+/// What interfaces and other devices need of those who own processes and memory spaces. Calls come in the
+/// order of their times.
+class Host : public node::Memory, public node::Processor {
  public:
-  virtual ~Host() = default;
-  /// False where the memory is not there.
-  virtual bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) = 0;
-  virtual bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) = 0;
   virtual void message(PortRef port, const Message& message) = 0;
   virtual void event(PortRef port, const Event& event) = 0;
   /// A descriptor has left the submission queue.

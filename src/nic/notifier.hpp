@@ -3,15 +3,15 @@
 
 #include <deque>
 
-#include "nic/bus.hpp"
 #include "nic/context.hpp"
 #include "nic/port.hpp"
+#include "node/bus.hpp"
 
 namespace weft::nic {
 
 class Notifier {
  public:
-  Notifier(Context& context, NicId interface, const PortTable& ports, HostBus& bus, Counters& counters)
+  Notifier(Context& context, NicId interface, const PortTable& ports, node::Bus& bus, Counters& counters)
       : context_(context), interface_(interface), ports_(ports), bus_(bus), counters_(counters) {}
 
   /// Writes an event to a port's queue from `when` on.
@@ -47,7 +47,7 @@ class Notifier {
   Context& context_;
   NicId interface_;
   const PortTable& ports_;
-  HostBus& bus_;
+  node::Bus& bus_;
   Counters& counters_;
   std::vector<Queue> queues_;
   Slab<Telling> tellings_;

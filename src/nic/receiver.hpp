@@ -12,7 +12,7 @@ class Receiver {
   struct Parts {
     Context& context;
     PortTable& ports;
-    HostBus& bus;
+    node::Bus& bus;
     Registration& registration;
     Notifier& notifier;
     Egress& egress;
@@ -64,7 +64,7 @@ class Receiver {
 
   Context& context_;
   PortTable& ports_;
-  HostBus& bus_;
+  node::Bus& bus_;
   Registration& registration_;
   Notifier& notifier_;
   Egress& egress_;

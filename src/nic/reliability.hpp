@@ -1,15 +1,15 @@
 // What makes an operation reliable, at its requester: contexts, connections, and alarms.
 #pragma once
 
-#include "nic/bus.hpp"
 #include "nic/egress.hpp"
 #include "nic/outgoing.hpp"
+#include "node/bus.hpp"
 
 namespace weft::nic {
 
 class Reliability {
  public:
-  Reliability(Context& context, NicId interface, HostBus& bus, Egress& egress, OutgoingTable& outgoing,
+  Reliability(Context& context, NicId interface, node::Bus& bus, Egress& egress, OutgoingTable& outgoing,
               Counters& counters)
       : context_(context),
         interface_(interface),
@@ -44,7 +44,7 @@ class Reliability {
 
   Context& context_;
   NicId interface_;
-  HostBus& bus_;
+  node::Bus& bus_;
   Egress& egress_;
   OutgoingTable& outgoing_;
   Counters& counters_;

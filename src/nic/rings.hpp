@@ -3,17 +3,17 @@
 
 #include <deque>
 
-#include "nic/bus.hpp"
 #include "nic/context.hpp"
 #include "nic/egress.hpp"
 #include "nic/notifier.hpp"
 #include "nic/port.hpp"
+#include "node/bus.hpp"
 
 namespace weft::nic {
 
 class Rings {
  public:
-  Rings(Context& context, NicId interface, const PortTable& ports, HostBus& bus, Egress& egress,
+  Rings(Context& context, NicId interface, const PortTable& ports, node::Bus& bus, Egress& egress,
         Notifier& notifier, Counters& counters)
       : context_(context),
         interface_(interface),
@@ -56,7 +56,7 @@ class Rings {
   Context& context_;
   NicId interface_;
   const PortTable& ports_;
-  HostBus& bus_;
+  node::Bus& bus_;
   Egress& egress_;
   Notifier& notifier_;
   Counters& counters_;

@@ -6,7 +6,6 @@
 #include <map>
 #include <string>
 
-#include "nic/bus.hpp"
 #include "nic/egress.hpp"
 #include "nic/fences.hpp"
 #include "nic/notifier.hpp"
@@ -14,6 +13,7 @@
 #include "nic/registration.hpp"
 #include "nic/reliability.hpp"
 #include "nic/submission.hpp"
+#include "node/bus.hpp"
 
 namespace weft::nic {
 
@@ -32,7 +32,7 @@ class Sender {
   struct Parts {
     Context& context;
     PortTable& ports;
-    HostBus& bus;
+    node::Bus& bus;
     Registration& registration;
     Notifier& notifier;
     Submission& submission;
@@ -109,7 +109,7 @@ class Sender {
 
   Context& context_;
   PortTable& ports_;
-  HostBus& bus_;
+  node::Bus& bus_;
   Registration& registration_;
   Notifier& notifier_;
   Submission& submission_;

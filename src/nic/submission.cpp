@@ -7,7 +7,7 @@
 
 namespace weft::nic {
 
-Submission::Submission(Context& context, NicId interface, const PortTable& ports, HostBus& bus,
+Submission::Submission(Context& context, NicId interface, const PortTable& ports, node::Bus& bus,
                        OutgoingTable& outgoing, Counters& counters)
     : context_(context),
       interface_(interface),
@@ -31,7 +31,7 @@ void Submission::submit(std::uint32_t index) {
   Outgoing& x = outgoing_[index];
   Time now = context_.now(), posted{std::min(x.d.posted, now.value)};
   if (ports_[x.port].memory_queue)
-    return context_.at(std::max(now, bus_.to_interface(posted, 8)), What::Fetch, interface_, index);
+    return context_.at(std::max(now, bus_.to_device(posted, 8)), What::Fetch, interface_, index);
   const machine::NicParameters& p = context_.nic;
   std::int64_t bytes = x.carries_inline()
                            ? 16 + static_cast<std::int64_t>(std::min<std::uint64_t>(x.d.length, kInlineBytes))
@@ -45,10 +45,10 @@ void Submission::submit(std::uint32_t index) {
     // The combined stores left the processor too early: two transactions, and the interface must see that
     // they belong together.
     ++counters_.split_stores;
-    bus_.to_interface(posted, bytes / 2);
-    there = bus_.to_interface(posted, bytes - bytes / 2) + p.split_repair;
+    bus_.to_device(posted, bytes / 2);
+    there = bus_.to_device(posted, bytes - bytes / 2) + p.split_repair;
   } else {
-    there = bus_.to_interface(posted, bytes);
+    there = bus_.to_device(posted, bytes);
   }
   // What was posted later does not overtake a repair.
   Queue& q = queue(x.port);

@@ -3,16 +3,16 @@
 
 #include <deque>
 
-#include "nic/bus.hpp"
 #include "nic/outgoing.hpp"
 #include "nic/port.hpp"
+#include "node/bus.hpp"
 
 namespace weft::nic {
 
 class Submission {
  public:
-  Submission(Context& context, NicId interface, const PortTable& ports, HostBus& bus, OutgoingTable& outgoing,
-             Counters& counters);
+  Submission(Context& context, NicId interface, const PortTable& ports, node::Bus& bus,
+             OutgoingTable& outgoing, Counters& counters);
 
   void post(PortNo port, const Descriptor& descriptor);
   void submit(std::uint32_t index);
@@ -47,7 +47,7 @@ class Submission {
   Context& context_;
   NicId interface_;
   const PortTable& ports_;
-  HostBus& bus_;
+  node::Bus& bus_;
   OutgoingTable& outgoing_;
   Counters& counters_;
   std::vector<Queue> queues_;

@@ -7,10 +7,10 @@
 
 #include "base/random.hpp"
 #include "config/registry.hpp"
-#include "nic/bus.hpp"
 #include "nic/domains.hpp"
 #include "nic/fabric.hpp"
 #include "nic/translation.hpp"
+#include "node/bus.hpp"
 
 namespace weft::nic::test {
 
@@ -24,16 +24,17 @@ class TestHost : public Host {
 
   explicit TestHost(unsigned owners, std::size_t bytes) : memory(owners, std::vector<std::uint8_t>(bytes)) {}
 
-  bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override {
+  bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override {
     if (!there(owner, address, length)) return false;
     std::memcpy(to, memory[owner].data() + (address - kBase), length);
     return true;
   }
-  bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override {
+  bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override {
     if (!there(owner, address, length)) return false;
     std::memcpy(memory[owner].data() + (address - kBase), from, length);
     return true;
   }
+  bool has_space(node::NodeId node, node::SpaceId space) const override { return node == space; }
   void message(PortRef port, const Message& m) override { at(port).messages.push_back(m); }
   void event(PortRef port, const Event& e) override { at(port).events.push_back(e); }
   void slot_free(PortRef port, Time) override { ++at(port).slots; }

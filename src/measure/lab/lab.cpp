@@ -157,6 +157,10 @@ void Lab::arrived(nic::PortRef port, Item item) {
   plan(process, fabric_->now());
 }
 
+bool Lab::has_space(node::NodeId node, node::SpaceId space) const {
+  return space < processes_.size() && processes_[space]->node() == node;
+}
+
 void Lab::message(nic::PortRef port, const nic::Message& message) { arrived(port, {true, message, {}}); }
 void Lab::event(nic::PortRef port, const nic::Event& event) {
   if (event.kind == nic::EventKind::Failed)

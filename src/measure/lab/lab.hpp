@@ -95,8 +95,9 @@ class Lab : private nic::Host {
     bool operator<(const Plan& o) const { return at != o.at ? at > o.at : order > o.order; }
   };
 
-  bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override;
-  bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override;
+  bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool has_space(node::NodeId node, node::SpaceId space) const override;
   void message(nic::PortRef port, const nic::Message& message) override;
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
