@@ -129,7 +129,7 @@ TEST(Run, ADeadlockIsShownAsACircle) {
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.err, HasSubstr("deadlock: every rank waits and nothing is under way"));
   EXPECT_THAT(r.err, HasSubstr("rank 2: waits for a message or an event from rank 0"));
-  EXPECT_THAT(r.err, HasSubstr("a circle: rank 0 waits for rank 1, that for rank 2, that for the first"));
+  EXPECT_THAT(r.err, HasSubstr("a cycle: rank 0 waits for rank 1, that for rank 2, that for the first"));
 }
 
 TEST(Run, ADeadlockOfPollersIsFoundToo) {

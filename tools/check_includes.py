@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sources import ROOT, all_includes
 
-LAYOUT = ["base", "abi", "mpi", "event", "config", "topology", "routing", "machine",
+LAYOUT = ["base", "abi", "mpi", "event", "config", "node", "topology", "routing", "machine",
           "network/link", "network", "network/flit", "network/flow", "network/ideal",
           "nic", "host", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
@@ -29,7 +29,6 @@ SHARED = ["abi", "mpi"]
 ENTANGLED = [
     {"routing/states", "routing/distances", "routing/vias", "routing/routing"},
     {"machine/core_clock", "machine/description"},
-    {"nic/fabric_state", "nic/fabric"},
     {"network/flit/worker", "network/flit/kernel", "network/flit/kernel_channels", "network/flit/kernel_endpoints",
      "network/flit/kernel_links", "network/flit/kernel_switch", "network/flit/kernel_ways", "network/flit/guard",
      "network/flit/engine"},

@@ -22,7 +22,7 @@
 namespace weft::abi {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 6;
+inline constexpr std::uint32_t kLayoutVersion = 7;
 inline constexpr unsigned kLanes = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
@@ -62,13 +62,17 @@ enum class Call : std::uint32_t {
   Stall,             // the processor stands before the full queue of `port`: for room, or the deadline
   MoveGlobal,        // arguments: lower part of the global address, address
   Physical,          // arguments: key, offset -> physical address
-  Pause,       // a wait of a program that looks at its memory: for anything that comes, or the deadline;
-               // arguments: as Spin, then 1 where ranks of its node may change it
-  YieldUntil,  // as Yield, with a deadline that is the program's own
-  Files,       // for files of its own, something in the rings of `port`, or the deadline; arguments: 1,
-               // where they are named (pollfd) and how many, the system call it is about
-  MoveMemory,  // arguments: key, address; registered memory lies elsewhere in the process, at no cost
-  Last = MoveMemory,
+  Pause,        // a wait of a program that looks at its memory: for anything that comes, or the deadline;
+                // arguments: as Spin, then 1 where ranks of its node may change it
+  YieldUntil,   // as Yield, with a deadline that is the program's own
+  Files,        // for files of its own, something in the rings of `port`, or the deadline; arguments: 1,
+                // where they are named (pollfd) and how many, the system call it is about
+  MoveMemory,   // arguments: key, address; registered memory lies elsewhere in the process, at no cost
+  DeviceOpen,   // arguments: name of a device of its node, filled up with zeros -> number
+  DeviceRead,   // arguments: device, register -> value
+  DeviceWrite,  // arguments: device, register, value
+  DeviceWait,   // for an interrupt of the device, or the deadline; arguments: device
+  Last = DeviceWait,
 };
 
 /// By this signal the simulator asks a thread that has computed for long whether it waits for memory to

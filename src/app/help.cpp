@@ -34,13 +34,21 @@ struct KindSection {
     const Section* section;
   };
   std::vector<Entry> kinds;
+  std::string written = name;  // as in a description
 };
 
 template <class Kind>
 KindSection kind_section(std::string name, std::string about) {
-  KindSection out{std::move(name), std::move(about), {}};
+  KindSection out{.name = std::move(name), .about = std::move(about), .kinds = {}};
   for (const auto& [kind_name, kind] : config::Registry<Kind>::all())
     out.kinds.push_back({kind_name, kind.about, &kind.section});
+  return out;
+}
+
+KindSection device_sections() {
+  KindSection out = kind_section<node::DeviceKind>(
+      "device", "What else sits on the bus of every node, or of those its key `nodes` lists");
+  out.written = "node.device.NAME";
   return out;
 }
 
@@ -49,7 +57,8 @@ const std::vector<KindSection>& kind_sections() {
       kind_section<topology::TopologyKind>("topology", "How routers and endpoints are wired"),
       kind_section<routing::RoutingKind>("routing", "How packets are routed"),
       kind_section<machine::RouterKind>("router", "What every router is made of"),
-      kind_section<machine::NicKind>("nic", "What every endpoint has: ports, engines, translation")};
+      kind_section<machine::NicKind>("nic", "What every endpoint has: ports, engines, translation"),
+      device_sections()};
   return sections;
 }
 
@@ -84,7 +93,7 @@ std::string overview() {
 }
 
 std::string kind_overview(const KindSection& section) {
-  std::string out = fmt::format("[{}] {}. Its kind is one of:\n\n", section.name, section.about);
+  std::string out = fmt::format("[{}] {}. Its kind is one of:\n\n", section.written, section.about);
   for (const auto& kind : section.kinds)
     out += fmt::format("  {:<20} {}\n", kind.name, wrap(kind.about, 100, 23));
   return out + fmt::format("\n`weft help {} KIND` lists a kind's parameters.\n", section.name);
@@ -121,8 +130,8 @@ std::string help_text(const std::vector<std::string>& words) {
     std::vector<std::string> names;
     for (const auto& kind : section.kinds) {
       if (kind.name == words[1])
-        return fmt::format("[{}] kind = \"{}\": {}\n\n{}", section.name, kind.name, wrap(kind.about, 100, 0),
-                           field_lines(*kind.section));
+        return fmt::format("[{}] kind = \"{}\": {}\n\n{}", section.written, kind.name,
+                           wrap(kind.about, 100, 0), field_lines(*kind.section));
       names.push_back(kind.name);
     }
     throw UserError(fmt::format("there is no {} '{}'{}; there are {}", section.name, words[1],
@@ -150,7 +159,7 @@ std::string reference_page() {
       "Where a layer changes a section's `kind`, values below it that the new kind does not know are "
       "dropped.\n\n";
   for (const KindSection& section : kind_sections()) {
-    out += fmt::format("## [{}]\n\n{}.\n\n", section.name, section.about);
+    out += fmt::format("## [{}]\n\n{}.\n\n", section.written, section.about);
     for (const auto& kind : section.kinds)
       out += fmt::format("### {} `{}`\n\n{}.\n\n{}", section.name, kind.name, kind.about,
                          field_table(*kind.section));

@@ -44,8 +44,8 @@ class EventHandler {
   virtual void handle(const Event& event) = 0;
 };
 
-/// Events in order of (time, component, count): a heap of four children a node, which is half as deep as one of two and
-/// whose children share two cache lines.
+/// Events in order of (time, component, count): a heap of four children a node, which is half as deep as one
+/// of two and whose children share two cache lines.
 class EventHeap {
  public:
   bool empty() const { return heap_.empty(); }
@@ -131,6 +131,12 @@ class EventQueue {
     now_ = when;
   }
 
+  /// Somebody outside has been told something and may want to act: whoever runs the queue stops after the
+  /// events of this time.
+  void stop() { stopped_ = true; }
+  bool stopped() const { return stopped_; }
+  void go_on() { stopped_ = false; }
+
   /// Moves the clock to the next event and lets its component handle it.
   void step() {
     Event event = events_.pop();
@@ -142,6 +148,7 @@ class EventQueue {
   EventHeap events_;
   std::vector<EventHandler*> handlers_;
   Time now_{0};
+  bool stopped_ = false;
 };
 
 }  // namespace weft::event

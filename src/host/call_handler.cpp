@@ -92,6 +92,11 @@ void CallHandler::act(ThreadRef t) {
       return leave(t);
     case Call::LookUp:
       return look_up(t);
+    case Call::DeviceOpen:
+    case Call::DeviceRead:
+    case Call::DeviceWrite:
+    case Call::DeviceWait:
+      return act_on_device(t, begin);
     default:
       if (r.call == Call::MoveMemory) cost = Time{0};
       if (ports_.is_open(t.rank, r.port)) cost = act_on_memory(t, begin);

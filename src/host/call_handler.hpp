@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "host/files.hpp"
@@ -15,7 +16,7 @@ namespace weft::host {
 class CallHandler {
  public:
   struct Costs {
-    Time look_ahead, system_call;
+    Time look_ahead, system_call, post;
   };
   struct Answer {
     std::int32_t result = 0;  // 0 or a negative errno
@@ -41,6 +42,13 @@ class CallHandler {
   void rank_ended(std::uint32_t rank);
   bool has_left(std::uint32_t rank) const { return left_[rank]; }
 
+  /// The value of a register has come back to the thread that asked for it.
+  void register_read(std::uint64_t token, std::uint64_t value);
+  /// A device interrupts: one of the threads that wait for it goes on, or the next that comes.
+  void device_interrupt(node::NodeId node, node::DeviceId device);
+  /// What a device of a rank's node is called; empty where there is no such device.
+  std::string device_name(std::uint32_t rank, std::uint64_t device) const;
+
   /// Threads whose files are ready go on, no earlier than this; waits so long for the first. False where
   /// there are none.
   bool see_files(Time at, int milliseconds);
@@ -51,6 +59,8 @@ class CallHandler {
   const Request& request(ThreadRef r) const { return scheduler_.thread(r).request; }
   void wait(ThreadRef thread);
   Time act_on_memory(ThreadRef thread, Time begin);
+  void act_on_device(ThreadRef thread, Time begin);
+  unsigned& unseen_interrupts(nic::NicId nic, node::DeviceId device);
   std::int32_t open_port(ThreadRef thread);
   void leave(ThreadRef thread);
   void meet(ThreadRef thread);
@@ -66,6 +76,7 @@ class CallHandler {
   std::vector<Answer> answers_;  // by rank and thread
   std::vector<bool> left_;       // by rank
   BorrowedFiles files_;
+  std::vector<std::vector<unsigned>> interrupts_;  // by nic and device: those no rank has waited for yet
   unsigned leaving_ = 0, meeting_ = 0;
   Time meeting_time_{0};
 };

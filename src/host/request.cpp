@@ -47,6 +47,14 @@ const char* call_name(Call call) {
       return "look at memory";
     case Call::Files:
       return "wait for a file";
+    case Call::DeviceOpen:
+      return "open device";
+    case Call::DeviceRead:
+      return "read register";
+    case Call::DeviceWrite:
+      return "write register";
+    case Call::DeviceWait:
+      return "wait for an interrupt";
   }
   return "wait";
 }
@@ -63,7 +71,7 @@ bool only_waits(Call call) {
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
          call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
-         call == Call::Meet || call == Call::Files;
+         call == Call::Meet || call == Call::Files || call == Call::DeviceWait;
 }
 
 bool names_files(const Request& r) {

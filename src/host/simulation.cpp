@@ -34,8 +34,8 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   std::vector<network::EndpointId> nodes = options_.place;
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  fabric_ =
-      std::make_unique<nic::Fabric>(machine, network, static_cast<nic::Host&>(*this), nodes, options_.seed);
+  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, static_cast<nic::Host&>(*this), nodes,
+                                          options_.seed);
   supervisor_ = std::make_unique<Supervisor>(options_, segments_);
   std::vector<nic::NicId> nics;
   for (network::EndpointId node : options_.place)
@@ -44,8 +44,9 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   ports_ = std::make_unique<RankPorts>(*fabric_, segments_, std::move(nics));
   calls_ = std::make_unique<CallHandler>(
       *fabric_, *ports_, scheduler_, *supervisor_,
-      CallHandler::Costs{machine.description.host.write_latency, machine.description.host.system_call});
-  explainer_ = std::make_unique<WaitExplainer>(scheduler_, *supervisor_, segments_);
+      CallHandler::Costs{machine.description.host.write_latency, machine.description.host.system_call,
+                         machine.description.host.post_cost});
+  explainer_ = std::make_unique<WaitExplainer>(scheduler_, *supervisor_, segments_, *calls_);
   make_segments();
 }
 
@@ -476,7 +477,7 @@ bool Simulation::fail(const std::string& what) {
 
 // --- What interfaces do to ranks.
 
-bool Simulation::read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) {
+bool Simulation::read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) {
   if (supervisor_->ended(owner)) return false;
   errno = 0;
   return read_memory(supervisor_->process(owner), address, to, length) || access_failed(owner, errno);
@@ -494,7 +495,7 @@ bool Simulation::access_failed(std::uint32_t rank, int error) {
       rank, std::strerror(error)));
 }
 
-bool Simulation::write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) {
+bool Simulation::write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) {
   if (supervisor_->ended(owner)) return false;
   errno = 0;
   if (!write_memory(supervisor_->process(owner), address, from, length)) return access_failed(owner, errno);
@@ -510,6 +511,16 @@ bool Simulation::write(std::uint32_t owner, std::uint64_t address, const void* f
     if (looks_there) scheduler_.plan({owner, i}, std::max(t.request.clock, fabric_->now()));
   }
   return true;
+}
+
+bool Simulation::has_space(node::NodeId node, node::SpaceId space) const {
+  return space < options_.ranks && options_.place[space] == node && !supervisor_->ended(space);
+}
+
+void Simulation::register_read(std::uint64_t token, std::uint64_t value) { calls_->register_read(token, value); }
+
+void Simulation::device_interrupt(node::NodeId node, node::DeviceId device) {
+  calls_->device_interrupt(node, device);
 }
 
 void Simulation::message(nic::PortRef port, const nic::Message& message) {

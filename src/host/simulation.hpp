@@ -51,8 +51,11 @@ class Simulation : private nic::Host {
   static constexpr std::chrono::seconds kProgressInterval{10};
 
   // nic::Host
-  bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override;
-  bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override;
+  bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool has_space(node::NodeId node, node::SpaceId space) const override;
+  void register_read(std::uint64_t token, std::uint64_t value) override;
+  void device_interrupt(node::NodeId node, node::DeviceId device) override;
   void message(nic::PortRef port, const nic::Message& message) override;
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
@@ -95,6 +98,7 @@ class Simulation : private nic::Host {
   network::Network& network_;
   RunOptions options_;
   Segments segments_;
+  event::EventQueue queue_;
   std::unique_ptr<nic::Fabric> fabric_;
   Scheduler scheduler_;
   std::unique_ptr<Supervisor> supervisor_;

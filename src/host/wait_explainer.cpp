@@ -9,7 +9,7 @@ namespace weft::host {
 
 using State = Scheduler::State;
 
-std::string WaitExplainer::request(const Request& r) const {
+std::string WaitExplainer::request(std::uint32_t rank, const Request& r) const {
   const std::string whom = r.for_rank < scheduler_.ranks() ? fmt::format(" from rank {}", r.for_rank) : "";
   switch (r.call) {
     case Call::Wait:
@@ -36,6 +36,10 @@ std::string WaitExplainer::request(const Request& r) const {
       return "waits for room in its queue";
     case Call::Meet:
       return "waits for the other ranks";
+    case Call::DeviceRead:
+      return "reads a register";
+    case Call::DeviceWait:
+      return fmt::format("waits for an interrupt of device '{}'", calls_.device_name(rank, r.argument[0]));
     default:
       return "asks for a port or memory";
   }
@@ -65,8 +69,8 @@ std::string WaitExplainer::thread(ThreadRef r) const {
     case State::Waiting:
       break;
   }
-  if (doing.inside()) return in_call(request(t.request));
-  return fmt::format("{}, since {}", request(t.request), time_text(t.request.clock));
+  if (doing.inside()) return in_call(request(r.rank, t.request));
+  return fmt::format("{}, since {}", request(r.rank, t.request), time_text(t.request.clock));
 }
 
 std::string WaitExplainer::rank(std::uint32_t rank) const {
@@ -99,7 +103,7 @@ std::string WaitExplainer::cycle() const {
     for (std::uint32_t at = awaited_by(first); at != kNoRank && names.size() <= scheduler_.ranks();
          at = awaited_by(at)) {
       if (at == first)
-        return fmt::format("a circle: {} waits for {}{}", names.front(),
+        return fmt::format("a cycle: {} waits for {}{}", names.front(),
                            join({names.begin() + 1, names.end()}, ", that for "),
                            names.size() > 1 ? ", that for the first" : "itself");
       names.push_back(fmt::format("rank {}", at));

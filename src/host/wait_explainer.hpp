@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "host/call_handler.hpp"
 #include "host/scheduler.hpp"
 #include "host/segment.hpp"
 #include "host/supervisor.hpp"
@@ -12,8 +13,9 @@ namespace weft::host {
 
 class WaitExplainer {
  public:
-  WaitExplainer(const Scheduler& scheduler, const Supervisor& supervisor, const Segments& segments)
-      : scheduler_(scheduler), supervisor_(supervisor), segments_(segments) {}
+  WaitExplainer(const Scheduler& scheduler, const Supervisor& supervisor, const Segments& segments,
+                const CallHandler& calls)
+      : scheduler_(scheduler), supervisor_(supervisor), segments_(segments), calls_(calls) {}
 
   /// What a rank waits for, thread by thread; or how it ended.
   std::string rank(std::uint32_t rank) const;
@@ -24,13 +26,14 @@ class WaitExplainer {
 
  private:
   std::string thread(ThreadRef thread) const;
-  std::string request(const Request& request) const;
+  std::string request(std::uint32_t rank, const Request& request) const;
   std::uint32_t awaited_by(std::uint32_t rank) const;
   std::string cycle() const;
 
   const Scheduler& scheduler_;
   const Supervisor& supervisor_;
   const Segments& segments_;
+  const CallHandler& calls_;
 };
 
 }  // namespace weft::host

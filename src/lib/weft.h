@@ -84,8 +84,8 @@ typedef struct {
   weft_address peer;
   uint64_t length;
   uint64_t context; /* as given when it was posted; 0 at the target */
-  uint64_t data;    /* old value of an atomic; at the target of a put, its `data`; for WEFT_BAD_MEMORY, where */
-  int64_t time_ps;  /* when it was there to be seen */
+  uint64_t data; /* old value of an atomic; at the target of a put, its `data`; for WEFT_BAD_MEMORY, where */
+  int64_t time_ps; /* when it was there to be seen */
 } weft_event;
 
 typedef struct {
@@ -171,9 +171,43 @@ int weft_wait_interrupt(weft_port* port, int64_t timeout_ns);
 /* The same, saying whom it is for: reports of a deadlock then know who waits for whom. */
 int weft_wait_for(weft_port* port, int rank, int64_t timeout_ns);
 
-/* For a loop that looks at memory others write to: the time of a look, and then until something has been written
- * to this process or has arrived. Without it, such a loop is found out, which takes real time. */
+/* For a loop that looks at memory others write to: the time of a look, and then until something has been
+ * written to this process or has arrived. Without it, such a loop is found out, which takes real time. */
 void weft_pause(void);
+
+/* Devices of the node, by their names in the machine's description: [node.device.NAME]. -ENODEV where the
+ * node has none of that name. A register has 64 bits and is named by its offset in bytes. */
+typedef struct weft_device weft_device;
+int weft_open_device(const char* name, weft_device** device);
+int weft_close_device(weft_device* device);
+/* Waits for the answer, over the bus and back. */
+int weft_read_register(weft_device* device, uint64_t offset, uint64_t* value);
+/* Goes on at once; writes reach the device in their order. */
+int weft_write_register(weft_device* device, uint64_t offset, uint64_t value);
+/* Waits for an interrupt of the device, one for each call; 0, or -ETIMEDOUT. Negative: no limit. */
+int weft_wait_device(weft_device* device, int64_t timeout_ns);
+/* The number of this process's memory, for devices that reach memory of several on their node. */
+int64_t weft_space(void);
+
+/* Registers of a device of kind "dma", and what its status may be. */
+enum {
+  WEFT_DMA_SOURCE_SPACE = 0,
+  WEFT_DMA_SOURCE_ADDRESS = 8,
+  WEFT_DMA_TARGET_SPACE = 16,
+  WEFT_DMA_TARGET_ADDRESS = 24,
+  WEFT_DMA_LENGTH = 32,
+  WEFT_DMA_DOORBELL = 40, /* written: the five above are a descriptor; they may be changed then */
+  WEFT_DMA_STATUS = 48,
+  WEFT_DMA_DONE = 56 /* descriptors that have ended; each raises an interrupt */
+};
+enum {
+  WEFT_DMA_IDLE = 0,
+  WEFT_DMA_BUSY,
+  WEFT_DMA_DONE_WELL,
+  WEFT_DMA_BAD_SPACE,
+  WEFT_DMA_BAD_MEMORY,
+  WEFT_DMA_QUEUE_FULL
+};
 
 int64_t weft_now_ps(void);
 /* Computes for a time. */

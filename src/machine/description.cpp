@@ -79,21 +79,37 @@ std::string kind_of(const Table& table) {
   return kind && kind->string() ? *kind->string() : "";
 }
 
+void drop_foreign_keys_of(Table& lower, const Table& upper, const std::vector<KindChoice>& kinds) {
+  std::string now = kind_of(upper);
+  if (kinds.empty() || now.empty() || now == kind_of(lower)) return;
+  auto chosen = std::find_if(kinds.begin(), kinds.end(), [&](const KindChoice& c) { return c.name == now; });
+  if (chosen == kinds.end()) return;
+  std::erase_if(lower.entries, [&](const auto& entry) {
+    return entry.first != "kind" && entry.first != "nodes" && !chosen->section->find(entry.first);
+  });
+}
+
+void drop_foreign_device_keys(Table& lower, const Table& upper) {
+  Node* below = nullptr;
+  for (auto& [name, node] : lower.entries)
+    if (name == "device") below = &node;
+  const Node* above = upper.find("device");
+  if (!below || !below->table() || !above || !above->table()) return;
+  for (auto& [name, node] : below->table()->entries) {
+    const Node* changed = above->table()->find(name);
+    if (changed && changed->table() && node.table())
+      drop_foreign_keys_of(*node.table(), *changed->table(), choices<node::DeviceKind>());
+  }
+}
+
 // Where the upper layer changes a section's kind, values below that the new kind does not know are dropped:
 // the buffer policy of a tree means nothing to a torus.
 void drop_foreign_keys(Table& lower, const Table& upper) {
   for (auto& [name, node] : lower.entries) {
-    auto kinds = choices_of(name);
     const Node* above = upper.find(name);
-    if (kinds.empty() || !above || !above->table() || !node.table()) continue;
-    std::string now = kind_of(*above->table());
-    if (now.empty() || now == kind_of(*node.table())) continue;
-    auto chosen =
-        std::find_if(kinds.begin(), kinds.end(), [&](const KindChoice& c) { return c.name == now; });
-    if (chosen == kinds.end()) continue;
-    std::erase_if(node.table()->entries, [&](const auto& entry) {
-      return entry.first != "kind" && !chosen->section->find(entry.first);
-    });
+    if (!above || !above->table() || !node.table()) continue;
+    drop_foreign_keys_of(*node.table(), *above->table(), choices_of(name));
+    if (name == "node") drop_foreign_device_keys(*node.table(), *above->table());
   }
 }
 
@@ -305,18 +321,24 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
 }
 
 void check_top_level(const Table& root, Diagnostics& problems) {
-  std::vector<std::string> known{"base", "topology", "routing", "router", "nic", "cable", "sources"};
+  std::vector<std::string> known{"base", "topology", "routing", "router", "nic", "node", "cable", "sources"};
   for (const FixedSection& fixed : fixed_sections())
     if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
   for (const auto& [name, node] : root.entries)
     if (problems.size() < kMostMistakes && std::find(known.begin(), known.end(), name) == known.end()) {
-      std::string hint = did_you_mean(name, known);
+      std::string hint =
+          name == "device" ? "; a device sits on a node: [node.device.NAME]" : did_you_mean(name, known);
       problems.add(
           node.origin, name,
           node.table()
               ? "unknown section" + hint
               : "unknown key" + (hint.empty() ? "; keys belong in a section such as [topology]" : hint));
     }
+}
+
+/// How many nodes the machine has; negative where its topology is not known.
+double endpoints_of(const Description& d, const Diagnostics& problems) {
+  return d.topology && problems.empty() ? d.topology->size(d.topology_parameters.get()).endpoints : -1;
 }
 
 Description read(Node tree, Loader& loader, const std::vector<std::string>& settings, Diagnostics& problems) {
@@ -340,6 +362,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   rerouting_section().read(&out.rerouting, root.find("rerouting"), "rerouting", reader);
   read_nic(root, reader, out);
   host_section().read(&out.host, root.find("host"), "host", reader);
+  read_devices(root, endpoints_of(out, problems), reader, out.devices);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
   core_section().read(&out.core, root.find("core"), "core", reader);

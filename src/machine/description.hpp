@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/schema.hpp"
+#include "machine/devices.hpp"
 #include "machine/mpi_parameters.hpp"
 #include "machine/nic_parameters.hpp"
 #include "machine/processor.hpp"
@@ -55,6 +56,7 @@ struct Description {
   ReroutingParameters rerouting;
   NicParameters nic;
   HostParameters host;
+  std::vector<Device> devices;
   MpiParameters mpi;
   ProcessorParameters processor;
   CoreParameters core;

@@ -41,8 +41,7 @@ config::Section nic_section() {
               {"refuse", "stall"})
       .template field<unsigned>(
           &N::hold_slots, "hold_slots",
-          "Messages an interface holds for full rings before it takes nothing more from the network and "
-          "those who send to it stand; 0: no limit",
+          "Messages an interface holds for full rings before it pauses those who send to it; 0: no limit",
           Range<unsigned>{0, 65'536})
       .template field<unsigned>(&N::message_slots, "message_slots",
                                 "Small messages a port's ring holds, or fewer where a program asks for fewer",
@@ -274,6 +273,18 @@ constexpr BusFacts kBuses[] = {
 DataRate HostParameters::bus_rate() const { return {kBuses[static_cast<std::size_t>(bus)].bits_per_second}; }
 unsigned bus_acknowledgement(Bus bus) { return kBuses[static_cast<std::size_t>(bus)].acknowledgement; }
 unsigned bus_lanes(Bus bus) { return kBuses[static_cast<std::size_t>(bus)].lanes; }
+node::BusParameters HostParameters::bus_parameters() const {
+  return {.payload = bus_payload,
+          .write_combining = write_combining,
+          .read_request = read_request,
+          .tags = tags,
+          .overhead = bus_overhead(),
+          .acknowledgement = bus_acknowledgement(bus),
+          .rate = bus_rate(),
+          .write_latency = write_latency,
+          .read_latency = read_latency};
+}
+
 unsigned HostParameters::bus_overhead() const { return kBuses[static_cast<std::size_t>(bus)].overhead; }
 
 const config::Section& host_section() {

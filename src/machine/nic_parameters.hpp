@@ -6,6 +6,7 @@
 #include <string>
 
 #include "config/registry.hpp"
+#include "node/bus.hpp"
 
 namespace weft::machine {
 
@@ -106,6 +107,7 @@ struct HostParameters {
   DataRate bus_rate() const;
   /// Bytes of framing around each of its transactions.
   unsigned bus_overhead() const;
+  node::BusParameters bus_parameters() const;
 };
 
 /// A kind of interface: the same keys as any other, with defaults of its own.

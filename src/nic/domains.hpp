@@ -47,6 +47,8 @@ class DomainTable {
     return Status::Ok;
   }
 
+  std::size_t size() const { return domains_.size(); }
+
   bool has(std::uint32_t id) const {
     auto at = std::lower_bound(domains_.begin(), domains_.end(), id, before);
     return at != domains_.end() && at->id == id;

@@ -5,68 +5,102 @@
 #include <algorithm>
 #include <utility>
 
-#include "nic/fabric_state.hpp"
+#include "nic/nic_device.hpp"
+#include "nic/receiver.hpp"
 
 namespace weft::nic {
 
-const char* Breakdown::name(int part) {
-  static constexpr const char* names[] = {"host bus",     "queue",      "nic",       "wire",
-                                          "remote queue", "remote nic", "remote bus"};
-  return names[part];
-}
+/// One interface: its parts, in the order in which they need each other.
+struct Interface {
+  Interface(Context& context, NicId number)
+      : site(context.nodes[number], context.host_parameters.bus_parameters(),
+             context.host_parameters.interrupt, context.queue, context.host, context.host),
+        bus(site.bus()),
+        registration(context, number, ports),
+        notifier(context, number, ports, bus, counters),
+        submission(context, number, ports, bus, outgoing, counters),
+        egress(context, number, counters),
+        reliability(context, number, bus, egress, outgoing, counters),
+        sender({context, ports, bus, registration, notifier, submission, egress, reliability, outgoing,
+                counters},
+               number),
+        rings(context, number, ports, bus, egress, notifier, counters),
+        receiver({context, ports, bus, registration, notifier, egress, rings, sender, counters}, number) {}
 
-Fabric::Fabric(const machine::Machine& machine, network::Network& network, Host& host,
-               const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
-    : p_(machine.description.nic),
-      h_(machine.description.host),
-      network_(network),
-      host_(host),
-      seed_(seed),
-      classes_(machine.description.router.message_classes),
-      nic_of_node_(machine.graph->endpoints(), kNobody),
-      transfers_(std::make_unique<Slab<Transfer>>()),
-      flights_(std::make_unique<Slab<Flight>>()) {
-  auto header = static_cast<std::uint64_t>(p_.header.value);
+  node::Node site;
+  PortTable ports;
+  node::Bus& bus;
+  Counters counters;
+  OutgoingTable outgoing;
+  Registration registration;
+  Notifier notifier;
+  Submission submission;
+  Egress egress;
+  Reliability reliability;
+  Sender sender;
+  Rings rings;
+  Receiver receiver;
+};
+
+Fabric::Fabric(const machine::Machine& machine, network::Network& network, event::EventQueue& queue,
+               Host& host, const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
+    : context_(std::make_unique<Context>(
+          Context{.nic = machine.description.nic,
+                  .host_parameters = machine.description.host,
+                  .network = network,
+                  .queue = queue,
+                  .host = host,
+                  .seed = seed,
+                  .classes = machine.description.router.message_classes,
+                  .nodes = nodes,
+                  .nic_of_node = std::vector<NicId>(machine.graph->endpoints(), kNobody)})),
+      queue_(queue),
+      network_(network) {
+  Context& c = *context_;
+  c.component = queue.join(*this);
+  c.on_record = &on_record;
+  auto header = static_cast<std::uint64_t>(c.nic.header.value);
   auto needed =
-      header + static_cast<std::uint64_t>(std::max(p_.message_limit.value, p_.immediate_limit.value));
+      header + static_cast<std::uint64_t>(std::max(c.nic.message_limit.value, c.nic.immediate_limit.value));
   std::uint64_t largest = network.largest_packet();
   if (needed > largest)
     throw UserError({{machine.description.origin("nic.message_limit"), "nic.message_limit",
                       fmt::format("a message with its header has {} bytes, the network's packets at most {}",
                                   needed, largest)}});
-  payload_ = std::min(static_cast<std::uint64_t>(p_.payload.value), largest - header);
-  network.set_reaction_time(p_.send_latency);  // launch() is behind it, whatever is heard
+  c.payload = std::min(static_cast<std::uint64_t>(c.nic.payload.value), largest - header);
+  network.set_reaction_time(c.nic.send_latency);  // a packet is launched behind it, whatever is heard
   for (network::EndpointId node : nodes) {
-    WEFT_CHECK(node < nic_of_node_.size() && nic_of_node_[node] == kNobody, "a node named twice");
-    nic_of_node_[node] = static_cast<NicId>(nics_.size());
-    nics_.push_back(std::make_unique<Nic>(p_, h_, seed, node));
-    nics_.back()->buffers.resize(std::min(p_.queue_buffers, p_.memory_queues));
+    WEFT_CHECK(node < c.nic_of_node.size() && c.nic_of_node[node] == kNobody, "a node named twice");
+    c.nic_of_node[node] = static_cast<NicId>(interfaces_.size());
+    interfaces_.push_back(std::make_unique<Interface>(c, static_cast<NicId>(interfaces_.size())));
+    Interface& n = *interfaces_.back();
+    n.site.add(std::make_unique<NicDevice>(n.site.next_slot(node::kNicDevice), c.nic.ports, n.counters));
+    for (const machine::Device& device : machine.description.devices)
+      if (device.sits_on(node))
+        n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
   }
 }
 
 Fabric::~Fabric() = default;
 
-network::EndpointId Fabric::node(NicId nic) const { return nics_[nic]->node; }
-
-NicId Fabric::nic_of_node(std::uint32_t node) const {
-  return node < nic_of_node_.size() ? nic_of_node_[node] : kNobody;
-}
+node::Node& Fabric::site(NicId nic) { return interfaces_[nic]->site; }
+network::EndpointId Fabric::node(NicId nic) const { return context_->nodes[nic]; }
+const machine::NicParameters& Fabric::parameters() const { return context_->nic; }
 
 Status Fabric::open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port) {
-  if (!p_.queue_slots || !p_.message_slots || !p_.event_slots) return Status::NoRoom;
-  Nic& n = *nics_[nic];
+  const machine::NicParameters& p = context_->nic;
+  if (!p.queue_slots || !p.message_slots || !p.event_slots) return Status::NoRoom;
+  Interface& n = *interfaces_[nic];
   for (PortNo i = first; i < end; ++i) {
-    if (i >= n.ports.size()) n.ports.resize(i + 1);
-    Port& p = n.ports[i];
-    if (p.open || !p.queue.empty() || p.on_the_way) continue;
-    std::uint32_t generation = p.generation + 1;
-    auto sequences = std::move(p.next_sequence);  // receivers count on
-    p = {};
-    p.open = true;
-    p.owner = owner;
-    p.generation = generation;
-    p.ring_slots = p_.message_slots;
-    p.next_sequence = std::move(sequences);
+    n.ports.reserve_number(i);
+    Port& opened = n.ports[i];
+    if (opened.open || n.sender.has_queue(i) || n.submission.on_the_way(i)) continue;
+    opened = {
+        .open = true, .ring_slots = p.message_slots, .owner = owner, .generation = opened.generation + 1};
+    n.submission.reset(i);
+    n.sender.reset(i);
+    n.rings.reset(i);
+    n.notifier.reset(i);
     port = i;
     return Status::Ok;
   }
@@ -74,14 +108,15 @@ Status Fabric::open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo e
 }
 
 Status Fabric::open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port, unsigned slots) {
-  if (slots > p_.message_slots) return Status::BadLength;
-  PortNo first_queue = p_.ports - p_.memory_queues;
+  const machine::NicParameters& p = context_->nic;
+  if (slots > p.message_slots) return Status::BadLength;
+  PortNo first_queue = p.ports - p.memory_queues;
   // The kind asked for, or else the other: programs need not know what an interface has.
   for (bool memory : {memory_queue, !memory_queue}) {
-    if (open_among(nic, owner, memory ? first_queue : p_.kernel_ports, memory ? p_.ports : first_queue,
-                   port) != Status::Ok)
+    if (open_among(nic, owner, memory ? first_queue : p.kernel_ports, memory ? p.ports : first_queue, port) !=
+        Status::Ok)
       continue;
-    Port& opened = nics_[nic]->ports[port];
+    Port& opened = interfaces_[nic]->ports[port];
     opened.memory_queue = memory;
     if (slots) opened.ring_slots = slots;
     return Status::Ok;
@@ -90,330 +125,226 @@ Status Fabric::open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& p
 }
 
 Status Fabric::open_for_kernel(NicId nic, std::uint32_t owner, PortNo& port) {
-  if (!p_.kernel_ports) return Status::NoRight;
-  Status status = open_among(nic, owner, 0, p_.kernel_ports, port);
-  if (status == Status::Ok) nics_[nic]->ports[port].kernel = true;
+  if (!context_->nic.kernel_ports) return Status::NoRight;
+  Status status = open_among(nic, owner, 0, context_->nic.kernel_ports, port);
+  if (status == Status::Ok) interfaces_[nic]->ports[port].kernel = true;
   return status;
 }
 
-unsigned Fabric::ring_slots(PortRef ref) const { return nics_[ref.nic]->ports[ref.port].ring_slots; }
+unsigned Fabric::ring_slots(PortRef ref) const { return interfaces_[ref.nic]->ports[ref.port].ring_slots; }
 
 void Fabric::close(PortRef ref) {
-  Nic& n = *nics_[ref.nic];
+  Interface& n = *interfaces_[ref.nic];
   Port& port = n.ports[ref.port];
   if (!port.open) return;
   port.open = false;
-  for (const Region& r : n.memory.remove_port(ref.port))
-    n.physical.unpin(port.owner, r.address, r.length, r.shift);
-  if (port.domain != kNoDomain) {
-    for (const DomainTable::Region& r : n.domains.leave(port.domain, ref.port))
-      n.physical.unpin(port.owner, r.address, r.length, 0);
-    if (!n.domains.has(port.domain)) n.channels.erase(port.domain);
-  }
+  if (n.registration.close(ref.port)) n.sender.drop_channel(port.domain);
   port.domain = kNoDomain;
-  n.held -= static_cast<unsigned>(port.held.size());
-  for (std::uint32_t flight : std::exchange(port.held, {})) {
-    reject((*flights_)[flight].transfer, Status::NoPort, now_);
-    release_flight(flight);
-  }
-  port.held_events.clear();
-  let_senders_go(n);
+  n.receiver.close(ref.port);
+  n.notifier.close(ref.port);
+  n.rings.resume_senders();
+}
+
+Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
+                               std::uint64_t& key, std::uint64_t simulated) {
+  return interfaces_[ref.nic]->registration.add(ref.port, address, length, rights, key, simulated);
+}
+
+Status Fabric::move_memory(PortRef ref, std::uint64_t key, std::uint64_t address) {
+  return interfaces_[ref.nic]->registration.move(ref.port, key, address);
+}
+
+Time Fabric::registration_cost(std::uint64_t address, std::uint64_t length) const {
+  return later(context_->nic.registration, Registration::page_time(context_->nic, address, length));
+}
+
+Time Fabric::registration_time(NicId nic, Time from, std::uint64_t address, std::uint64_t length) {
+  return interfaces_[nic]->registration.registration_time(from, address, length);
+}
+
+Time Fabric::unregistration_time(NicId nic, Time from, std::uint64_t length) {
+  return interfaces_[nic]->registration.unregistration_time(from, length);
+}
+
+Status Fabric::unregister_memory(PortRef ref, std::uint64_t key, std::uint64_t* length) {
+  return interfaces_[ref.nic]->registration.remove(ref.port, key, length);
+}
+
+Status Fabric::join_domain(PortRef ref, std::uint32_t domain) {
+  return interfaces_[ref.nic]->registration.join_domain(ref.port, domain);
+}
+
+Status Fabric::register_global(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
+                               std::uint64_t& global) {
+  return interfaces_[ref.nic]->registration.add_global(ref.port, address, length, rights, global);
+}
+
+Status Fabric::unregister_global(PortRef ref, std::uint64_t global, std::uint64_t* length) {
+  return interfaces_[ref.nic]->registration.remove_global(ref.port, global, length);
+}
+
+Status Fabric::move_global(PortRef ref, std::uint64_t global, std::uint64_t address, std::uint64_t& length) {
+  return interfaces_[ref.nic]->registration.move_global(ref.port, global, address, length);
+}
+
+Status Fabric::physical_address(PortRef ref, std::uint64_t key, std::uint64_t offset,
+                                std::uint64_t& physical) const {
+  return interfaces_[ref.nic]->registration.physical_address(ref.port, key, offset, physical);
 }
 
 void Fabric::post(PortRef ref, const Descriptor& descriptor) {
-  Nic& n = *nics_[ref.nic];
-  Port& port = n.ports[ref.port];
-  std::uint32_t index = transfers_->take();
-  Transfer& x = (*transfers_)[index];
-  std::uint32_t generation = x.generation;
-  x = {};
-  x.generation = generation;
-  x.d = descriptor;
-  x.from = ref.nic;
-  x.from_port = ref.port;
-  x.port_generation = port.generation;
-  x.owner = x.local_owner = port.owner;
-  ++port.on_the_way;
-  at(std::max(now_, Time{x.d.posted}), Post, index);
+  interfaces_[ref.nic]->submission.post(ref.port, descriptor);
 }
 
 bool Fabric::busy(PortRef ref) const {
-  const Port& port = nics_[ref.nic]->ports[ref.port];
-  return port.on_the_way || !port.queue.empty() || port.unfinished;
+  const Interface& n = *interfaces_[ref.nic];
+  return n.submission.on_the_way(ref.port) || n.sender.has_queue(ref.port) ||
+         context_->ledger.unfinished(ref, n.ports[ref.port].generation);
 }
 
 void Fabric::consumed(PortRef ref, unsigned messages, unsigned events) {
-  Nic& n = *nics_[ref.nic];
-  Port& port = n.ports[ref.port];
-  port.messages -= std::min(port.messages, messages);
-  port.events -= std::min(port.events, events);
-  while (!port.held.empty() && port.messages + port.messages_coming < port.ring_slots) {
-    std::uint32_t flight = port.held.front();
-    port.held.pop_front();
-    --n.held;
-    ++port.messages_coming;
-    Flight& f = (*flights_)[flight];
-    f.ready = std::max(f.ready, now_);
-    at(std::max(now_, n.bus.to_memory(f.ready, f.length + 16)), Data, flight);
-  }
-  while (!port.held_events.empty() && port.events < p_.event_slots) {
-    Event event = port.held_events.front();
-    port.held_events.pop_front();
-    event.time = now_.value;
-    ++port.events;
-    told_ = true;
-    host_.event(ref, event);
-  }
-  let_senders_go(n);
+  Interface& n = *interfaces_[ref.nic];
+  n.rings.consumed(ref.port, messages);
+  n.notifier.consumed(ref.port, events);
+  n.rings.resume_senders();
 }
 
 void Fabric::core_stalled(PortRef ref, Time time, bool ended) {
-  Counters& counters = nics_[ref.nic]->counters;
+  Counters& counters = interfaces_[ref.nic]->counters;
   ++counters.core_stalls;
   counters.core_stall_time += time;
   counters.watchdog_ends += ended;
 }
 
-void Fabric::at(Time when, What what, std::uint32_t index) {
-  heap_.push_back({when, order_++, what, index});
-  std::push_heap(heap_.begin(), heap_.end());
-}
-
-bool Fabric::idle() const { return heap_.empty() && heard_ == notices_.size() && network_.idle(); }
+bool Fabric::idle() const { return queue_.empty() && heard_ == notices_.size() && network_.idle(); }
 
 bool Fabric::advance(Time until) {
-  told_ = false;
-  while (!told_) {
-    const Time next = heap_.empty() ? network::kForever : heap_.front().at;
+  queue_.go_on();
+  while (!queue_.stopped()) {
+    const Time next = queue_.next();
     if (heard_ == notices_.size()) {
       if (next == network::kForever && until == network::kForever && network_.idle()) return false;
       // Whatever happens here at a time, nothing is sent before the chip has taken its time to.
       const Time first = std::min(until, next);
       notices_.clear();
       heard_ = 0;
-      network_.advance(first == network::kForever ? first : later(first, p_.send_latency), notices_);
+      network_.advance(first == network::kForever ? first : later(first, context_->nic.send_latency), notices_);
     }
     if (heard_ < notices_.size() && notices_[heard_].at <= std::min(until, next)) {
       hear();
       continue;
     }
     if (next > until || next == network::kForever) {
-      if (until != network::kForever) check_time(now_ = std::max(now_, until));
-      return told_;
+      if (until != network::kForever) {
+        check_time(std::max(now(), until));
+        queue_.advance_to(std::max(now(), until));
+      }
+      return queue_.stopped();
     }
-    check_time(now_ = next);
-    while (!heap_.empty() && heap_.front().at == now_) {
-      Happening happening = heap_.front();
-      std::pop_heap(heap_.begin(), heap_.end());
-      heap_.pop_back();
-      handle(happening);
-    }
+    check_time(next);
+    do queue_.step();
+    while (queue_.next() == now());
   }
   return true;
 }
 
 /// All notices of the next time there are any of.
 void Fabric::hear() {
-  check_time(now_ = notices_[heard_].at);
-  while (heard_ < notices_.size() && notices_[heard_].at == now_) {
+  const Time at = notices_[heard_].at;
+  check_time(at);
+  queue_.advance_to(at);
+  while (heard_ < notices_.size() && notices_[heard_].at == at) {
     const network::Notice notice = notices_[heard_++];
-    auto flight = static_cast<std::uint32_t>(notice.tag);
+    auto packet = static_cast<std::uint32_t>(notice.tag);
     switch (notice.kind) {
       case network::Notice::Kind::Departed:
-        departed(flight, notice.at);
+        departed(packet, at);
         break;
       case network::Notice::Kind::Delivered:
-        delivered(flight, notice.at);
+        delivered(packet, at);
         break;
       case network::Notice::Kind::Lost:
-        lost(flight, notice.at);
+        lost(packet, at);
         break;
     }
   }
 }
 
-void Fabric::handle(const Happening& happening) {
-  std::uint32_t index = happening.index;
-  switch (happening.what) {
-    case Post:
-      return submit(index);
-    case Fetch:
-      return fetch(index);
-    case Ready:
-      return reach_chip(index);
-    case Dispatch:
-      nics_[index]->dispatch_at = network::kForever;
-      return dispatch(index);
-    case Loopback:
-      departed(index, now_);
-      return delivered(index, now_);
-    case Data:
-      return land(index);
-    case Tell:
-      return tell(index);
-    case Watchdog: {
-      Nic& n = *nics_[index >> 16];
-      Port& port = n.ports[index & 0xffff];
-      if (--port.watchdogs == 0 && !port.held.empty() && port.open) {
-        Event event;
-        event.kind = EventKind::Stalled;
-        event.node = n.node;
-        event.port = index & 0xffff;
-        event.length = port.held.size();
-        notify(index >> 16, index & 0xffff, port.generation, event, now_);
-      }
-      return;
-    }
-    case Timeout: {
-      std::uint32_t transfer = (*flights_)[index].transfer, generation = (*flights_)[index].generation;
-      std::uint32_t attempt = (*flights_)[index].sequence;
-      flights_->give(index);
-      if ((*transfers_)[transfer].generation == generation) time_out(transfer, attempt);
-      return;
-    }
-    case Reconnect: {
-      std::uint32_t transfer = (*flights_)[index].transfer, generation = (*flights_)[index].generation;
-      flights_->give(index);
-      Transfer& x = (*transfers_)[transfer];
-      if (x.generation != generation || x.finished || x.connected) return;
-      x.connecting = false;
-      return dispatch(x.from);
-    }
+void Fabric::handle(const event::Event& due) {
+  auto index = static_cast<std::uint32_t>(due.data);
+  Interface& n = *interfaces_[due.data >> 32];
+  switch (static_cast<What>(due.kind)) {
+    case What::Post:
+      return n.submission.submit(index);
+    case What::Fetch:
+      return n.submission.fetch(index);
+    case What::Ready:
+      return n.sender.accept(index);
+    case What::Dispatch:
+      return n.sender.dispatch_planned();
+    case What::Timeout:
+      return n.sender.time_out(index);
+    case What::Reconnect:
+      return n.sender.reconnect(index);
+    case What::Loopback:
+      departed(index, now());
+      return delivered(index, now());
+    case What::Data:
+      return n.receiver.land(index);
+    case What::Watchdog:
+      return n.rings.watchdog(index);
+    case What::Tell:
+      return n.notifier.tell(index);
   }
 }
 
-Fabric::Port* Fabric::live_port(NicId nic, PortNo port, std::uint32_t generation) {
-  Nic& n = *nics_[nic];
-  if (port >= n.ports.size() || !n.ports[port].open || n.ports[port].generation != generation) return nullptr;
-  return &n.ports[port];
+void Fabric::departed(std::uint32_t index, Time when) {
+  const Packet& packet = context_->packets[index];
+  interfaces_[packet.header.from]->sender.departed(packet, when);
 }
 
-void Fabric::notify(NicId nic, PortNo port, std::uint32_t generation, const Event& event, Time when) {
-  std::uint32_t index = tellings_.take();
-  tellings_[index] = {nic, port, generation, event};
-  at(std::max(now_, nics_[nic]->bus.to_memory(when, 16)), Tell, index);
+void Fabric::delivered(std::uint32_t index, Time when) {
+  const Header& h = context_->packets[index].header;
+  interfaces_[h.from]->sender.out_of_network(h);
+  interfaces_[h.to]->receiver.delivered(index, when);
 }
 
-void Fabric::tell(std::uint32_t index) {
-  Telling telling = tellings_[index];
-  tellings_.give(index);
-  Port* port = live_port(telling.nic, telling.port, telling.generation);
-  if (!port) return;
-  telling.event.time = now_.value;
-  if (port->events >= p_.event_slots || !port->held_events.empty()) {
-    ++nics_[telling.nic]->counters.events_held;
-    if (port->held_events.empty()) {
-      Event overflow;
-      overflow.kind = EventKind::Overflow;
-      overflow.node = nics_[telling.nic]->node;
-      overflow.port = telling.port;
-      port->held_events.push_back(overflow);
-    }
-    port->held_events.push_back(telling.event);
-    return;
+/// The network tells both ends: the one that sent it, and the one that waits for it, which was cut off.
+void Fabric::lost(std::uint32_t index, Time when) {
+  Packet& packet = context_->packets[index];
+  const Header& h = packet.header;
+  packet.gone = true;
+  if (h.kind == PacketKind::Pause || h.kind == PacketKind::Resume) {
+    interfaces_[h.from]->rings.lost_resume(h);
+  } else {
+    interfaces_[is_answer(h.kind) ? h.to : h.from]->sender.lost(h, when);
   }
-  ++port->events;
-  told_ = true;
-  host_.event({telling.nic, telling.port}, telling.event);
-}
-
-Event Fabric::event_for(const Transfer& x, EventKind kind, bool at_target) const {
-  Event event;
-  event.kind = kind;
-  event.operation = x.d.operation;
-  event.status = x.damaged && x.status == Status::Ok ? Status::Damaged : x.status;
-  event.node = at_target ? nics_[x.from]->node : x.d.node;
-  event.port = at_target ? x.from_port : x.d.port;
-  event.tag = x.d.tag;
-  event.length = x.d.length;
-  event.context = at_target ? 0 : x.d.context;
-  event.data = at_target ? x.d.operand : x.old_value;
-  return event;
-}
-
-void Fabric::finish(std::uint32_t index, Status status, Time when) {
-  Transfer& x = (*transfers_)[index];
-  if (x.finished) return;
-  x.finished = true;
-  if (status != Status::Ok) x.status = status;
-  Nic& n = *nics_[x.from];
-  if (x.has_context) --n.send_contexts;
-  if (x.remote_context) --nics_[x.to]->receive_contexts;
-  x.has_context = x.remote_context = false;
-  leave_channel(x, index);
-  if (x.status != Status::Ok) {
-    ++n.counters.failed;
-    notify(x.from, x.from_port, x.port_generation, event_for(x, EventKind::Failed, false), when);
-    if (on_record) {
-      Record record{x.d.operation,    x.status, x.from, x.to, x.from_port, x.d.port, x.d.length,
-                    Time{x.d.posted}, now_,     {},     0};
-      record.parts.part[Breakdown::HostBus] = now_ - Time{x.d.posted};
-      on_record(record);
-    }
-  } else if (x.atomic() || (x.d.flags & kNotifyDone)) {
-    notify(x.from, x.from_port, x.port_generation, event_for(x, EventKind::Done, false), when);
-  }
-  Port& port = n.ports[x.from_port];
-  if (x.port_generation == port.generation && port.unfinished && --port.unfinished == 0) told_ = true;
-  NicId from = x.from;
-  release_transfer(index);
-  dispatch(from);
-}
-
-void Fabric::release_flight(std::uint32_t index) {
-  Flight& f = (*flights_)[index];
-  std::uint32_t transfer = f.transfer;
-  Transfer& x = (*transfers_)[transfer];
-  bool current = x.generation == f.generation;
-  f.data.clear();
-  flights_->give(index);
-  if (current) {
-    --x.flights;
-    release_transfer(transfer);
-  }
-}
-
-void Fabric::release_transfer(std::uint32_t index) {
-  Transfer& x = (*transfers_)[index];
-  if (!x.finished || x.queued || x.flights) return;
-  ++x.generation;
-  x.staging = {};
-  x.have = {};
-  transfers_->give(index);
+  delivered(index, when);  // its place in the order is taken all the same
 }
 
 Counters Fabric::counters(NicId nic) const {
-  Counters out = nics_[nic]->counters;
-  out.translations = nics_[nic]->translation.lookups();
-  out.translation_misses = nics_[nic]->translation.misses();
-  out.table_waits = nics_[nic]->translation.table().waits();
-  out.table_busy = nics_[nic]->translation.table().busy();
+  Counters out = interfaces_[nic]->counters;
+  interfaces_[nic]->registration.count(out);
   return out;
 }
 
-const std::deque<Interrupt>& Fabric::interrupts(NicId nic) const { return nics_[nic]->interrupts; }
-const std::deque<ErrorPacket>& Fabric::error_packets(NicId nic) const { return nics_[nic]->errors; }
+const std::deque<Interrupt>& Fabric::interrupts(NicId nic) const {
+  return interfaces_[nic]->notifier.interrupts();
+}
+const std::deque<ErrorPacket>& Fabric::error_packets(NicId nic) const {
+  return interfaces_[nic]->notifier.errors();
+}
 
 std::vector<std::string> Fabric::pending(NicId nic) const {
   std::vector<std::string> out;
-  const Nic& n = *nics_[nic];
+  const Interface& n = *interfaces_[nic];
   for (PortNo p = 0; p < n.ports.size(); ++p) {
-    const Port& port = n.ports[p];
-    if (!port.open) continue;
-    if (!port.held.empty())
-      out.push_back(fmt::format("{} messages wait for room in the ring of port {}", port.held.size(), p));
-    if (!port.held_events.empty())
-      out.push_back(
-          fmt::format("{} events wait for room in the event queue of port {}", port.held_events.size(), p));
-    if (!port.queue.empty()) {
-      const Transfer& x = (*transfers_)[port.queue.front()];
-      out.push_back(
-          fmt::format("{} operations wait in the queue of port {}{}", port.queue.size(), p,
-                      (x.d.flags & kFence) && port.unfinished ? ", the first for earlier ones (fence)"
-                      : p_.hold_slots && nics_[x.to]->held >= p_.hold_slots
-                          ? fmt::format(", the first for node {}, whose rings are full", nics_[x.to]->node)
-                          : ""));
-    }
+    if (!n.ports[p].open) continue;
+    if (std::size_t held = n.rings.waiting(p))
+      out.push_back(fmt::format("{} messages wait for room in the ring of port {}", held, p));
+    if (std::size_t held = n.notifier.waiting(p))
+      out.push_back(fmt::format("{} events wait for room in the event queue of port {}", held, p));
+    if (std::string waits = n.sender.pending(p); !waits.empty()) out.push_back(std::move(waits));
   }
   return out;
 }

@@ -152,15 +152,15 @@ TEST(HostBus, ReadsAreBoundByTagsAndLatency) {
   h.read_latency = {1'000'000};
   h.read_request = {128};
   h.tags = 2;  // 256 bytes in a microsecond
-  HostBus bus(h);
+  node::Bus bus(h.bus_parameters());
   EXPECT_EQ(bus.from_memory({0}, 256), Time{1'000'000 + 1'000'000});
   h.tags = 1000;
-  HostBus wide(h);
+  node::Bus wide(h.bus_parameters());
   EXPECT_EQ(wide.from_memory({0}, 2400), Time{1'000'000 + 1'000'000});
   h.bus = machine::Bus::PcieGen3x16;
   h.bus_payload = {256};
   h.write_latency = {0};
-  HostBus pcie(h);
+  node::Bus pcie(h.bus_parameters());
   // 4096 bytes in 16 transactions with 26 bytes of framing each, at 126 Gb/s.
   EXPECT_NEAR(static_cast<double>(pcie.to_memory({0}, 4096).value), (4096 + 16 * 26) * 8 / 0.12603, 2);
 }

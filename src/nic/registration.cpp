@@ -1,7 +1,7 @@
 // Memory that processes make known to their interfaces, by key or in a protection domain.
-#include <algorithm>
+#include "nic/registration.hpp"
 
-#include "nic/fabric_state.hpp"
+#include <algorithm>
 
 namespace weft::nic {
 
@@ -15,144 +15,202 @@ Status check_region(std::uint64_t address, std::uint64_t length, std::uint32_t r
 
 }  // namespace
 
-Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                               std::uint64_t& key, std::uint64_t simulated) {
-  Nic& n = *nics_[ref.nic];
-  std::uint32_t owner = n.ports[ref.port].owner;
+Registration::Registration(Context& context, NicId interface, PortTable& ports)
+    : context_(context),
+      node_(context.nodes[interface]),
+      ports_(ports),
+      translation_(context.nic),
+      memory_(context.seed, node_),
+      physical_(context.nic.physical_bits,
+                static_cast<unsigned>(__builtin_ctzll(static_cast<std::uint64_t>(context.nic.page.value)))) {}
+
+Status Registration::add(PortNo port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
+                         std::uint64_t& key, std::uint64_t simulated) {
+  std::uint32_t owner = ports_[port].owner;
   if (Status status = check_region(address, length, rights); status != Status::Ok) return status;
   if (Status status = check_region(simulated, length, rights); status != Status::Ok) return status;
   std::uint64_t shift = simulated ? simulated - address : 0;
-  if (!n.physical.pin(owner, address, length, shift, false)) return Status::NoRoom;
-  key = n.memory.add(ref.port, address, length, rights, shift);
-  if (!key) n.physical.unpin(owner, address, length, shift);
+  if (!physical_.pin(owner, address, length, shift, false)) return Status::NoRoom;
+  key = memory_.add(port, address, length, rights, shift);
+  if (!key) physical_.unpin(owner, address, length, shift);
   return key ? Status::Ok : Status::NoRoom;
 }
 
-Status Fabric::move_memory(PortRef ref, std::uint64_t key, std::uint64_t address) {
-  Nic& n = *nics_[ref.nic];
-  std::uint32_t owner = n.ports[ref.port].owner;
-  Region* region = n.memory.find(ref.port, key);
+Status Registration::move(PortNo port, std::uint64_t key, std::uint64_t address) {
+  std::uint32_t owner = ports_[port].owner;
+  Region* region = memory_.find(port, key);
   if (!region || !region->shift) return Status::BadKey;
   if (Status status = check_region(address, region->length, region->rights); status != Status::Ok)
     return status;
   std::uint64_t shift = region->address + region->shift - address;
-  n.physical.unpin(owner, region->address, region->length, region->shift);
+  physical_.unpin(owner, region->address, region->length, region->shift);
   region->address = address;
   region->shift = shift;
-  return n.physical.pin(owner, address, region->length, shift, false) ? Status::Ok : Status::NoRoom;
+  return physical_.pin(owner, address, region->length, shift, false) ? Status::Ok : Status::NoRoom;
 }
 
-Time Fabric::page_time(std::uint64_t address, std::uint64_t length) const {
-  auto page = static_cast<std::uint64_t>(p_.page.value);
+Time Registration::page_time(const machine::NicParameters& p, std::uint64_t address, std::uint64_t length) {
+  auto page = static_cast<std::uint64_t>(p.page.value);
   std::uint64_t pages = std::min<std::uint64_t>((address % page + length + page - 1) / page, 1u << 28);
-  auto each = static_cast<std::uint64_t>(p_.registration_page.value);
+  auto each = static_cast<std::uint64_t>(p.registration_page.value);
   auto time = static_cast<unsigned __int128>(each) * pages;
   return time > static_cast<std::uint64_t>(kEndOfTime.value) ? kPastTheEnd
                                                              : Time{static_cast<std::int64_t>(time)};
 }
 
-Time Fabric::registration_cost(std::uint64_t address, std::uint64_t length) const {
-  return later(p_.registration, page_time(address, length));
+Time Registration::registration_time(Time from, std::uint64_t address, std::uint64_t length) {
+  Time entry = context_.nic.registration;
+  return later(entry, translation_.update(from + entry, page_time(context_.nic, address, length)));
 }
 
-Time Fabric::registration_time(NicId nic, Time from, std::uint64_t address, std::uint64_t length) {
-  return later(p_.registration,
-               nics_[nic]->translation.update(from + p_.registration, page_time(address, length)));
+Time Registration::unregistration_time(Time from, std::uint64_t length) {
+  return context_.nic.microcontroller ? translation_.update(from, page_time(context_.nic, 0, length))
+                                      : Time{0};
 }
 
-Time Fabric::unregistration_time(NicId nic, Time from, std::uint64_t length) {
-  return p_.microcontroller ? nics_[nic]->translation.update(from, page_time(0, length)) : Time{0};
-}
-
-Status Fabric::unregister_memory(PortRef ref, std::uint64_t key, std::uint64_t* length) {
-  Nic& n = *nics_[ref.nic];
-  Region gone = n.memory.remove(ref.port, key);
+Status Registration::remove(PortNo port, std::uint64_t key, std::uint64_t* length) {
+  Region gone = memory_.remove(port, key);
   if (!gone.key) return Status::BadKey;
-  n.physical.unpin(n.ports[ref.port].owner, gone.address, gone.length, gone.shift);
+  physical_.unpin(ports_[port].owner, gone.address, gone.length, gone.shift);
   if (length) *length = gone.length;
   return Status::Ok;
 }
 
-Status Fabric::join_domain(PortRef ref, std::uint32_t domain) {
-  Nic& n = *nics_[ref.nic];
-  Port& port = n.ports[ref.port];
-  if (domain >= kDomains || n.node >> kNodeBits) return Status::BadRange;
-  if (port.domain != kNoDomain) return Status::Busy;
+Status Registration::join_domain(PortNo port, std::uint32_t domain) {
+  Port& joins = ports_[port];
+  if (domain >= kDomains || node_ >> kNodeBits) return Status::BadRange;
+  if (joins.domain != kNoDomain) return Status::Busy;
   // With a domain comes a DMA channel, where interfaces have such.
-  bool fresh = !n.domains.has(domain);
-  if (fresh && p_.channels && n.channels.size() >= p_.channels) return Status::NoRoom;
-  Status status = n.domains.join(domain, port.owner);
-  if (status != Status::Ok) return status;
-  port.domain = domain;
-  if (fresh && p_.channels) n.channels[domain] = kNobody;
-  return Status::Ok;
-}
-
-Status Fabric::register_global(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                               std::uint64_t& global) {
-  Nic& n = *nics_[ref.nic];
-  std::uint32_t domain = n.ports[ref.port].domain, owner = n.ports[ref.port].owner;
-  if (domain == kNoDomain) return Status::NoRight;
-  if (Status status = check_region(address, length, rights); status != Status::Ok) return status;
-  bool fixed = p_.global_map == machine::GlobalMap::Static;
-  if (!n.physical.pin(owner, address, length, 0, fixed)) return Status::NoRoom;
-  std::uint64_t place = fixed ? *n.physical.translate(owner, address) : 0;
-  Status status = fixed ? n.domains.add_at(domain, {place, length, address, ref.port, rights})
-                        : n.domains.add(domain, ref.port, address, length, rights,
-                                        static_cast<std::uint64_t>(p_.page.value), place);
-  if (status != Status::Ok) n.physical.unpin(owner, address, length, 0);
-  global = global_place(n.node, place);
+  bool fresh = !domains_.has(domain);
+  if (fresh && context_.nic.channels && domains_.size() >= context_.nic.channels) return Status::NoRoom;
+  Status status = domains_.join(domain, joins.owner);
+  if (status == Status::Ok) joins.domain = domain;
   return status;
 }
 
-Status Fabric::unregister_global(PortRef ref, std::uint64_t global, std::uint64_t* length) {
-  Nic& n = *nics_[ref.nic];
-  std::uint32_t domain = n.ports[ref.port].domain;
-  if (domain == kNoDomain || node_of(global) != n.node) return Status::BadKey;
-  const DomainTable::Region* region = n.domains.find(domain, ref.port, place_of(global));
+Status Registration::add_global(PortNo port, std::uint64_t address, std::uint64_t length,
+                                std::uint32_t rights, std::uint64_t& global) {
+  std::uint32_t domain = ports_[port].domain, owner = ports_[port].owner;
+  if (domain == kNoDomain) return Status::NoRight;
+  if (Status status = check_region(address, length, rights); status != Status::Ok) return status;
+  bool fixed = context_.nic.global_map == machine::GlobalMap::Static;
+  if (!physical_.pin(owner, address, length, 0, fixed)) return Status::NoRoom;
+  std::uint64_t place = fixed ? *physical_.translate(owner, address) : 0;
+  Status status = fixed ? domains_.add_at(domain, {place, length, address, port, rights})
+                        : domains_.add(domain, port, address, length, rights,
+                                       static_cast<std::uint64_t>(context_.nic.page.value), place);
+  if (status != Status::Ok) physical_.unpin(owner, address, length, 0);
+  global = global_place(node_, place);
+  return status;
+}
+
+Status Registration::remove_global(PortNo port, std::uint64_t global, std::uint64_t* length) {
+  std::uint32_t domain = ports_[port].domain;
+  if (domain == kNoDomain || node_of(global) != node_) return Status::BadKey;
+  const DomainTable::Region* region = domains_.find(domain, port, place_of(global));
   if (!region) return Status::BadKey;
-  n.physical.unpin(n.ports[ref.port].owner, region->address, region->length, 0);
+  physical_.unpin(ports_[port].owner, region->address, region->length, 0);
   if (length) *length = region->length;
-  n.domains.remove(domain, ref.port, place_of(global));
+  domains_.remove(domain, port, place_of(global));
   return Status::Ok;
 }
 
-Status Fabric::move_global(PortRef ref, std::uint64_t global, std::uint64_t address, std::uint64_t& length) {
-  Nic& n = *nics_[ref.nic];
-  std::uint32_t domain = n.ports[ref.port].domain, owner = n.ports[ref.port].owner;
-  if (p_.global_map == machine::GlobalMap::Static) return Status::NoRight;
-  if (domain == kNoDomain || node_of(global) != n.node) return Status::BadKey;
-  DomainTable::Region* region = n.domains.find(domain, ref.port, place_of(global));
+Status Registration::move_global(PortNo port, std::uint64_t global, std::uint64_t address,
+                                 std::uint64_t& length) {
+  std::uint32_t domain = ports_[port].domain, owner = ports_[port].owner;
+  if (context_.nic.global_map == machine::GlobalMap::Static) return Status::NoRight;
+  if (domain == kNoDomain || node_of(global) != node_) return Status::BadKey;
+  DomainTable::Region* region = domains_.find(domain, port, place_of(global));
   if (!region) return Status::BadKey;
-  auto page = static_cast<std::uint64_t>(p_.page.value);
+  auto page = static_cast<std::uint64_t>(context_.nic.page.value);
   if (address % page != region->place % page) return Status::BadRange;
   if (Status status = check_region(address, region->length, region->rights); status != Status::Ok)
     return status;
-  if (!n.physical.pin(owner, address, region->length, 0, false)) return Status::NoRoom;
-  n.physical.unpin(owner, region->address, region->length, 0);
+  if (!physical_.pin(owner, address, region->length, 0, false)) return Status::NoRoom;
+  physical_.unpin(owner, region->address, region->length, 0);
   region->address = address;
   length = region->length;
   return Status::Ok;
 }
 
-Status Fabric::physical_address(PortRef ref, std::uint64_t key, std::uint64_t offset,
-                                std::uint64_t& physical) const {
-  const Nic& n = *nics_[ref.nic];
-  if (!n.ports[ref.port].kernel) return Status::NoRight;
+Status Registration::physical_address(PortNo port, std::uint64_t key, std::uint64_t offset,
+                                      std::uint64_t& physical) const {
+  if (!ports_[port].kernel) return Status::NoRight;
   std::uint64_t address = 0;
-  Status status = n.memory.check(ref.port, key, offset, 1, 0, address);
+  Status status = memory_.check(port, key, offset, 1, 0, address);
   if (status == Status::Ok)
-    physical = n.physical.translate(n.ports[ref.port].owner, address + n.memory.shift(key)).value_or(0);
+    physical = physical_.translate(ports_[port].owner, address + memory_.shift(key)).value_or(0);
   return status;
 }
 
+bool Registration::close(PortNo port) {
+  Port& closed = ports_[port];
+  for (const Region& r : memory_.remove_port(port))
+    physical_.unpin(closed.owner, r.address, r.length, r.shift);
+  if (closed.domain == kNoDomain) return false;
+  for (const DomainTable::Region& r : domains_.leave(closed.domain, port))
+    physical_.unpin(closed.owner, r.address, r.length, 0);
+  return !domains_.has(closed.domain);
+}
+
+Status Registration::find_local(PortNo port, const Descriptor& d, Place& place) const {
+  if (d.flags & kPhysical) return find_physical(d.local_offset, d.length, place);
+  place.space = ports_[port].owner;
+  place.shift = memory_.shift(d.local_key);
+  return memory_.check(port, d.local_key, d.local_offset, d.length, 0, place.address);
+}
+
+Status Registration::find_target(const Header& h, std::uint32_t rights, Place& place,
+                                 std::uint32_t& port) const {
+  if (h.flags & kPhysical) return find_physical(h.remote_offset, h.length, place);
+  if (h.domain != kNoDomain) {
+    DomainTable::Found found;
+    Status status =
+        domains_.check(h.domain, place_of(h.remote_key) + h.remote_offset, h.length, rights, found);
+    if (status != Status::Ok) return status;
+    place.address = found.address;
+    place.space = found.owner;
+    port = found.port;
+    return status;
+  }
+  if (!ports_.is_open(h.target_port)) return Status::NoPort;
+  Status status =
+      memory_.check(h.target_port, h.remote_key, h.remote_offset, h.length, rights, place.address);
+  if (status != Status::Ok) return status;
+  place.space = ports_[h.target_port].owner;
+  place.shift = memory_.shift(h.remote_key);
+  return status;
+}
+
+Time Registration::translate(const Place& place, std::uint64_t offset, std::uint64_t length, Time from,
+                             bool physical) {
+  if (!physical)
+    return translation_.translate(place.space, place.address + place.shift + offset, length, from);
+  ++untranslated_;
+  return {0};
+}
+
+std::uint64_t Registration::physical_of(const Place& place) const {
+  return physical_.translate(place.space, place.address + place.shift).value_or(0);
+}
+
+void Registration::count(Counters& counters) const {
+  counters.translations = translation_.lookups();
+  counters.translation_misses = translation_.misses();
+  counters.table_waits = translation_.table().waits();
+  counters.table_busy = translation_.table().busy();
+  counters.untranslated = untranslated_;
+}
+
 /// Memory of one process behind all of a physical range.
-Status Fabric::check_physical(const Nic& n, std::uint64_t physical, std::uint64_t length,
-                              PhysicalMemory::Behind& behind) const {
-  auto found = n.physical.behind(physical);
+Status Registration::find_physical(std::uint64_t physical, std::uint64_t length, Place& place) const {
+  auto found = physical_.behind(physical);
   if (!found) return Status::BadKey;
-  behind = *found;
-  return behind.length < length ? Status::BadRange : Status::Ok;
+  if (found->length < length) return Status::BadRange;
+  place.space = found->owner;
+  place.address = found->address;
+  place.physical = physical;
+  return Status::Ok;
 }
 
 }  // namespace weft::nic

@@ -5,8 +5,12 @@
 #include <deque>
 #include <map>
 
+#include "base/random.hpp"
 #include "config/registry.hpp"
+#include "nic/domains.hpp"
 #include "nic/fabric.hpp"
+#include "nic/translation.hpp"
+#include "node/bus.hpp"
 
 namespace weft::nic::test {
 
@@ -20,16 +24,17 @@ class TestHost : public Host {
 
   explicit TestHost(unsigned owners, std::size_t bytes) : memory(owners, std::vector<std::uint8_t>(bytes)) {}
 
-  bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override {
+  bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override {
     if (!there(owner, address, length)) return false;
     std::memcpy(to, memory[owner].data() + (address - kBase), length);
     return true;
   }
-  bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override {
+  bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override {
     if (!there(owner, address, length)) return false;
     std::memcpy(memory[owner].data() + (address - kBase), from, length);
     return true;
   }
+  bool has_space(node::NodeId node, node::SpaceId space) const override { return node == space; }
   void message(PortRef port, const Message& m) override { at(port).messages.push_back(m); }
   void event(PortRef port, const Event& e) override { at(port).events.push_back(e); }
   void slot_free(PortRef port, Time) override { ++at(port).slots; }
@@ -58,7 +63,7 @@ class Bench {
                                  : network::link::read_faults(faults, *machine.graph)});
     std::vector<network::EndpointId> used;
     for (unsigned i = 0; i < nodes; ++i) used.push_back(i);
-    fabric = std::make_unique<Fabric>(machine, *network, host, used, seed);
+    fabric = std::make_unique<Fabric>(machine, *network, queue, host, used, seed);
     for (unsigned i = 0; i < nodes; ++i) {
       PortNo port = 0;
       if (fabric->open(i, i, false, port) != Status::Ok) throw std::runtime_error("no port");
@@ -118,6 +123,7 @@ class Bench {
   machine::Machine machine;
   TestHost host;
   std::unique_ptr<network::Network> network;
+  event::EventQueue queue;
   std::unique_ptr<Fabric> fabric;
   std::vector<PortRef> ports;
   std::map<std::pair<NicId, PortNo>, TestHost::Seen> taken;

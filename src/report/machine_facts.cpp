@@ -191,6 +191,15 @@ std::string topology_line(const Description& d) {
   return kind_line(d, "topology", d.topology->name, d.topology->section);
 }
 
+std::string device_text(const Description& d) {
+  std::string out;
+  for (const machine::Device& device : d.devices)
+    out += entry("device",
+                 fmt::format("{}: {}, on {}", device.name, device.kind->name,
+                             device.nodes.empty() ? "every node" : count_of(device.nodes.size(), "node")));
+  return out;
+}
+
 std::string facts_text(const MachineFacts& facts) {
   const Description& d = facts.machine.description;
   std::string out = d.identity.name + "\n";
@@ -199,6 +208,7 @@ std::string facts_text(const MachineFacts& facts) {
   out += entry("topology", topology_line(d));
   out += entry("routing", kind_line(d, "routing", d.routing->name, d.routing->section));
   out += entry("endpoints", with_commas(facts.machine.graph->endpoints()));
+  out += device_text(d);
   out += router_text(facts.parts, facts.machine.graph->routers());
   out += cable_text(facts.parts, facts.machine.graph->cables()) + buffer_text(facts.machine);
   out += fault_text(d) + distance_text(facts.distances) + bisection_text(facts) + zero_load_text(facts);

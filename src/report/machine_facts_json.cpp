@@ -136,26 +136,31 @@ Json facts_json(const MachineFacts& facts) {
   for (const machine::Stage& stage : facts.machine.stages) stages[stage.name] = stage.seconds;
   for (const SourcedParameter& p : sourced_parameters(d))
     parameters.push_back({{"key", p.key}, {"value", p.value}, {"source", p.source}});
-  return {{"name", d.identity.name},
-          {"about", d.identity.about},
-          {"topology", d.topology->name},
-          {"routing", d.routing->name},
-          {"endpoints", graph.endpoints()},
-          {"routers", graph.routers()},
-          {"ports", graph.ports()},
-          {"cables", graph.cables()},
-          {"total_rate_bps", facts.parts.total_rate},
-          {"tiers", tiers_json(facts.parts)},
-          {"cable_types", cables_json(facts.parts)},
-          {"buffers", buffers_json(facts.machine)},
-          {"distance", distances_json(facts.distances)},
-          {"bisection", bisection_json(facts)},
-          {"zero_load", zero_load_json(facts)},
-          {"picture", facts.picture.empty() ? Json(nullptr) : Json(facts.picture)},
-          {"seconds", stages},
-          {"files", d.files},
-          {"parameters", parameters},
-          {"version", WEFT_VERSION}};
+  Json devices = Json::array();
+  for (const machine::Device& device : d.devices)
+    devices.push_back({{"name", device.name}, {"kind", device.kind->name}, {"nodes", device.nodes}});
+  Json out{{"name", d.identity.name},
+           {"about", d.identity.about},
+           {"topology", d.topology->name},
+           {"routing", d.routing->name},
+           {"endpoints", graph.endpoints()},
+           {"routers", graph.routers()},
+           {"ports", graph.ports()},
+           {"cables", graph.cables()},
+           {"total_rate_bps", facts.parts.total_rate},
+           {"tiers", tiers_json(facts.parts)},
+           {"cable_types", cables_json(facts.parts)},
+           {"buffers", buffers_json(facts.machine)},
+           {"distance", distances_json(facts.distances)},
+           {"bisection", bisection_json(facts)},
+           {"zero_load", zero_load_json(facts)},
+           {"picture", facts.picture.empty() ? Json(nullptr) : Json(facts.picture)},
+           {"seconds", stages},
+           {"files", d.files},
+           {"parameters", parameters},
+           {"version", WEFT_VERSION}};
+  if (!d.devices.empty()) out["devices"] = devices;
+  return out;
 }
 
 }  // namespace weft::report

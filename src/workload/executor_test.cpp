@@ -137,7 +137,7 @@ TEST(Executor, ACircleOfWaitsIsNamed) {
   EXPECT_EQ(mistakes(p), "");
   ExecutionResult r = run(p);
   EXPECT_FALSE(r.finished);
-  EXPECT_THAT(r.stall, Contains(HasSubstr("they wait in a circle: rank 0 -> rank 2 -> rank 1 -> rank 0")));
+  EXPECT_THAT(r.stall, Contains(HasSubstr("they wait in a cycle: rank 0 -> rank 2 -> rank 1 -> rank 0")));
   EXPECT_THAT(r.stall,
               Contains(HasSubstr(
                   "rank 1, step 0 (receive 64 bytes from rank 0, tag 0) waits: rank 0 has not sent it")));

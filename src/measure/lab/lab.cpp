@@ -95,7 +95,7 @@ Lab::Lab(const machine::Machine& machine, const std::string& engine,
          const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
     : machine_(machine), network_(workload::make_engine(engine, machine, {seed, 1})) {
   nic::Host& host = *this;
-  fabric_ = std::make_unique<nic::Fabric>(machine, *network_, host, nodes, seed);
+  fabric_ = std::make_unique<nic::Fabric>(machine, *network_, queue_, host, nodes, seed);
   by_port_.resize(nodes.size());
 }
 
@@ -171,6 +171,10 @@ void Lab::arrived(nic::PortRef port, Item item) {
   if (process.waits_ != Process::Wait::Arrival) return;
   process.waits_ = Process::Wait::None;
   plan(process, fabric_->now());
+}
+
+bool Lab::has_space(node::NodeId node, node::SpaceId space) const {
+  return space < processes_.size() && processes_[space]->node() == node;
 }
 
 void Lab::message(nic::PortRef port, const nic::Message& message) { arrived(port, {true, message, {}}); }

@@ -108,8 +108,9 @@ class Lab : private nic::Host {
     bool operator<(const Plan& o) const { return at != o.at ? at > o.at : order > o.order; }
   };
 
-  bool read(std::uint32_t owner, std::uint64_t address, void* to, std::uint64_t length) override;
-  bool write(std::uint32_t owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override;
+  bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool has_space(node::NodeId node, node::SpaceId space) const override;
   void message(nic::PortRef port, const nic::Message& message) override;
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
@@ -121,6 +122,7 @@ class Lab : private nic::Host {
 
   const machine::Machine& machine_;
   std::unique_ptr<network::Network> network_;
+  event::EventQueue queue_;
   std::unique_ptr<nic::Fabric> fabric_;
   std::vector<std::unique_ptr<Process>> processes_;
   std::vector<std::vector<Process*>> by_port_;  // nic, port

@@ -1,8 +1,10 @@
-#include "nic/bus.hpp"
+#include "node/bus.hpp"
 
 #include <gtest/gtest.h>
 
-namespace weft::nic {
+#include "machine/nic_parameters.hpp"
+
+namespace weft::node {
 namespace {
 
 machine::HostParameters pcie() {
@@ -17,18 +19,18 @@ machine::HostParameters pcie() {
 /// Bytes on a line of PCIe Gen3 x16.
 double ns(double bytes) { return bytes * 8 / 126.030769230; }
 
-TEST(HostBus, AWriteDoesNotWaitForWhatMemoryStillOwes) {
-  HostBus bus(pcie());
+TEST(Bus, AWriteDoesNotWaitForWhatMemoryStillOwes) {
+  Bus bus(pcie().bus_parameters());
   Time data = bus.from_memory({0}, 4096);
-  Time doorbell = bus.to_interface({0}, 8);
+  Time doorbell = bus.to_device({0}, 8);
   EXPECT_GT(data, Time{200'000});
   // It waits for the line, which carries the data in its turn, and not for the memory's latency.
   EXPECT_NEAR(static_cast<double>(doorbell.value) * 1e-3, ns(4096 + 32 * 26) + ns(8 + 26) + 150, 3);
 }
 
-TEST(HostBus, ReadsAndWritesTogetherGetWhatIsLeft) {
+TEST(Bus, ReadsAndWritesTogetherGetWhatIsLeft) {
   // Both ways at once: the line up carries written data, requests for data to send and acknowledgements.
-  HostBus bus(pcie());
+  Bus bus(pcie().bus_parameters());
   Time last{0};
   constexpr int kPackets = 4000;
   for (int i = 0; i < kPackets; ++i) {
@@ -40,21 +42,21 @@ TEST(HostBus, ReadsAndWritesTogetherGetWhatIsLeft) {
   EXPECT_NEAR(each, ns(2 * (128 + 26) + 26 + 2 * 8), 0.2);
 }
 
-TEST(HostBus, AnIdleLineTakesAcknowledgementsForNothing) {
-  HostBus bus(pcie());
+TEST(Bus, AnIdleLineTakesAcknowledgementsForNothing) {
+  Bus bus(pcie().bus_parameters());
   bus.to_memory({0}, 256);
-  EXPECT_EQ(bus.to_interface({1'000'000}, 8), HostBus(pcie()).to_interface({1'000'000}, 8));
+  EXPECT_EQ(bus.to_device({1'000'000}, 8), Bus(pcie().bus_parameters()).to_device({1'000'000}, 8));
 }
 
 // F80: stores to one line leave as one transaction; each alone pays for its own frame.
-TEST(HostBus, CombinedStoresShareATransaction) {
+TEST(Bus, CombinedStoresShareATransaction) {
   machine::HostParameters h;
   h.bus = machine::Bus::HyperTransport800x16;
   h.bus_payload = {64};
   auto line_time = [&](std::int64_t combining, std::int64_t bytes) {
     h.write_combining = {combining};
-    HostBus bus(h);
-    return bus.to_interface(Time{0}, bytes) - h.write_latency;
+    Bus bus(h.bus_parameters());
+    return bus.to_device(Time{0}, bytes) - h.write_latency;
   };
   auto expected = [&](std::int64_t bytes, std::int64_t transactions) {
     std::int64_t all = bytes + transactions * h.bus_overhead();
@@ -68,4 +70,4 @@ TEST(HostBus, CombinedStoresShareATransaction) {
 }
 
 }  // namespace
-}  // namespace weft::nic
+}  // namespace weft::node

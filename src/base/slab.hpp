@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-namespace weft::nic {
+namespace weft {
 
 template <class T>
 class Slab {
@@ -37,4 +37,4 @@ class Slab {
   std::uint32_t used_ = 0;
 };
 
-}  // namespace weft::nic
+}  // namespace weft

@@ -1,0 +1,42 @@
+#include "nic/check_descriptor.hpp"
+
+namespace weft::nic {
+
+Status check_descriptor(const Context& context, const Registration& registration, const Port& from,
+                        PortNo port, const Descriptor& d) {
+  const machine::NicParameters& p = context.nic;
+  if (d.operation < Operation::Message || d.operation > Operation::BoundedAdd || (d.flags & ~kAllFlags))
+    return Status::BadOperation;
+  if (context.interface_of(d.node) == kNobody) return Status::BadNode;
+  if (d.flags & kPhysical) {
+    if (!from.kernel) return Status::NoRight;
+    if (d.operation == Operation::Message || (d.flags & kGlobal)) return Status::BadOperation;
+  }
+  if (d.flags & kGlobal) {
+    // Nobody reaches beyond the domain of his port, whatever his descriptors say.
+    if (d.operation == Operation::Message) return Status::BadOperation;
+    if (d.port != from.domain || d.port == kNoDomain) return Status::NoRight;
+    if (d.remote_offset >= kPlaces - place_of(d.remote_key)) return Status::BadRange;
+  }
+  auto limit = [&](DataSize most) {
+    return d.length <= static_cast<std::uint64_t>(most.value) ? Status::Ok : Status::BadLength;
+  };
+  switch (d.operation) {
+    case Operation::Message:
+      return limit(p.message_limit);
+    case Operation::ImmediatePut:
+      return d.length == 0 ? Status::BadLength : limit(p.immediate_limit);
+    case Operation::Put:
+    case Operation::Get: {
+      if (d.length == 0 || limit(p.rdma_limit) != Status::Ok) return Status::BadLength;
+      // A channel is a protection domain's; the kernel has its own.
+      if (!(d.flags & kPhysical) && p.channels && from.domain == kNoDomain) return Status::NoRight;
+      Place ignored;
+      return registration.find_local(port, d, ignored);
+    }
+    default:
+      return (d.remote_offset + (d.flags & kGlobal ? d.remote_key : 0)) % 8 ? Status::BadRange : Status::Ok;
+  }
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,114 @@
+// What the parts of all interfaces have in common: parameters, the clock, the network, the host, and the
+// packets under way. It holds no state of an operation.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "base/slab.hpp"
+#include "event/event_queue.hpp"
+#include "machine/nic_parameters.hpp"
+#include "network/network.hpp"
+#include "nic/packet.hpp"
+
+namespace weft::nic {
+
+/// Events of an interface: whose part handles them, and what their number means.
+enum class What : std::uint32_t {
+  Post,       // submission: an operation
+  Fetch,      // submission: an operation
+  Ready,      // sender: an operation
+  Dispatch,   // sender
+  Timeout,    // sender: an alarm
+  Reconnect,  // sender: an alarm
+  Loopback,   // a packet to the interface itself
+  Data,       // receiver: a packet
+  Watchdog,   // receiver: a port
+  Tell,       // notifier: an event
+};
+
+/// Which operations have not ended yet, by the port they were posted on: for a host that lets a process go
+/// when its work is done. Both ends write here, none reads: it is the simulation's knowledge, no interface's.
+class Ledger {
+ public:
+  explicit Ledger(event::EventQueue& queue) : queue_(queue) {}
+
+  void begin(PortRef port, std::uint32_t generation) {
+    if (ports_.size() <= port.nic) ports_.resize(port.nic + 1);
+    auto& ports = ports_[port.nic];
+    if (ports.size() <= port.port) ports.resize(port.port + 1);
+    if (ports[port.port].generation != generation) ports[port.port] = {generation, 0};
+    ++ports[port.port].unfinished;
+  }
+
+  void end(PortRef port, std::uint32_t generation) {
+    if (port.nic >= ports_.size() || port.port >= ports_[port.nic].size()) return;
+    Entry& entry = ports_[port.nic][port.port];
+    if (entry.generation == generation && entry.unfinished && --entry.unfinished == 0) queue_.stop();
+  }
+
+  bool unfinished(PortRef port, std::uint32_t generation) const {
+    if (port.nic >= ports_.size() || port.port >= ports_[port.nic].size()) return false;
+    const Entry& entry = ports_[port.nic][port.port];
+    return entry.generation == generation && entry.unfinished;
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t generation = 0, unfinished = 0;
+  };
+  event::EventQueue& queue_;
+  std::vector<std::vector<Entry>> ports_;
+};
+
+struct Context {
+  const machine::NicParameters nic;
+  const machine::HostParameters host_parameters;
+  network::Network& network;
+  event::EventQueue& queue;
+  Host& host;
+  std::uint64_t seed;
+  unsigned classes;           // of messages in the network
+  std::uint64_t payload = 0;  // of a packet, as large as the network takes
+  event::ComponentId component = 0;
+  std::vector<network::EndpointId> nodes;  // by interface
+  std::vector<NicId> nic_of_node;
+  Slab<Packet> packets;
+  std::uint64_t received = 0;  // packets that errors may have hit
+  Ledger ledger{queue};
+  std::function<void(const Record&)>* on_record = nullptr;
+
+  Time now() const { return queue.now(); }
+  void at(Time when, What what, NicId interface, std::uint32_t index) {
+    queue.at(when, component, static_cast<std::uint32_t>(what), std::uint64_t{interface} << 32 | index);
+  }
+  NicId interface_of(std::uint32_t node) const {
+    return node < nic_of_node.size() ? nic_of_node[node] : kNobody;
+  }
+  bool recording() const { return static_cast<bool>(*on_record); }
+
+  std::uint32_t new_packet() {
+    std::uint32_t index = packets.take();
+    Packet& packet = packets[index];
+    auto data = std::move(packet.data);
+    data.clear();
+    packet = {};
+    packet.data = std::move(data);  // keeps its room
+    return index;
+  }
+
+  /// The answer to a packet: its header and stamps with the ends exchanged.
+  std::uint32_t new_answer(PacketKind kind, const Header& request, const Stamps& stamps) {
+    std::uint32_t index = new_packet();
+    Packet& packet = packets[index];
+    packet.header = request;
+    packet.header.kind = kind;
+    packet.header.from = request.to;
+    packet.header.to = request.from;
+    packet.header.bytes = packet.header.crc = 0;
+    packet.stamps = stamps;
+    return index;
+  }
+};
+
+}  // namespace weft::nic

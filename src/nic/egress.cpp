@@ -1,0 +1,27 @@
+#include "nic/egress.hpp"
+
+namespace weft::nic {
+
+void Egress::launch(std::uint32_t index, Time when) {
+  Packet& packet = context_.packets[index];
+  Header& h = packet.header;
+  packet.stamps.sent = when;
+  if (packet.ordered && context_.nic.in_order) {
+    if (sequences_.size() <= h.source_port) sequences_.resize(h.source_port + 1);
+    auto& sequences = sequences_[h.source_port];
+    if (sequences.size() < context_.nodes.size()) sequences.resize(context_.nodes.size());
+    h.sequence = sequences[h.to]++;
+  } else {
+    packet.ordered = false;
+  }
+  ++in_window_;
+  ++counters_.packets_sent;
+  std::uint64_t bytes = packet_bytes(context_.nic, h.bytes);
+  counters_.bytes_sent += bytes;
+  if (h.from == h.to) return context_.at(when, What::Loopback, interface_, index);  // the network is not used
+  context_.network.send({context_.nodes[interface_], context_.nodes[h.to], bytes,
+                         static_cast<std::uint8_t>(is_answer(h.kind) && context_.classes > 1 ? 1 : 0), index},
+                        when);
+}
+
+}  // namespace weft::nic

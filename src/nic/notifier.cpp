@@ -1,0 +1,85 @@
+#include "nic/notifier.hpp"
+
+#include <algorithm>
+
+namespace weft::nic {
+
+Notifier::Queue& Notifier::queue(PortNo port) {
+  if (port >= queues_.size()) queues_.resize(port + 1);
+  return queues_[port];
+}
+
+void Notifier::notify(PortNo port, std::uint32_t generation, const Event& event, Time when) {
+  std::uint32_t index = tellings_.take();
+  tellings_[index] = {port, generation, event};
+  context_.at(std::max(context_.now(), bus_.to_memory(when, 16)), What::Tell, interface_, index);
+}
+
+void Notifier::interrupt(const Interrupt& entry, const Event& event, std::uint32_t generation) {
+  ++counters_.interrupts;
+  if (interrupts_.size() == context_.nic.interrupt_slots) interrupts_.pop_front();
+  interrupts_.push_back(entry);
+  std::uint32_t index = tellings_.take();
+  tellings_[index] = {entry.port, generation, event};
+  context_.at(context_.now() + context_.host_parameters.interrupt, What::Tell, interface_, index);
+}
+
+void Notifier::keep_error(const ErrorPacket& packet) {
+  if (!context_.nic.error_slots) return;
+  if (errors_.size() == context_.nic.error_slots) errors_.pop_front();
+  errors_.push_back(packet);
+}
+
+void Notifier::tell(std::uint32_t index) {
+  Telling telling = tellings_[index];
+  tellings_.give(index);
+  if (!ports_.is_open(telling.port, telling.generation)) return;
+  Queue& q = queue(telling.port);
+  telling.event.time = context_.now().value;
+  if (q.events >= context_.nic.event_slots || !q.held.empty()) {
+    ++counters_.events_held;
+    if (q.held.empty()) {
+      Event overflow;
+      overflow.kind = EventKind::Overflow;
+      overflow.node = context_.nodes[interface_];
+      overflow.port = telling.port;
+      q.held.push_back(overflow);
+    }
+    q.held.push_back(telling.event);
+    return;
+  }
+  ++q.events;
+  context_.queue.stop();
+  context_.host.event({interface_, telling.port}, telling.event);
+}
+
+void Notifier::consumed(PortNo port, unsigned events) {
+  Queue& q = queue(port);
+  q.events -= std::min(q.events, events);
+  while (!q.held.empty() && q.events < context_.nic.event_slots) {
+    Event event = q.held.front();
+    q.held.pop_front();
+    event.time = context_.now().value;
+    ++q.events;
+    context_.queue.stop();
+    context_.host.event({interface_, port}, event);
+  }
+}
+
+void Notifier::reset(PortNo port) { queue(port) = {}; }
+void Notifier::close(PortNo port) { queue(port).held.clear(); }
+
+Event event_at_target(const Context& context, const Header& header, EventKind kind) {
+  Event event;
+  event.kind = kind;
+  event.operation = header.operation;
+  event.status = header.damaged ? Status::Damaged : Status::Ok;
+  event.node = context.nodes[is_answer(header.kind) ? header.to : header.from];
+  event.port = header.source_port;
+  event.tag = header.tag;
+  event.length = header.length;
+  event.data = header.operand;
+  return event;
+}
+
+}  // namespace weft::nic

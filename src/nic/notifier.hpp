@@ -1,0 +1,61 @@
+// What an interface tells its processes: events of ports, interrupts, and packets it refused.
+#pragma once
+
+#include <deque>
+
+#include "nic/context.hpp"
+#include "nic/port.hpp"
+#include "node/bus.hpp"
+
+namespace weft::nic {
+
+class Notifier {
+ public:
+  Notifier(Context& context, NicId interface, const PortTable& ports, node::Bus& bus, Counters& counters)
+      : context_(context), interface_(interface), ports_(ports), bus_(bus), counters_(counters) {}
+
+  /// Writes an event to a port's queue from `when` on.
+  void notify(PortNo port, std::uint32_t generation, const Event& event, Time when);
+  /// The cause lies in memory before the processor is interrupted, so that the handler need not read the
+  /// interface.
+  void interrupt(const Interrupt& entry, const Event& event, std::uint32_t generation);
+  void keep_error(const ErrorPacket& packet);
+
+  /// An event is in memory.
+  void tell(std::uint32_t index);
+  /// The process has taken events out of its queue.
+  void consumed(PortNo port, unsigned events);
+  void reset(PortNo port);
+  void close(PortNo port);
+
+  std::size_t waiting(PortNo port) const { return port < queues_.size() ? queues_[port].held.size() : 0; }
+  const std::deque<Interrupt>& interrupts() const { return interrupts_; }
+  const std::deque<ErrorPacket>& errors() const { return errors_; }
+
+ private:
+  struct Queue {
+    unsigned events = 0;     // entries in memory
+    std::deque<Event> held;  // those that wait for room
+  };
+  struct Telling {
+    PortNo port;
+    std::uint32_t generation;
+    Event event;
+  };
+  Queue& queue(PortNo port);
+
+  Context& context_;
+  NicId interface_;
+  const PortTable& ports_;
+  node::Bus& bus_;
+  Counters& counters_;
+  std::vector<Queue> queues_;
+  Slab<Telling> tellings_;
+  std::deque<Interrupt> interrupts_;
+  std::deque<ErrorPacket> errors_;
+};
+
+/// What the target's process reads of an operation, from a packet of it.
+Event event_at_target(const Context& context, const Header& header, EventKind kind);
+
+}  // namespace weft::nic

@@ -1,0 +1,105 @@
+// What travels between two interfaces. Each end of an operation keeps its own half; all that one knows of
+// the other is in the headers of packets that have arrived.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "nic/domains.hpp"
+#include "nic/host.hpp"
+
+namespace weft::nic {
+
+enum class PacketKind : std::uint8_t {
+  Whole,       // an operation in one packet: a message, an immediate put, an atomic
+  PutData,     // a piece of a put
+  GetRequest,  // what a get wants; where it is repeated, with what has arrived
+  GetData,     // a piece of what a get wanted
+  Reply,       // how an operation ended at its target
+  Missing,     // a reliable put's last packet is here and others are not: which have arrived
+  Connect,     // a reliable operation wants a context
+  ConnectAck,
+  ConnectNack,
+  Flush,  // tell me when so many operations of my port have ended at your side
+  FlushAck,
+  Pause,  // my rings are full, and so is the room for what waits for them
+  Resume,
+};
+
+/// Answers travel in a class of their own, where the network has one.
+constexpr bool is_answer(PacketKind kind) {
+  return kind == PacketKind::GetData || kind == PacketKind::Reply || kind == PacketKind::ConnectAck ||
+         kind == PacketKind::ConnectNack || kind == PacketKind::Missing || kind == PacketKind::FlushAck ||
+         kind == PacketKind::Pause || kind == PacketKind::Resume;
+}
+
+/// Its requester's half waits for the packet's answer, and the slot of that half stays taken meanwhile.
+constexpr bool is_request(PacketKind kind) {
+  return kind == PacketKind::Whole || kind == PacketKind::PutData || kind == PacketKind::GetRequest ||
+         kind == PacketKind::Connect;
+}
+
+/// What the wire carries of an operation. An answer has the request's header with its ends exchanged.
+struct Header {
+  PacketKind kind{};
+  Operation operation{};
+  std::uint16_t flags = 0;
+  Status status = Status::Ok;  // of a reply
+  bool last = false;           // of the packets of its operation
+  bool damaged = false;        // an error no link noticed is in data of the operation
+  NicId from = 0, to = 0;
+  PortNo source_port = 0;  // of the requester, with its generation: a later user's events are not its own
+  std::uint32_t source_generation = 0;
+  std::uint32_t target_port = 0;
+  std::uint32_t domain = kNoDomain;                // of the global address it goes to
+  std::uint32_t operation_id = 0, generation = 0;  // names the operation among its requester's
+  std::uint32_t sequence = 0;                      // in the order of its port's packets to this interface
+  std::uint32_t tag = 0;
+  std::uint64_t context = 0;
+  std::uint64_t length = 0;  // of the operation
+  std::uint64_t remote_key = 0, remote_offset = 0;
+  std::uint64_t operand = 0, compare = 0;
+  std::uint64_t value =
+      0;  // of a reply: the old value, or the address that is not there; of a flush: how many
+  std::uint64_t offset = 0;  // of this packet's data
+  std::uint32_t bytes = 0;   // after the header
+  std::uint32_t crc = 0;
+
+  bool reliable() const { return flags & kReliable; }
+  bool atomic() const { return operation >= Operation::FetchAdd; }
+  /// Does its requester hear of its end where all goes well?
+  bool answered() const {
+    return operation == Operation::Get || atomic() || (flags & (kReliable | kNotifyDone));
+  }
+};
+
+/// When an operation's steps were, for records. Measurements: no wire carries them and nothing depends on
+/// them.
+struct Stamps {
+  Time posted{0}, at_chip{0}, first_started{0}, request_sent{0}, request_delivered{0};
+  Time started{0}, sent{0}, delivered{0}, received{0}, ready{0};
+  std::uint64_t physical = 0;  // address of the target's memory
+};
+
+struct Packet {
+  Header header;
+  Stamps stamps;
+  bool ordered = false;               // its place in the order of its port counts
+  bool gone = false;                  // lost; only its place in the order is left
+  std::uint32_t ring_generation = 0;  // of the port it is for: a later one's messages are not its own
+  std::uint32_t space = 0;            // where it goes, as its receiver has found
+  std::uint64_t address = 0, shift = 0;
+  std::vector<std::uint8_t> data;
+};
+
+/// Which packets of an operation have arrived, as it travels: a bit each.
+inline void put_bits(std::vector<std::uint8_t>& data, const std::vector<bool>& bits) {
+  data.assign((bits.size() + 7) / 8, 0);
+  for (std::size_t i = 0; i < bits.size(); ++i)
+    if (bits[i]) data[i / 8] |= static_cast<std::uint8_t>(1u << i % 8);
+}
+inline void get_bits(const std::vector<std::uint8_t>& data, std::vector<bool>& bits) {
+  for (std::size_t i = 0; i < bits.size() && i / 8 < data.size(); ++i) bits[i] = data[i / 8] >> i % 8 & 1;
+}
+
+}  // namespace weft::nic

@@ -1,0 +1,134 @@
+// From descriptors on the chip, and requests of others, to packets in the network; and the ends of this
+// interface's own operations.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+
+#include "nic/egress.hpp"
+#include "nic/fences.hpp"
+#include "nic/notifier.hpp"
+#include "nic/outgoing.hpp"
+#include "nic/registration.hpp"
+#include "nic/reliability.hpp"
+#include "nic/submission.hpp"
+#include "node/bus.hpp"
+
+namespace weft::nic {
+
+/// A get of somebody else's that this interface answers.
+struct Response {
+  Header request;
+  Stamps stamps;
+  Place place;
+  std::uint64_t issued = 0;
+  std::vector<bool> have;  // what its requester says that it has
+  Staging staging;
+};
+
+class Sender {
+ public:
+  struct Parts {
+    Context& context;
+    PortTable& ports;
+    node::Bus& bus;
+    Registration& registration;
+    Notifier& notifier;
+    Submission& submission;
+    Egress& egress;
+    Reliability& reliability;
+    OutgoingTable& outgoing;
+    Counters& counters;
+  };
+  Sender(const Parts& parts, NicId interface);
+
+  /// A descriptor is on the chip: it is checked, and queued.
+  void accept(std::uint32_t index);
+  /// Sends what can be sent now.
+  void dispatch();
+  void dispatch_planned();
+  /// The memory a get wants is known: its data goes out. False where this request is being answered already.
+  void respond(Response response);
+  bool responding(const Header& request) const;
+
+  // What the network and the other ends say.
+  void departed(const Packet& packet, Time when);
+  void out_of_network(const Header& header);
+  void replied(const Header& header, const Stamps& stamps, Time when);
+  void lost(const Header& header, Time when);
+  void learned_missing(const Packet& packet);
+  void connected(const Header& header);
+  void refused(const Header& header);
+  void flushed(const Header& header);
+  void pause(NicId target, std::uint64_t number, bool stop);
+
+  // Alarms.
+  void time_out(std::uint32_t alarm);
+  void reconnect(std::uint32_t alarm);
+
+  void finish(std::uint32_t index, Status status, Time when);
+  Outgoing* find(const Header& header) { return outgoing_.find(header); }
+
+  bool has_queue(PortNo port) const { return port < queues_.size() && !queues_[port].waiting.empty(); }
+  void reset(PortNo port);
+  void drop_channel(std::uint32_t domain) { channels_.erase(domain); }
+  /// What waits in a port's queue and why, in words; empty where nothing does.
+  std::string pending(PortNo port) const;
+
+ private:
+  struct Queue {
+    std::deque<std::uint32_t> waiting;  // operations on the chip
+    std::uint32_t unfinished = 0;       // issued, and an answer is to come
+  };
+  struct Peer {
+    bool paused = false;
+    std::uint64_t number = 0;  // of the last word from it: an older one that comes later does not count
+  };
+
+  Queue& queue(PortNo port) {
+    if (port >= queues_.size()) queues_.resize(port + 1);
+    return queues_[port];
+  }
+  void serve();
+  bool find_unblocked();
+  bool blocked(Outgoing& x, std::uint32_t index);
+  bool fenced(const Outgoing& x);
+  bool channel_taken(Outgoing& x, std::uint32_t index);
+  void leave_channel(Outgoing& x, std::uint32_t index);
+  void serve_response(unsigned unit);
+  void serve_operation(PortNo port, unsigned unit);
+  void issue(Outgoing& x, std::uint32_t index, unsigned unit);
+  bool issue_response(Response& r, unsigned unit);
+  void occupy(unsigned unit);
+  Time data_on_chip(Staging& staging, const Place& place, Packet& packet, Time from, bool snooped);
+  std::uint32_t new_packet(PacketKind kind, Outgoing& x, std::uint32_t index);
+  void fail(const Header& header, const Stamps& stamps, Time when);
+  Event event_for(const Outgoing& x, EventKind kind) const;
+  void record_failure(const Outgoing& x) const;
+
+  Context& context_;
+  PortTable& ports_;
+  node::Bus& bus_;
+  Registration& registration_;
+  Notifier& notifier_;
+  Submission& submission_;
+  Egress& egress_;
+  Reliability& reliability_;
+  OutgoingTable& outgoing_;
+  Counters& counters_;
+  Fences fences_;
+  NicId interface_;
+  std::vector<Queue> queues_;  // by port
+  Slab<Response> responses_;
+  std::deque<std::uint32_t> answering_;
+  std::vector<PortNo> working_;  // ports with something in their queues, in turn; kNobody: the responses
+  std::size_t turn_ = 0;
+  std::vector<Time> unit_free_;
+  Time dispatch_at_ = network::kForever;  // when dispatching is planned
+  bool dispatching_ = false;
+  std::map<std::uint32_t, std::uint32_t> channels_;  // by domain: the operation its DMA channel works on
+  std::vector<Peer> peers_;
+};
+
+}  // namespace weft::nic
