@@ -15,15 +15,15 @@ struct Named {
 };
 
 constexpr Named kNames[abi::kProtocols] = {{"small", "one small message"},
-                                            {"fragments", "several small messages"},
-                                            {"shared", "blocks of a shared pool"},
-                                            {"exclusive", "blocks of the pair's ring"},
-                                            {"rendezvous_get", "rendezvous, fetched by the receiver"},
-                                            {"rendezvous_put", "rendezvous, put by the sender"},
-                                            {"put", "one-sided put"},
-                                            {"get", "one-sided get"},
-                                            {"atomic", "atomic operation"},
-                                            {"control", "requests, acknowledgements, credits"}};
+                                           {"fragments", "several small messages"},
+                                           {"shared", "blocks of a shared pool"},
+                                           {"exclusive", "blocks of the pair's ring"},
+                                           {"rendezvous_get", "rendezvous, fetched by the receiver"},
+                                           {"rendezvous_put", "rendezvous, put by the sender"},
+                                           {"put", "one-sided put"},
+                                           {"get", "one-sided get"},
+                                           {"atomic", "atomic operation"},
+                                           {"control", "requests, acknowledgements, credits"}};
 
 std::string bytes_text(std::uint64_t bytes) { return to_text(DataSize{static_cast<std::int64_t>(bytes)}); }
 

@@ -178,8 +178,7 @@ std::string summary_section(const measure::ProgramResult& result, const measure:
               : fmt::format(", worked in MPI {} and computed {}.", percent(sum.in_mpi / sum.alive),
                             percent(sum.computing / sum.alive));
   if (!mpi.calls.empty())
-    text +=
-        fmt::format(" Most of the time in MPI went to {}.", abi::call_facts(mpi.calls.front().call).name);
+    text += fmt::format(" Most of the time in MPI went to {}.", abi::call_facts(mpi.calls.front().call).name);
   if (!mpi.collectives.empty()) {
     const measure::Collective& c = mpi.collectives.front().slowest;
     std::string size = c.bytes ? fmt::format(" of {}", bytes_text(c.bytes)) : "";

@@ -128,7 +128,8 @@ unsigned threads_of(pid_t) { return 1; }
 ThreadState thread_state(pid_t, pid_t) { return {true, 0}; }
 std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) {
   std::vector<std::pair<pid_t, ThreadState>> out{{process, {true, 0}}};
-  for (unsigned i = 1; i < kLanes; ++i) out.emplace_back(Ranks::thread(process, i), ThreadState{true, 0});
+  for (unsigned i = 1; i < abi::kLanes; ++i)
+    out.emplace_back(Ranks::thread(process, i), ThreadState{true, 0});
   return out;
 }
 bool waits_for_memory(pid_t, pid_t) { return true; }

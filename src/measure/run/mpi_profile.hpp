@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/virtual_time.hpp"
 #include "abi/mpi_calls.hpp"
+#include "base/virtual_time.hpp"
 
 namespace weft::measure {
 
