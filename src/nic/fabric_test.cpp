@@ -188,30 +188,28 @@ INSTANTIATE_TEST_SUITE_P(
         Error{"Key", Status::BadKey, [](Descriptor& d, Bench&) { d.remote_key ^= 1ull << 33; }},
         Error{"KeyZero", Status::BadKey, [](Descriptor& d, Bench&) { d.remote_key = 0; }},
         Error{"KeyFreed", Status::BadKey,
-                [](Descriptor& d, Bench& b) { b.fabric->unregister_memory(b.ports[1], d.remote_key); }},
+              [](Descriptor& d, Bench& b) { b.fabric->unregister_memory(b.ports[1], d.remote_key); }},
         Error{"Right", Status::NoRight,
-                [](Descriptor& d, Bench& b) { d.remote_key = b.region(1, 0, 1000, 0); }},
+              [](Descriptor& d, Bench& b) { d.remote_key = b.region(1, 0, 1000, 0); }},
         Error{"Range", Status::BadRange,
-                [](Descriptor& d, Bench&) {
-                  d.remote_offset = 1000 - 32;
-                  d.length = 64;
-                  d.remote_offset &= ~7ull;
-                  d.remote_offset += 32;
-                }},
+              [](Descriptor& d, Bench&) {
+                d.remote_offset = 1000 - 32;
+                d.length = 64;
+                d.remote_offset &= ~7ull;
+                d.remote_offset += 32;
+              }},
         Error{"RangeWraps", Status::BadRange, [](Descriptor& d, Bench&) { d.remote_offset = ~0ull - 7; }},
         Error{"Unmapped", Status::BadMemory,
-                [](Descriptor& d, Bench& b) { d.remote_key = b.region(1, 1ull << 30, 1000); }},
+              [](Descriptor& d, Bench& b) { d.remote_key = b.region(1, 1ull << 30, 1000); }},
         Error{"LocalKey", Status::BadKey, [](Descriptor& d, Bench&) { d.local_key += 1 << 20; }},
-        Error{"LocalKeyOfAnother", Status::BadKey,
-                [](Descriptor& d, Bench&) { d.local_key = d.remote_key; }},
+        Error{"LocalKeyOfAnother", Status::BadKey, [](Descriptor& d, Bench&) { d.local_key = d.remote_key; }},
         Error{"LocalRange", Status::BadRange, [](Descriptor& d, Bench&) { d.local_offset = 1000 - 63; }},
         Error{"LocalUnmapped", Status::BadMemory,
-                [](Descriptor& d, Bench& b) { d.local_key = b.region(0, 1ull << 30, 1000); }},
+              [](Descriptor& d, Bench& b) { d.local_key = b.region(0, 1ull << 30, 1000); }},
         Error{"Length", Status::BadLength, [](Descriptor& d, Bench&) { d.length = ~0ull; }},
         Error{"LengthZero", Status::BadLength, [](Descriptor& d, Bench&) { d.length = 0; }},
         Error{"Flags", Status::BadOperation, [](Descriptor& d, Bench&) { d.flags = 0xffff; }},
-        Error{"Operation", Status::BadOperation,
-                [](Descriptor& d, Bench&) { d.operation = Operation{77}; }}),
+        Error{"Operation", Status::BadOperation, [](Descriptor& d, Bench&) { d.operation = Operation{77}; }}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Fabric, FullRingHoldsMessagesAndLosesNone) {
