@@ -7,7 +7,8 @@
 
 namespace weft {
 
-template <class T>
+/// `kChunk` are made at once: few where there are many slabs.
+template <class T, std::uint32_t kChunk = 256>
 class Slab {
  public:
   T& operator[](std::uint32_t i) { return chunks_[i / kChunk][i % kChunk]; }
@@ -31,7 +32,6 @@ class Slab {
   std::uint32_t used() const { return used_; }
 
  private:
-  static constexpr std::uint32_t kChunk = 256;
   std::vector<std::unique_ptr<T[]>> chunks_;
   std::vector<std::uint32_t> free_;
   std::uint32_t used_ = 0;

@@ -104,7 +104,7 @@ TEST(Domains, AnotherDomainIsAnErrorAndTouchesNothing) {
   EXPECT_TRUE(b.events(1).empty());
 }
 
-TEST(Domains, MistakesInsideADomain) {
+TEST(Domains, ErrorsInsideADomain) {
   Bench b(torus(), 2);
   for (unsigned i = 0; i < 2; ++i) ASSERT_EQ(b.fabric->join_domain(b.ports[i], kFirst), Status::Ok);
   std::uint64_t there = global_region(b, 1, 0, 4096, kRemoteRead | kRemoteWrite);

@@ -142,15 +142,15 @@ TEST(Fabric, LargestPutArrivesWhole) {
   EXPECT_EQ(b.events(0)[0].status, Status::BadLength);
 }
 
-struct Mistake {
+struct Error {
   const char* name;
   Status status;
   void (*make)(Descriptor&, Bench&);
 };
 
-class FabricMistake : public testing::TestWithParam<Mistake> {};
+class FabricErrors : public testing::TestWithParam<Error> {};
 
-TEST_P(FabricMistake, IsAnEventAndTouchesNothing) {
+TEST_P(FabricErrors, IsAnEventAndTouchesNothing) {
   for (Operation operation : {Operation::Put, Operation::Get, Operation::ImmediatePut, Operation::FetchAdd}) {
     Bench b(torus(), 3);
     for (auto& memory : b.host.memory) std::fill(memory.begin(), memory.end(), 0x5a);
@@ -178,40 +178,38 @@ TEST_P(FabricMistake, IsAnEventAndTouchesNothing) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, FabricMistake,
+    All, FabricErrors,
     testing::Values(
-        Mistake{"Node", Status::BadNode, [](Descriptor& d, Bench&) { d.node = 3; }},
-        Mistake{"NodeFarOff", Status::BadNode, [](Descriptor& d, Bench&) { d.node = ~0u; }},
-        Mistake{"Port", Status::NoPort, [](Descriptor& d, Bench&) { d.port = 55; }},
-        Mistake{"PortFarOff", Status::NoPort, [](Descriptor& d, Bench&) { d.port = ~0u; }},
-        Mistake{"PortOfAnother", Status::BadKey, [](Descriptor& d, Bench&) { d.node = 2; }},
-        Mistake{"Key", Status::BadKey, [](Descriptor& d, Bench&) { d.remote_key ^= 1ull << 33; }},
-        Mistake{"KeyZero", Status::BadKey, [](Descriptor& d, Bench&) { d.remote_key = 0; }},
-        Mistake{"KeyFreed", Status::BadKey,
-                [](Descriptor& d, Bench& b) { b.fabric->unregister_memory(b.ports[1], d.remote_key); }},
-        Mistake{"Right", Status::NoRight,
-                [](Descriptor& d, Bench& b) { d.remote_key = b.region(1, 0, 1000, 0); }},
-        Mistake{"Range", Status::BadRange,
-                [](Descriptor& d, Bench&) {
-                  d.remote_offset = 1000 - 32;
-                  d.length = 64;
-                  d.remote_offset &= ~7ull;
-                  d.remote_offset += 32;
-                }},
-        Mistake{"RangeWraps", Status::BadRange, [](Descriptor& d, Bench&) { d.remote_offset = ~0ull - 7; }},
-        Mistake{"Unmapped", Status::BadMemory,
-                [](Descriptor& d, Bench& b) { d.remote_key = b.region(1, 1ull << 30, 1000); }},
-        Mistake{"LocalKey", Status::BadKey, [](Descriptor& d, Bench&) { d.local_key += 1 << 20; }},
-        Mistake{"LocalKeyOfAnother", Status::BadKey,
-                [](Descriptor& d, Bench&) { d.local_key = d.remote_key; }},
-        Mistake{"LocalRange", Status::BadRange, [](Descriptor& d, Bench&) { d.local_offset = 1000 - 63; }},
-        Mistake{"LocalUnmapped", Status::BadMemory,
-                [](Descriptor& d, Bench& b) { d.local_key = b.region(0, 1ull << 30, 1000); }},
-        Mistake{"Length", Status::BadLength, [](Descriptor& d, Bench&) { d.length = ~0ull; }},
-        Mistake{"LengthZero", Status::BadLength, [](Descriptor& d, Bench&) { d.length = 0; }},
-        Mistake{"Flags", Status::BadOperation, [](Descriptor& d, Bench&) { d.flags = 0xffff; }},
-        Mistake{"Operation", Status::BadOperation,
-                [](Descriptor& d, Bench&) { d.operation = Operation{77}; }}),
+        Error{"Node", Status::BadNode, [](Descriptor& d, Bench&) { d.node = 3; }},
+        Error{"NodeFarOff", Status::BadNode, [](Descriptor& d, Bench&) { d.node = ~0u; }},
+        Error{"Port", Status::NoPort, [](Descriptor& d, Bench&) { d.port = 55; }},
+        Error{"PortFarOff", Status::NoPort, [](Descriptor& d, Bench&) { d.port = ~0u; }},
+        Error{"PortOfAnother", Status::BadKey, [](Descriptor& d, Bench&) { d.node = 2; }},
+        Error{"Key", Status::BadKey, [](Descriptor& d, Bench&) { d.remote_key ^= 1ull << 33; }},
+        Error{"KeyZero", Status::BadKey, [](Descriptor& d, Bench&) { d.remote_key = 0; }},
+        Error{"KeyFreed", Status::BadKey,
+              [](Descriptor& d, Bench& b) { b.fabric->unregister_memory(b.ports[1], d.remote_key); }},
+        Error{"Right", Status::NoRight,
+              [](Descriptor& d, Bench& b) { d.remote_key = b.region(1, 0, 1000, 0); }},
+        Error{"Range", Status::BadRange,
+              [](Descriptor& d, Bench&) {
+                d.remote_offset = 1000 - 32;
+                d.length = 64;
+                d.remote_offset &= ~7ull;
+                d.remote_offset += 32;
+              }},
+        Error{"RangeWraps", Status::BadRange, [](Descriptor& d, Bench&) { d.remote_offset = ~0ull - 7; }},
+        Error{"Unmapped", Status::BadMemory,
+              [](Descriptor& d, Bench& b) { d.remote_key = b.region(1, 1ull << 30, 1000); }},
+        Error{"LocalKey", Status::BadKey, [](Descriptor& d, Bench&) { d.local_key += 1 << 20; }},
+        Error{"LocalKeyOfAnother", Status::BadKey, [](Descriptor& d, Bench&) { d.local_key = d.remote_key; }},
+        Error{"LocalRange", Status::BadRange, [](Descriptor& d, Bench&) { d.local_offset = 1000 - 63; }},
+        Error{"LocalUnmapped", Status::BadMemory,
+              [](Descriptor& d, Bench& b) { d.local_key = b.region(0, 1ull << 30, 1000); }},
+        Error{"Length", Status::BadLength, [](Descriptor& d, Bench&) { d.length = ~0ull; }},
+        Error{"LengthZero", Status::BadLength, [](Descriptor& d, Bench&) { d.length = 0; }},
+        Error{"Flags", Status::BadOperation, [](Descriptor& d, Bench&) { d.flags = 0xffff; }},
+        Error{"Operation", Status::BadOperation, [](Descriptor& d, Bench&) { d.operation = Operation{77}; }}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(Fabric, FullRingHoldsMessagesAndLosesNone) {

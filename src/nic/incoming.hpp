@@ -95,7 +95,7 @@ class IncomingTable {
   }
 
   Context& context_;
-  Slab<Incoming> slab_;
+  Slab<Incoming, 8> slab_;
   std::vector<std::vector<std::uint32_t>> sources_;
   unsigned contexts_ = 0;  // in use
 };

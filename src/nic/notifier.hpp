@@ -50,7 +50,7 @@ class Notifier {
   node::Bus& bus_;
   Counters& counters_;
   std::vector<Queue> queues_;
-  Slab<Telling> tellings_;
+  Slab<Telling, 8> tellings_;
   std::deque<Interrupt> interrupts_;
   std::deque<ErrorPacket> errors_;
 };

@@ -82,7 +82,7 @@ class OutgoingTable {
   }
 
  private:
-  Slab<Outgoing> slab_;
+  Slab<Outgoing, 8> slab_;
 };
 
 }  // namespace weft::nic

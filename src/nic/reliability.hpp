@@ -49,7 +49,7 @@ class Reliability {
   OutgoingTable& outgoing_;
   Counters& counters_;
   unsigned contexts_ = 0;  // in use
-  Slab<Alarm> alarms_;
+  Slab<Alarm, 8> alarms_;
 };
 
 }  // namespace weft::nic

@@ -120,7 +120,7 @@ class Sender {
   Fences fences_;
   NicId interface_;
   std::vector<Queue> queues_;  // by port
-  Slab<Response> responses_;
+  Slab<Response, 8> responses_;
   std::deque<std::uint32_t> answering_;
   std::vector<PortNo> working_;  // ports with something in their queues, in turn; kNobody: the responses
   std::size_t turn_ = 0;
