@@ -60,7 +60,7 @@ TEST(Command, HelpOnAKindGivesEveryParameterWithRangeAndDefault) {
 TEST(Command, HelpOnASectionListsItsKinds) {
   std::string out = expect_success({"help", "routing"}).out;
   EXPECT_THAT(out, AllOf(HasSubstr("dimension-order"), HasSubstr("up-down"), HasSubstr("minimal-adaptive")));
-  EXPECT_THAT(expect_success({"help", "router"}).out, HasSubstr("Virtual channels"));
+  EXPECT_THAT(expect_success({"help", "router", "input-queued"}).out, HasSubstr("Virtual channels"));
 }
 
 TEST(Command, HelpOnAVerbIsItsOwnHelp) {

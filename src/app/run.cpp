@@ -263,6 +263,30 @@ int run(Options& o) {
   return 0;
 }
 
+void declare_output(CommandLine& app, Options& o) {
+  app.add_flag("--label", o.run.output.label, "Each line of output begins with its rank");
+  app.add_option("--output", o.run.output.folder, "Folder for the output: rank-N.out and rank-N.err")
+      .option_text("DIR");
+  app.add_option(
+         "--fault", o.fault,
+         "What breaks during the run, and when: \"at 3us cut r12.p3; at 8us restore r12.p3\", as for `weft "
+         "traffic`; or a file with such statements")
+      .option_text("SCRIPT");
+  app.add_option("--seed", o.run.seed, "Two runs with the same seed are the same").option_text("N [1]");
+  app.add_option("--threads", o.threads, "Threads of the flit engine, others take one; results are the same")
+      .option_text("N [1]")
+      .range(1, 1024);
+  app.add_option("--out", o.out, "Folder for the results: report.html, result.json and tables (CSV)")
+      .option_text("DIR");
+  app.add_option("--trace", o.trace, "File for a trace of all operations and waits; opens in ui.perfetto.dev")
+      .option_text("FILE");
+  app.add_option("--record", o.record,
+                 "File for a .weftrace of the run's traffic, which `weft replay` runs again")
+      .option_text("FILE");
+  app.add_flag("--json", o.json, "Print result.json; what ranks print goes to standard error");
+  app.add_flag("--quiet", o.quiet, "No summary at the end");
+}
+
 std::function<int()> declare_run(CommandLine& app) {
   auto o = std::make_shared<Options>();
   o->machine.declare(app);
@@ -308,28 +332,7 @@ std::function<int()> declare_run(CommandLine& app) {
          "Interruptions of every rank's processor: how long and how far apart on average, such as 10us@1ms; "
          "both are drawn for each rank from the seed")
       .option_text("LENGTH@INTERVAL");
-  app.add_flag("--label", o->run.output.label, "Each line of output begins with its rank");
-  app.add_option("--output", o->run.output.folder, "Folder for the output: rank-N.out and rank-N.err")
-      .option_text("DIR");
-  app.add_option(
-         "--fault", o->fault,
-         "What breaks during the run, and when: \"at 3us cut r12.p3; at 8us restore r12.p3\", as for `weft "
-         "traffic`; or a file with such statements")
-      .option_text("SCRIPT");
-  app.add_option("--seed", o->run.seed, "Two runs with the same seed are the same").option_text("N [1]");
-  app.add_option("--threads", o->threads, "Threads of the flit engine, others take one; results are the same")
-      .option_text("N [1]")
-      .range(1, 1024);
-  app.add_option("--out", o->out, "Folder for the results: report.html, result.json and tables (CSV)")
-      .option_text("DIR");
-  app.add_option("--trace", o->trace,
-                 "File for a trace of all operations and waits; opens in ui.perfetto.dev")
-      .option_text("FILE");
-  app.add_option("--record", o->record,
-                 "File for a .weftrace of the run's traffic, which `weft replay` runs again")
-      .option_text("FILE");
-  app.add_flag("--json", o->json, "Print result.json; what ranks print goes to standard error");
-  app.add_flag("--quiet", o->quiet, "No summary at the end");
+  declare_output(app, *o);
   app.add_option("command", o->run.command, "Program and its arguments; -- before it may be left out")
       .required()
       .option_text("-- PROGRAM [ARGUMENTS...]");

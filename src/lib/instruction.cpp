@@ -257,6 +257,14 @@ class Reader {
         if (extension() < 2) return stores(size());
         if (extension() == 2 || extension() == 6) return pushes();
         return extension() == 4 ? reads() : void();
+      default:
+        return reads_or_computes(code);
+    }
+  }
+
+  /// Those of one byte that write no memory.
+  void reads_or_computes(std::uint8_t code) {
+    switch (code) {
       case 0x90:
         out_.pause = repeat_;
         return computes();

@@ -7,11 +7,12 @@ using config::Range;
 namespace {
 
 // P is NicParameters with other defaults; all kinds share these declarations.
+using N = NicParameters;
+constexpr Range<Time> kAnyTime{{0}, {1'000'000'000'000}};
+
 template <class P>
-config::Section nic_section() {
-  using N = NicParameters;
-  auto time = Range<Time>{{0}, {1'000'000'000'000}};
-  return config::Schema<P>()
+config::Schema<P>&& ports_and_queues(config::Schema<P>&& schema) {
+  return std::move(schema)
       .template field<unsigned>(&N::ports, "ports", "Ports of an interface that processes can open",
                                 Range<unsigned>{0, 1024})
       .template field<unsigned>(
@@ -32,7 +33,7 @@ config::Section nic_section() {
           "processor",
           Range<double>{0, 1})
       .template field<Time>(&N::split_repair, "split_repair",
-                            "Time to notice such a post and put it together", time)
+                            "Time to notice such a post and put it together", kAnyTime)
       .template field<unsigned>(&N::queue_slots, "queue_slots", "Descriptors a port's submission queue holds",
                                 Range<unsigned>{0, 4096})
       .choice(static_cast<FullQueue P::*>(&N::full_queue), "full_queue",
@@ -47,7 +48,12 @@ config::Section nic_section() {
                                 "Small messages a port's ring holds, or fewer where a program asks for fewer",
                                 Range<unsigned>{0, 65'536})
       .template field<unsigned>(&N::event_slots, "event_slots", "Events a port's queue holds",
-                                Range<unsigned>{0, 65'536})
+                                Range<unsigned>{0, 65'536});
+}
+
+template <class P>
+config::Schema<P>&& packets_and_units(config::Schema<P>&& schema) {
+  return std::move(schema)
       .template field<DataSize>(&N::message_limit, "message_limit", "Largest small message",
                                 Range<DataSize>{{8}, {128}})
       .template field<DataSize>(&N::immediate_limit, "immediate_limit",
@@ -63,16 +69,21 @@ config::Section nic_section() {
                                 Range<DataSize>{{8}, {1024}})
       .template field<unsigned>(&N::units, "units", "Protocol units that work side by side, each way",
                                 Range<unsigned>{1, 256})
-      .template field<Time>(&N::occupancy, "occupancy", "A unit's time for one packet", time)
+      .template field<Time>(&N::occupancy, "occupancy", "A unit's time for one packet", kAnyTime)
       .template field<Time>(&N::send_latency, "send_latency",
-                            "From a descriptor or data on the chip to the network", time)
+                            "From a descriptor or data on the chip to the network", kAnyTime)
       .template field<Time>(&N::receive_latency, "receive_latency", "From the network to the host's bus",
-                            time)
+                            kAnyTime)
       .template field<unsigned>(&N::window, "window", "Packets a unit's buffer holds until they have left",
                                 Range<unsigned>{1, 65'536})
       .template field<bool>(
           &N::in_order, "in_order",
-          "Packets between two interfaces are put back in order where the network did not keep it")
+          "Packets between two interfaces are put back in order where the network did not keep it");
+}
+
+template <class P>
+config::Schema<P>&& addresses(config::Schema<P>&& schema) {
+  return std::move(schema)
       .template field<DataSize>(&N::page, "page", "Page of the translation table",
                                 Range<DataSize>{{64}, {std::int64_t{1} << 30}})
       .choice(
@@ -83,12 +94,13 @@ config::Section nic_section() {
                                 Range<unsigned>{1, 16'777'216})
       .template field<unsigned>(&N::translation_ways, "translation_ways", "Ways of a set of the cache",
                                 Range<unsigned>{1, 64})
-      .template field<Time>(&N::translation_hit, "translation_hit", "Time of a translation on the chip", time)
+      .template field<Time>(&N::translation_hit, "translation_hit", "Time of a translation on the chip",
+                            kAnyTime)
       .template field<Time>(&N::translation_miss, "translation_miss",
-                            "Further time where the table is in memory", time)
+                            "Further time where the table is in memory", kAnyTime)
       .template field<Time>(&N::second_stage, "second_stage",
                             "Further time of a miss for a second stage of translation; 0: there is one stage",
-                            time)
+                            kAnyTime)
       .template field<unsigned>(&N::physical_bits, "physical_bits",
                                 "Bits of a physical address: what a node's registered memory must fit in",
                                 Range<unsigned>{20, 56})
@@ -111,20 +123,25 @@ config::Section nic_section() {
           &N::microcontroller, "microcontroller",
           "A processor on the interface keeps the translation table: pages that are registered and "
           "translations that miss are its work, one after the other")
-      .template field<Time>(&N::registration, "registration", "Cost of registering memory", time)
+      .template field<Time>(&N::registration, "registration", "Cost of registering memory", kAnyTime)
       .template field<Time>(&N::registration_page, "registration_page", "Further cost for each page of it",
-                            time)
+                            kAnyTime)
       .template field<unsigned>(&N::registration_cache, "registration_cache",
                                 "Registrations a port's library remembers, so that the same memory is not "
                                 "registered again; 0: none",
                                 Range<unsigned>{0, 65'536})
       .template field<Time>(&N::registration_hit, "registration_hit",
-                            "The processor's time to look for memory among them", time)
+                            "The processor's time to look for memory among them", kAnyTime);
+}
+
+template <class P>
+config::Schema<P>&& errors_and_repetition(config::Schema<P>&& schema) {
+  return std::move(schema)
       .template field<Time>(
           &N::watchdog, "watchdog",
           "How long a message waits for a full ring before it is told, and a processor stands before "
           "a full queue",
-          time)
+          kAnyTime)
       .template field<unsigned>(
           &N::interrupt_slots, "interrupt_slots",
           "Causes of interrupts the queue of an interface holds; all its ports share it",
@@ -143,19 +160,26 @@ config::Section nic_section() {
       .template field<double>(
           &N::corruption, "corruption",
           "Share of packets with an error that no link noticed; reliable operations repair it",
-          Range<double>{0, 0.5})
-      .check([](const P& p, const config::Complain& complain) {
-        if (p.kernel_ports && p.kernel_ports + p.memory_queues > p.ports)
-          complain("kernel_ports", "with the queues in memory more than there are ports");
-        if (p.global_map == GlobalMap::Static && p.physical_bits > 42)
-          complain("physical_bits", "a static map needs physical addresses of at most 42 bits");
-        if (p.memory_queues > p.ports) complain("memory_queues", "more of them than there are ports");
-        if (p.queue_buffers && p.memory_queues > std::uint64_t{p.queue_buffers} * p.buffer_slots)
-          complain("buffer_slots", "fewer than the queues that share a buffer: each needs one of its own");
-        if (p.translation_entries % p.translation_ways)
-          complain("translation_ways", "the entries do not divide into sets of this many ways");
-        if (p.page.value & (p.page.value - 1)) complain("page", "is no power of two");
-      })
+          Range<double>{0, 0.5});
+}
+
+void check_nic(const N& p, const config::Complain& complain) {
+  if (p.kernel_ports && p.kernel_ports + p.memory_queues > p.ports)
+    complain("kernel_ports", "with the queues in memory more than there are ports");
+  if (p.global_map == GlobalMap::Static && p.physical_bits > 42)
+    complain("physical_bits", "a static map needs physical addresses of at most 42 bits");
+  if (p.memory_queues > p.ports) complain("memory_queues", "more of them than there are ports");
+  if (p.queue_buffers && p.memory_queues > std::uint64_t{p.queue_buffers} * p.buffer_slots)
+    complain("buffer_slots", "fewer than the queues that share a buffer: each needs one of its own");
+  if (p.translation_entries % p.translation_ways)
+    complain("translation_ways", "the entries do not divide into sets of this many ways");
+  if (p.page.value & (p.page.value - 1)) complain("page", "is no power of two");
+}
+
+template <class P>
+config::Section nic_section() {
+  return errors_and_repetition(addresses(packets_and_units(ports_and_queues(config::Schema<P>()))))
+      .check([](const P& p, const config::Complain& complain) { check_nic(p, complain); })
       .section();
 }
 

@@ -69,6 +69,65 @@ const char* objection(std::uint32_t version, const fi_info* hints) {
   return nullptr;
 }
 
+void offer_queues(fi_info* info, const fi_info* hints, const abi::Header& header) {
+  fi_tx_attr& tx = *info->tx_attr;
+  tx.caps = info->caps;
+  tx.op_flags = hints && hints->tx_attr ? hints->tx_attr->op_flags : 0;
+  std::uint64_t asked = hints && hints->tx_attr ? hints->tx_attr->msg_order : 0;
+  tx.msg_order = kOrders | (asked & kAtomicOrders);
+  tx.comp_order = FI_ORDER_NONE;
+  tx.inject_size = std::min<std::uint64_t>(std::max<std::uint64_t>(header.mpi.eager_limit, 64), kMostInject);
+  tx.size = 1024;
+  tx.iov_limit = 8;
+  tx.rma_iov_limit = 1;
+
+  fi_rx_attr& rx = *info->rx_attr;
+  rx.caps = info->caps;
+  rx.op_flags = hints && hints->rx_attr ? hints->rx_attr->op_flags : 0;
+  asked = hints && hints->rx_attr ? hints->rx_attr->msg_order : 0;
+  rx.msg_order = kOrders | (asked & kAtomicOrders);
+  rx.comp_order = FI_ORDER_NONE;
+  rx.size = 65'536;
+  rx.iov_limit = 8;
+}
+
+void offer_endpoint(fi_info* info, const fi_info* hints) {
+  fi_ep_attr& ep = *info->ep_attr;
+  // Datagrams that always arrive, in order, are datagrams.
+  ep.type = hints && hints->ep_attr && hints->ep_attr->type == FI_EP_DGRAM ? FI_EP_DGRAM : FI_EP_RDM;
+  ep.protocol = FI_PROTO_UNSPEC;
+  ep.protocol_version = 1;
+  ep.max_msg_size = UINT32_MAX;
+  ep.max_order_raw_size = ep.max_order_war_size = ep.max_order_waw_size = 0;
+  ep.mem_tag_format = hints && hints->ep_attr && hints->ep_attr->mem_tag_format
+                          ? hints->ep_attr->mem_tag_format
+                          : 0xaaaaaaaaaaaaaaaaull;  // all bits, in the form libfabric writes that
+  ep.tx_ctx_cnt = ep.rx_ctx_cnt = 1;
+}
+
+void offer_domain(fi_info* info, const fi_info* hints, bool keys) {
+  fi_domain_attr& domain = *info->domain_attr;
+  domain.name = strdup("weft");
+  domain.threading = hints && hints->domain_attr && hints->domain_attr->threading != FI_THREAD_UNSPEC
+                         ? hints->domain_attr->threading
+                         : FI_THREAD_SAFE;
+  domain.control_progress = domain.data_progress = FI_PROGRESS_MANUAL;
+  domain.resource_mgmt = FI_RM_ENABLED;
+  domain.av_type = hints && hints->domain_attr && hints->domain_attr->av_type != FI_AV_UNSPEC
+                       ? hints->domain_attr->av_type
+                       : FI_AV_TABLE;
+  domain.mr_mode = (info->caps & kRemoteMemory) && keys ? FI_MR_PROV_KEY | FI_MR_ALLOCATED : 0;
+  domain.mr_key_size = 8;
+  domain.cq_data_size = 4;
+  domain.cq_cnt = domain.cntr_cnt = 64;
+  domain.ep_cnt = domain.tx_ctx_cnt = domain.rx_ctx_cnt = abi::kPortsPerProcess;
+  domain.max_ep_tx_ctx = domain.max_ep_rx_ctx = 1;
+  domain.mr_iov_limit = 1;
+  domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+  domain.mr_cnt = 65'536;
+  domain.tclass = FI_TC_UNSPEC;
+}
+
 fi_info* offer(std::uint32_t version, const fi_info* hints, const abi::Header& header) {
   fi_info* info = fi_allocinfo();
   if (!info) return nullptr;
@@ -92,59 +151,9 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const abi::Header& h
   if (info->src_addr) memcpy(info->src_addr, &here, sizeof here);
   info->src_addrlen = info->src_addr ? sizeof here : 0;
 
-  fi_tx_attr& tx = *info->tx_attr;
-  tx.caps = info->caps;
-  tx.op_flags = hints && hints->tx_attr ? hints->tx_attr->op_flags : 0;
-  std::uint64_t asked = hints && hints->tx_attr ? hints->tx_attr->msg_order : 0;
-  tx.msg_order = kOrders | (asked & kAtomicOrders);
-  tx.comp_order = FI_ORDER_NONE;
-  tx.inject_size = std::min<std::uint64_t>(std::max<std::uint64_t>(header.mpi.eager_limit, 64), kMostInject);
-  tx.size = 1024;
-  tx.iov_limit = 8;
-  tx.rma_iov_limit = 1;
-
-  fi_rx_attr& rx = *info->rx_attr;
-  rx.caps = info->caps;
-  rx.op_flags = hints && hints->rx_attr ? hints->rx_attr->op_flags : 0;
-  asked = hints && hints->rx_attr ? hints->rx_attr->msg_order : 0;
-  rx.msg_order = kOrders | (asked & kAtomicOrders);
-  rx.comp_order = FI_ORDER_NONE;
-  rx.size = 65'536;
-  rx.iov_limit = 8;
-
-  fi_ep_attr& ep = *info->ep_attr;
-  // Datagrams that always arrive, in order, are datagrams.
-  ep.type = hints && hints->ep_attr && hints->ep_attr->type == FI_EP_DGRAM ? FI_EP_DGRAM : FI_EP_RDM;
-  ep.protocol = FI_PROTO_UNSPEC;
-  ep.protocol_version = 1;
-  ep.max_msg_size = UINT32_MAX;
-  ep.max_order_raw_size = ep.max_order_war_size = ep.max_order_waw_size = 0;
-  ep.mem_tag_format = hints && hints->ep_attr && hints->ep_attr->mem_tag_format
-                          ? hints->ep_attr->mem_tag_format
-                          : 0xaaaaaaaaaaaaaaaaull;  // all bits, in the form libfabric writes that
-  ep.tx_ctx_cnt = ep.rx_ctx_cnt = 1;
-
-  fi_domain_attr& domain = *info->domain_attr;
-  domain.name = strdup("weft");
-  domain.threading = hints && hints->domain_attr && hints->domain_attr->threading != FI_THREAD_UNSPEC
-                         ? hints->domain_attr->threading
-                         : FI_THREAD_SAFE;
-  domain.control_progress = domain.data_progress = FI_PROGRESS_MANUAL;
-  domain.resource_mgmt = FI_RM_ENABLED;
-  domain.av_type = hints && hints->domain_attr && hints->domain_attr->av_type != FI_AV_UNSPEC
-                       ? hints->domain_attr->av_type
-                       : FI_AV_TABLE;
-  domain.mr_mode = (info->caps & kRemoteMemory) && keys ? FI_MR_PROV_KEY | FI_MR_ALLOCATED : 0;
-  domain.mr_key_size = 8;
-  domain.cq_data_size = 4;
-  domain.cq_cnt = domain.cntr_cnt = 64;
-  domain.ep_cnt = domain.tx_ctx_cnt = domain.rx_ctx_cnt = abi::kPortsPerProcess;
-  domain.max_ep_tx_ctx = domain.max_ep_rx_ctx = 1;
-  domain.mr_iov_limit = 1;
-  domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
-  domain.mr_cnt = 65'536;
-  domain.tclass = FI_TC_UNSPEC;
-
+  offer_queues(info, hints, header);
+  offer_endpoint(info, hints);
+  offer_domain(info, hints, keys);
   fi_fabric_attr& fabric = *info->fabric_attr;
   fabric.name = strdup("weft");
   fabric.prov_version = provider.version;

@@ -80,6 +80,10 @@ class Kernel {
 
   // Endpoints (kernel_endpoints.hpp)
   void create_packets(Cycle now);
+  void hand_over_deliveries() {
+    observer_.delivered_all(w_.deliveries);
+    w_.deliveries.clear();
+  }
   void create(const Creation& creation, Cycle now);
   void queue_packet(PacketId id, Cycle now);
   void lose(PacketId id, Cycle now);
@@ -254,10 +258,7 @@ void Kernel<Route, CutThrough, Voq>::run(Cycle begin, Cycle end) {
       run_tile(t, now);
     }
   if (b_.guard) give_to_links(begin);
-  if (!w_.deliveries.empty()) {
-    observer_.delivered_all(w_.deliveries);
-    w_.deliveries.clear();
-  }
+  if (!w_.deliveries.empty()) hand_over_deliveries();
   w_.counters.flit_hops += counters_.flit_hops;
   w_.counters.flits_injected += counters_.flits_injected;
   w_.counters.flits_delivered += counters_.flits_delivered;

@@ -6,14 +6,20 @@
 
 namespace weft::network::flit {
 
-/// Asks all sources that are due in a cycle for their packets.
+/// Asks the sources that are due in a cycle for their packets, many at once.
 template <class Route, bool CutThrough, bool Voq>
 void Kernel<Route, CutThrough, Voq>::create_packets(Cycle now) {
-  w_.creations.clear();
-  w_.timers.fire(now, [&](EndpointId endpoint) { w_.creations.push_back({.source = endpoint}); });
-  if (w_.creations.empty()) return;
-  traffic_.create_all(now, w_.creations);
-  for (const Creation& creation : w_.creations) create(creation, now);
+  auto make = [&] {
+    if (w_.creations.empty()) return;
+    traffic_.create_all(now, w_.creations);
+    for (const Creation& creation : w_.creations) create(creation, now);
+    w_.creations.clear();
+  };
+  w_.timers.fire(now, [&](EndpointId endpoint) {
+    w_.creations.push_back({.source = endpoint});
+    if (w_.creations.size() == Engine::Worker::kBatch) make();
+  });
+  make();
 }
 
 template <class Route, bool CutThrough, bool Voq>
@@ -209,6 +215,7 @@ void Kernel<Route, CutThrough, Voq>::deliver(Entry entry) {
        static_cast<std::uint16_t>(hops), record.created, record.injected,
        b_.now + s_.traverse_cycles + s_.endpoint_cycles + static_cast<Cycle>(rest >> kCyclePartBits),
        record.tag, static_cast<Remainder>(rest & (kCycleParts - 1)), record.damaged});
+  if (w_.deliveries.size() == Engine::Worker::kBatch) hand_over_deliveries();
   w_.free.push_back(entry.id());
 }
 
