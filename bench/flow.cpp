@@ -28,7 +28,8 @@ const std::vector<StaticCase>& static_cases() {
   constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
   static const std::string torus = "[routing]\nkind = \"dimension-order\"\n[topology]\nkind = \"torus\"\n";
   static const std::string tree =
-      "[routing]\nkind = \"fat-tree\"\nmode = \"adaptive\"\ncandidates = 0\n[topology]\nkind = \"fat-tree\"\n";
+      "[routing]\nkind = \"fat-tree\"\nmode = \"adaptive\"\ncandidates = 0\n[topology]\nkind = "
+      "\"fat-tree\"\n";
   static const std::string dragonfly =
       "[routing]\nkind = \"dragonfly\"\nmode = \"ugal\"\n[topology]\nkind = \"dragonfly\"\n";
   static const std::string jellyfish =

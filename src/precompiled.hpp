@@ -1,6 +1,7 @@
-// Read once by the compiler for all of Weft: headers of the C++ library and of fmt that most files need, and how components
-// are declared and registered, of the two lowest folders. Every file includes what it uses all the same: static checks compile
-// each header alone, and the presets for debugging and sanitizers build without this.
+// Read once by the compiler for all of Weft: headers of the C++ library and of fmt that most files need, and
+// how components are declared and registered, of the two lowest folders. Every file includes what it uses all
+// the same: static checks compile each header alone, and the presets for debugging and sanitizers build
+// without this.
 #pragma once
 
 #include <fmt/format.h>

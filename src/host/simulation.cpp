@@ -517,7 +517,9 @@ bool Simulation::has_space(node::NodeId node, node::SpaceId space) const {
   return space < options_.ranks && options_.place[space] == node && !supervisor_->ended(space);
 }
 
-void Simulation::register_read(std::uint64_t token, std::uint64_t value) { calls_->register_read(token, value); }
+void Simulation::register_read(std::uint64_t token, std::uint64_t value) {
+  calls_->register_read(token, value);
+}
 
 void Simulation::device_interrupt(node::NodeId node, node::DeviceId device) {
   calls_->device_interrupt(node, device);

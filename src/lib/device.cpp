@@ -77,8 +77,7 @@ int weft_wait_device(weft_device* device, int64_t timeout_ns) {
   if (!device || !lane) return -ENODEV;
   lib::Timed timed(*lane);
   std::int64_t deadline = abi::kNoDeadline, clock = lib::now(*lane);
-  if (timeout_ns >= 0 && timeout_ns < (abi::kNoDeadline - clock) / 1000)
-    deadline = clock + timeout_ns * 1000;
+  if (timeout_ns >= 0 && timeout_ns < (abi::kNoDeadline - clock) / 1000) deadline = clock + timeout_ns * 1000;
   lane->argument[0] = device->number;
   return ask(*lane, Call::DeviceWait, deadline);
 }

@@ -44,7 +44,8 @@ struct InnerPorts {
   static constexpr std::uint16_t kOut = 0xffff;
   std::vector<std::uint16_t> first;         // [input][output]: where a flit goes first
   std::vector<std::uint16_t> next;          // [inner port][output]: where it goes from there; kOut: out
-  std::vector<std::uint16_t> buffer_flits;  // by inner port: for all virtual channels, a flit (with cut-through a packet) each its own
+  std::vector<std::uint16_t> buffer_flits;  // by inner port: for all virtual channels, a flit (with
+                                            // cut-through a packet) each its own
   std::vector<std::string> names;           // by inner port, for messages
 
   std::size_t count() const { return buffer_flits.size(); }

@@ -64,9 +64,10 @@ void check(const TiledParameters& p, const RouterUse& use, const config::Complai
                                 flits));
     // Shared room alone would let the packets of one class wait for those of another to leave.
     else if (use.cut_through && flits < use.channels * use.largest_packet_flits)
-      complain(key, fmt::format("cut-through needs room for a whole packet of each channel: {} times {} flits, "
-                                "and there are {}",
-                                use.channels, use.largest_packet_flits, flits));
+      complain(key,
+               fmt::format("cut-through needs room for a whole packet of each channel: {} times {} flits, "
+                           "and there are {}",
+                           use.channels, use.largest_packet_flits, flits));
   }
 }
 

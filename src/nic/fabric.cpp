@@ -228,7 +228,8 @@ bool Fabric::advance(Time until) {
       const Time first = std::min(until, next);
       notices_.clear();
       heard_ = 0;
-      network_.advance(first == network::kForever ? first : later(first, context_->nic.send_latency), notices_);
+      network_.advance(first == network::kForever ? first : later(first, context_->nic.send_latency),
+                       notices_);
     }
     if (heard_ < notices_.size() && notices_[heard_].at <= std::min(until, next)) {
       hear();

@@ -85,8 +85,7 @@ const std::vector<Perturbation>& perturbations() {
       {"extoll-r1", "cable.default.length=20m", {plus("V-EX1-04", 90), stays("V-EX1-05 raw")}},
       {"extoll-r1",
        "processor.clock=1.25GHz",
-       {times("V-EX1-07 updates", 0.75, 0.02), stays("V-EX1-04"),
-        stays("C1")}},
+       {times("V-EX1-07 updates", 0.75, 0.02), stays("V-EX1-04"), stays("C1")}},
       {"extoll-r1", "mpi.send_cost=1us", {plus("V-EX1-03 saturated", 3, 1), stays("V-EX1-05 raw")}},
 
       // Two crossings of a router for neighbours, three for those across the square.

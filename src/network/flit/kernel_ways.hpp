@@ -195,9 +195,10 @@ void Kernel<Route, CutThrough, Voq>::find_way_inside(QueueNumber q, Queue& queue
   const std::uint32_t router = inner.router[in - e_.port_info_.size()];
   queue.set_out_channel(Queue::kFirstChannelNext);
   queue.out = inner.next(router, in, record.next_port);
-  queue.channels = queue.out != record.next_port && inner.next(router, queue.out, record.next_port) == record.next_port
-                       ? record.next_channels
-                       : 1u << b_.channel_of(q);
+  queue.channels =
+      queue.out != record.next_port && inner.next(router, queue.out, record.next_port) == record.next_port
+          ? record.next_channels
+          : 1u << b_.channel_of(q);
 }
 
 /// At an input of such a router: the output first, and then the inner port on the route to it.

@@ -38,9 +38,10 @@ void check_router(const Machine& m, unsigned largest_packet_flits, const config:
   // Where all packets are of one class, shared room serves as well: those in it leave whatever happens here.
   if (router.channels * router.message_classes == 1) room += router.shared_flits;
   if (router.switching == Switching::CutThrough && largest_packet_flits > room)
-    complain("buffer_flits",
-             fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {} of its own",
-                         largest_packet_flits, room));
+    complain(
+        "buffer_flits",
+        fmt::format("cut-through needs room for a whole packet: {} flits, and a channel has {} of its own",
+                    largest_packet_flits, room));
   for (unsigned yield : router.local_yield)
     if (yield > Port::kMostYield) {
       complain("local_yield", fmt::format("ports yield by at most {}, not {}", Port::kMostYield, yield));

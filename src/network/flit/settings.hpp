@@ -17,7 +17,7 @@ using machine::Switching;
 struct Settings : Timing {
   machine::RouterModel router = {};
   unsigned inner_own_flits = 1;  // of an inner port's buffer, for each channel alone
-  unsigned channels = 2;  // of each message class
+  unsigned channels = 2;         // of each message class
   unsigned message_classes = 1;
   unsigned buffer_flits = 16;  // of each channel of an input port, its own
   unsigned shared_flits = 0;   // of each input port, for any of its channels (DAMQ)

@@ -125,9 +125,9 @@ struct Engine::Worker {
   static constexpr std::size_t kBatch = 256;  // more would push the network's state out of the caches
   std::vector<Creation> creations;            // scratch: sources that are due in a cycle
   std::vector<Delivery> deliveries;           // that the observer has not been told of
-  Bag<PortNumber> outputs, inputs;    // scratch: ports touched by an allocation
-  std::vector<std::uint8_t> matched;  // scratch, by port: sides that have a partner in this cycle,
-  Bag<PortNumber> matched_ports;      // and the ports that have one; only with several rounds
+  Bag<PortNumber> outputs, inputs;            // scratch: ports touched by an allocation
+  std::vector<std::uint8_t> matched;          // scratch, by port: sides that have a partner in this cycle,
+  Bag<PortNumber> matched_ports;              // and the ports that have one; only with several rounds
   Counters counters;
   std::uint64_t in_network = 0;     // flits injected here less flits delivered here; sums over workers
   std::optional<Links> links = {};  // with a guard
