@@ -291,21 +291,16 @@ void add_bounded(Section& section, Declared declared, Range<B> range) {
 }
 
 // Compiled once, in schema.cpp, and not in every file that declares a parameter.
-#define WEFT_CONFIG_VALUES(X)                                                                      \
-  X(bool)                                                                                          \
-  X(unsigned)                                                                                      \
-  X(int)                                                                                           \
-  X(std::int64_t)                                                                                  \
-  X(std::uint64_t) X(double) X(std::string) X(CableName) X(FilePath) X(Time) X(Length) X(DataRate) \
-      X(DataSize) X(Frequency) X(std::vector<std::string>) X(std::vector<unsigned>)                \
-          X(std::vector<CableName>) X(std::vector<DataRate>)
-#define WEFT_CONFIG_RANGES(X)                                                                         \
-  X(unsigned, unsigned)                                                                               \
-  X(std::uint64_t, std::uint64_t)                                                                     \
-  X(double, double)                                                                                   \
-  X(std::int64_t, std::int64_t)                                                                       \
+// clang-format off
+#define WEFT_CONFIG_VALUES(X) \
+  X(bool) X(unsigned) X(int) X(std::int64_t) X(std::uint64_t) X(double) X(std::string) X(CableName) X(FilePath) \
+  X(Time) X(Length) X(DataRate) X(DataSize) X(Frequency) X(std::vector<std::string>) X(std::vector<unsigned>) \
+  X(std::vector<CableName>) X(std::vector<DataRate>)
+#define WEFT_CONFIG_RANGES(X) \
+  X(unsigned, unsigned) X(std::uint64_t, std::uint64_t) X(double, double) X(std::int64_t, std::int64_t) \
   X(Time, Time) X(Length, Length) X(DataRate, DataRate) X(DataSize, DataSize) X(Frequency, Frequency) \
-      X(std::vector<unsigned>, unsigned)
+  X(std::vector<unsigned>, unsigned)
+// clang-format on
 #define WEFT_CONFIG_VALUE(V) extern template void add<V>(Section&, Declared);
 #define WEFT_CONFIG_RANGE(V, B) extern template void add_bounded<V, B>(Section&, Declared, Range<B>);
 WEFT_CONFIG_VALUES(WEFT_CONFIG_VALUE)
