@@ -196,7 +196,7 @@ void Supervisor::wait_until_stopped(bool closely, const std::function<bool()>& m
     if (slept < 0 && errno == EAGAIN) continue;
     // Something has ended, or time has passed.
     output_->gather();  // a thread may sleep before a full pipe
-    leave_sleepers(stand.lasted());
+    leave_sleepers(stand);
     ask_computers(stand);
     if (patience < kWatchNanoseconds && !child_has_ended) {
       patience *= 2;

@@ -99,10 +99,20 @@ class Supervisor {
       ThreadRef thread;
       std::uint64_t begun, next;  // processor time: when it was first looked at, and when it is asked next
     };
+    /// A thread as it was when it was first seen so.
+    struct Still {
+      ThreadRef thread;
+      ThreadState state;
+      std::chrono::steady_clock::time_point since;
+    };
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     std::vector<Computer> computers;
+    std::vector<Still> still;
     bool told = false;
     std::chrono::nanoseconds lasted() const { return std::chrono::steady_clock::now() - since; }
+    /// For how long it has not run, as far as it was looked at. Not the same as how long the wait has lasted:
+    /// a thread that computes for long and then sleeps for a moment has not waited for long.
+    std::chrono::nanoseconds still_for(ThreadRef thread, const ThreadState& now);
   };
 
   void start(std::uint32_t rank, const std::string& program);
@@ -111,13 +121,13 @@ class Supervisor {
   bool has_thread(std::uint32_t rank, pid_t thread) const;
   void leave(ThreadRef thread, LaneState state);
   // supervisor_watch.cpp
-  void leave_sleepers(std::chrono::nanoseconds waited);
-  void leave_sleepers(std::uint32_t rank, std::chrono::nanoseconds waited);
+  void leave_sleepers(Stand& stand);
+  void leave_sleepers(std::uint32_t rank, Stand& stand);
   std::vector<Sleeper> look_at_sleepers() const;
   bool sleepers_still_sleep();
   void ask_computers(Stand& stand);
   void ask_computer(Stand& stand, ThreadRef thread);
-  void leave_real_waits(const Stand& stand);
+  void leave_real_waits(Stand& stand);
   void tell_why_time_stands(Stand& stand) const;
   bool tell_why_time_stands_for(ThreadRef thread, std::chrono::nanoseconds lasted) const;
 

@@ -32,16 +32,25 @@ bool waits_for_somebody(long call) {
 
 }  // namespace
 
-/// Threads may wait for each other in ways nobody sees: at a barrier of OpenMP, or for their next task. Where
-/// all threads of a process sleep, virtual time goes on without those of them that are not in a call, until
-/// one that has its turn wakes them. A thread that is not in virtual time might wake them too; one that has
-/// not slept for a second never does.
-void Supervisor::leave_sleepers(nanoseconds waited) {
-  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
-    if (!processes_[rank].ended && segments_[rank]->header().joins.load() != 0) leave_sleepers(rank, waited);
+nanoseconds Supervisor::Stand::still_for(ThreadRef thread, const ThreadState& now) {
+  const auto time = std::chrono::steady_clock::now();
+  auto known =
+      std::find_if(still.begin(), still.end(), [&](const Still& other) { return other.thread == thread; });
+  if (known == still.end()) known = still.insert(still.end(), {thread, {}, time});
+  if (!now.asleep || known->state != now) *known = {thread, now, time};
+  return time - known->since;
 }
 
-void Supervisor::leave_sleepers(std::uint32_t rank, nanoseconds waited) {
+/// Threads may wait for each other in ways nobody sees: at a barrier of OpenMP, or for their next task. Where
+/// all threads of a process sleep, virtual time goes on without those of them that are not in a call, until
+/// one that has its turn wakes them. A thread that is not in virtual time might wake them too; after a second
+/// in which none of them has run, none does.
+void Supervisor::leave_sleepers(Stand& stand) {
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
+    if (!processes_[rank].ended && segments_[rank]->header().joins.load() != 0) leave_sleepers(rank, stand);
+}
+
+void Supervisor::leave_sleepers(std::uint32_t rank, Stand& stand) {
   const Process& p = processes_[rank];
   const Segment& segment = *segments_[rank];
   std::vector<std::uint32_t> sleepers;
@@ -56,9 +65,12 @@ void Supervisor::leave_sleepers(std::uint32_t rank, nanoseconds waited) {
     sleepers.push_back(i);
   }
   if (sleepers.empty()) return;
+  nanoseconds idle = nanoseconds::max();
+  for (std::uint32_t i : sleepers)
+    idle = std::min(idle, stand.still_for({rank, i}, thread_state(p.owner, thread({rank, i}))));
   auto look = [&] {
     auto threads = thread_states(p.owner);
-    if (waited > seconds(1))
+    if (idle > seconds(1))
       std::erase_if(threads, [&](const auto& t) {
         return std::find(in_virtual_time.begin(), in_virtual_time.end(), t.first) == in_virtual_time.end();
       });
@@ -76,7 +88,7 @@ void Supervisor::leave_sleepers(std::uint32_t rank, nanoseconds waited) {
     if (found == threads.end() || segment.lane(i).awaited.load()) continue;
     // Who sleeps for something real is outside, after a while; the first thread of a program is waited for.
     const bool for_memory = waits_for_memory(p.owner, number);
-    if (i == 0 ? !for_memory || !others_wait : !for_memory && waited < kAWhile) continue;
+    if (i == 0 ? !for_memory || !others_wait : !for_memory && idle < kAWhile) continue;
     processes_[rank].fell_asleep[i] = found->second;
     leave({rank, i}, for_memory ? LaneState::Asleep : LaneState::External);
   }
@@ -149,14 +161,15 @@ void Supervisor::ask_computer(Stand& stand, ThreadRef r) {
 }
 
 /// The first thread of a program may wait for something real by a call that nobody sees: of the C library
-/// itself, or around it. Virtual time goes on without it after a second. A process it has started works for
-/// it, though, and is waited for.
-void Supervisor::leave_real_waits(const Stand& stand) {
+/// itself, or around it. Virtual time goes on without it after about a second. A process it has started works
+/// for it, though, and is waited for.
+void Supervisor::leave_real_waits(Stand& stand) {
   if (stand.lasted() < seconds(1)) return;
   for (ThreadRef r : running_) {
     if (r.thread != 0 || !runs(r)) continue;
     const pid_t owner = processes_[r.rank].owner;
     Activity activity = activity_of(owner, owner);
+    if (stand.still_for(r, thread_state(owner, owner)) < 10 * kAWhile) continue;
     if (segments_[r.rank]->lane(0).awaited.load() || activity.kind != Activity::Sleeps ||
         !waits_for_somebody(activity.call))
       continue;

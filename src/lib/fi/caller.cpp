@@ -1,12 +1,5 @@
-// Waiting in a send for what its caller does nothing but wait for afterwards.
-//
-// The context of an operation says who hears of its end. One that lies on the stack of the thread that sends
-// is gone when the calling function returns, so that function waits; and so does MPI_Ssend for its
-// acknowledgement, the only receive it posts. Open MPI would wait for both while it holds a lock that other
-// threads try in a loop, in which nobody sees them (lib/turns.hpp). So a send waits itself. When something
-// has arrived that the library must hear of, the send says that it is to be tried again (FI_EAGAIN): a
-// library then reads its queue, and comes back here.
-#include "lib/fi/engine.hpp"
+#include "lib/fi/caller.hpp"
+
 #include "lib/fi/entry.hpp"
 #include "lib/turns.hpp"
 
@@ -28,19 +21,18 @@ struct CallersWait {
 
 thread_local CallersWait waits;
 
+/// The caller is about to look into its queue.
+void look_without_others(Lane& lane) {
+  for (unsigned times = 0; lib::others_read(lane);) lib::give_way(lane, times);
+}
+
 bool in_ssend(const Lane& lane) {
   return lane.doing.call() == static_cast<std::uint16_t>(abi::MpiCall::Ssend);
 }
 
 }  // namespace
 
-bool Engine::is_posted(const void* context) const {
-  for (const Receive* r = posted(true).first(); r; r = r->next)
-    if (r->context == context) return true;
-  return false;
-}
-
-bool Engine::will_be_waited_for(Lane& lane, const Outgoing& out, std::uint32_t sent) {
+bool will_be_waited_for(Lane& lane, const Engine::Outgoing& out, std::uint32_t sent) {
   // What it sends while it goes through what has arrived is not what the program sends.
   if (!lib::shares_open_mpi(lane) || lib::reads(lane)) return false;
   if (!out.context || !lib::on_own_stack(out.context)) sent = 0;
@@ -50,19 +42,22 @@ bool Engine::will_be_waited_for(Lane& lane, const Outgoing& out, std::uint32_t s
   return waits.any;
 }
 
-bool Engine::is_waited_for(const Lane& lane, const Outgoing& out) const {
+bool is_waited_for(const Lane& lane, const Engine::Outgoing& out) {
   return waits.any && !lib::reads(lane) && waits.quiet == out.quiet && waits.context == out.context &&
          waits.tag == out.tag && waits.destination == out.destination;
 }
 
-ssize_t Engine::wait_for_caller(Lane& lane) {
+ssize_t wait_for_caller(Engine& engine, Lane& lane) {
+  Endpoint& endpoint = engine.endpoint;
   for (;;) {
     bool entries;
     progress_others(*endpoint.domain, lane);
     {
       Entry entered(*endpoint.domain, lane);
       if (progress_all(*endpoint.domain, lane)) lib::found_something();
-      if (!(waits.sent && request_of(waits.sent)) && !(waits.answer && is_posted(waits.answer))) break;
+      if (!(waits.sent && engine.is_under_way(waits.sent)) &&
+          !(waits.answer && engine.is_posted(waits.answer)))
+        break;
       entries = (endpoint.send_cq && !endpoint.send_cq->entries.empty()) ||
                 (endpoint.receive_cq && !endpoint.receive_cq->entries.empty());
     }
@@ -70,16 +65,11 @@ ssize_t Engine::wait_for_caller(Lane& lane) {
       look_without_others(lane);
       return -FI_EAGAIN;
     }
-    lib::look_again(lane, wait_port(), contact(peer_of_handle(waits.destination)).rank);
+    lib::look_again(lane, wait_port(), engine.rank_of(waits.destination));
   }
   waits.any = false;
   look_without_others(lane);
   return 0;
-}
-
-/// The caller is about to look into its queue.
-void Engine::look_without_others(Lane& lane) {
-  for (unsigned times = 0; lib::others_read(lane);) lib::give_way(lane, times);
 }
 
 }  // namespace weft::fi

@@ -41,6 +41,24 @@ std::uint16_t next_generation(const weft_port& port) {
   return static_cast<std::uint16_t>(port.header->rank * 131 + opened++);
 }
 
+/// Says what has failed, with the address where there is one that could not be read or written.
+void tell_failure(const Request& r, const nic::Event& e, std::uint32_t rank) {
+  static constexpr const char* kNames[] = {"a send", "a receive", "a put", "a get", "an atomic operation"};
+  const char* what = kNames[static_cast<unsigned>(r.kind)];
+  const char* why = weft_status_text(static_cast<unsigned>(e.status));
+  auto bytes = static_cast<unsigned long long>(e.length);
+  auto at =
+      static_cast<unsigned long long>(e.status == nic::Status::BadMemory ? e.data : r.whole.remote_offset);
+  const void* local = r.buffer.parts ? r.buffer.part[0].iov_base : nullptr;
+  FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n", why);
+  if (e.status == nic::Status::BadMemory)
+    lib::operation_failed("%s of %llu bytes with rank %u: memory at 0x%llx cannot be read or written", what,
+                          bytes, rank, at);
+  else
+    lib::operation_failed("%s of %llu bytes at %p with rank %u, offset 0x%llx there: %s", what, bytes, local,
+                          rank, at, why);
+}
+
 }  // namespace
 
 Engine::Engine(Endpoint& e, weft_port* p, bool own_port)
@@ -63,12 +81,18 @@ Contact& Engine::contact(std::uint32_t peer) {
 std::uint32_t Engine::awaited_rank() const {
   std::uint32_t rank = abi::kNoRank;
   for (bool tagged : {false, true})
-    for (const Receive* r = posted(tagged).first(); r; r = r->next) {
+    for (const Receive* r = matching_.posted(tagged).first(); r; r = r->next) {
       if (r->peer >= contacts_.size() || (rank != abi::kNoRank && rank != contacts_[r->peer].rank))
         return abi::kNoRank;
       rank = contacts_[r->peer].rank;
     }
   return rank;
+}
+
+bool Engine::is_posted(const void* context) const {
+  for (const Receive* r = matching_.posted(true).first(); r; r = r->next)
+    if (r->context == context) return true;
+  return false;
 }
 
 void Engine::entry(std::int64_t now, Cq* cq, Completion c) {
@@ -109,30 +133,13 @@ void Engine::received(mpi::Port& at, const Incoming& in, std::size_t stored, int
     ++(error ? endpoint.receive_counter->errors : endpoint.receive_counter->value);
 }
 
-void Engine::made_blocks(mpi::Port&) { lib::found_something(); }
-
 void Engine::registration_failed(const Request& r, const void* base, int error) {
   lib::operation_failed("the registration of %zu bytes at %p for rank %u: %s", r.length, base,
                         contact(r.peer).rank, strerror(error));
 }
 
-/// Says what has failed, with the address where there is one that could not be read or written.
 void Engine::operation_failed(const Request& r, const nic::Event& e) {
-  static constexpr const char* kNames[] = {"a send", "a receive", "a put", "a get", "an atomic operation"};
-  const char* what = kNames[static_cast<unsigned>(r.kind)];
-  const char* why = weft_status_text(static_cast<unsigned>(e.status));
-  const std::uint32_t rank = contact(r.peer).rank;
-  auto bytes = static_cast<unsigned long long>(e.length);
-  auto at =
-      static_cast<unsigned long long>(e.status == nic::Status::BadMemory ? e.data : r.whole.remote_offset);
-  const void* local = r.buffer.parts ? r.buffer.part[0].iov_base : nullptr;
-  FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n", why);
-  if (e.status == nic::Status::BadMemory)
-    lib::operation_failed("%s of %llu bytes with rank %u: memory at 0x%llx cannot be read or written", what,
-                          bytes, rank, at);
-  else
-    lib::operation_failed("%s of %llu bytes at %p with rank %u, offset 0x%llx there: %s", what, bytes, local,
-                          rank, at, why);
+  tell_failure(r, e, contact(r.peer).rank);
 }
 
 // --- Posting.

@@ -43,10 +43,6 @@ struct Engine final : private mpi::Transport {
   };
   /// `sent`: the request that waits for its end, or 0.
   ssize_t send(abi::Lane& lane, const Outgoing& out, std::uint32_t& sent);
-  // Waiting in a send for its caller (caller.cpp).
-  bool will_be_waited_for(abi::Lane& lane, const Outgoing& out, std::uint32_t sent);
-  bool is_waited_for(const abi::Lane& lane, const Outgoing& out) const;
-  ssize_t wait_for_caller(abi::Lane& lane);
   ssize_t receive(abi::Lane& lane, const Receive& wanted);
   ssize_t peek(abi::Lane& lane, Receive wanted);
   ssize_t claim(abi::Lane& lane, Receive wanted);
@@ -92,6 +88,10 @@ struct Engine final : private mpi::Transport {
   bool give_up_port() { return std::exchange(own_port_, false); }
 
   std::uint32_t peer_of_handle(std::uint64_t handle);
+  std::uint32_t rank_of(std::uint64_t handle) { return contact(peer_of_handle(handle)).rank; }
+  bool is_under_way(std::uint32_t request) { return requests_.find(request) != nullptr; }
+  /// A tagged receive of this context waits for its message.
+  bool is_posted(const void* context) const;
 
   /// Something is to be expected here from now on.
   void use() {
@@ -113,15 +113,12 @@ struct Engine final : private mpi::Transport {
   void other_message(mpi::Port& at, std::uint32_t peer, const nic::Message& message) override;
   void operation_here(mpi::Port& at, const nic::Event& event) override;
   void one_sided_done(mpi::Port& at, Request& request) override;
-  void made_blocks(mpi::Port& at) override;
   void operation_failed(const Request& request, const nic::Event& event) override;
   void registration_failed(const Request& request, const void* base, int error) override;
 
   void begin_use();
   Contact& contact(std::uint32_t peer);
   void entry(std::int64_t now, Cq* cq, Completion c);
-  bool is_posted(const void* context) const;
-  void look_without_others(abi::Lane& lane);
 
   // One-sided operations (rma.cpp, atomics.cpp).
   mpi::Address memory_of(std::uint32_t peer);
@@ -131,7 +128,6 @@ struct Engine final : private mpi::Transport {
   bool interface_tells(const Request& request);
   void tell_target(mpi::Port& at, const Request& request);
   void heard_of(mpi::Port& at, bool read, bool atomic, std::size_t length);
-  char* memory_at(std::uint64_t key, std::uint64_t offset, std::size_t bytes);
   void atomic_in_messages(mpi::Port& at, const AtomicCall& call, const Remote& where, Request& request,
                           std::size_t each);
   void atomic_by_interface(mpi::Port& at, const AtomicCall& call, const Remote& where, Request& request);

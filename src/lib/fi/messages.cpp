@@ -1,5 +1,5 @@
 // libfabric's calls for messages, plain and tagged, brought into the engine's form.
-#include "lib/fi/engine.hpp"
+#include "lib/fi/caller.hpp"
 #include "lib/fi/entry.hpp"
 
 namespace weft::fi {
@@ -42,13 +42,13 @@ ssize_t send(fid_ep* ep, const Buffer& buffer, fi_addr_t to, bool tagged, std::u
   out.quiet = quiet;
   out.context = context;
   if (out.inject && buffer.length > endpoint.most_inject) return too_long_to_inject(endpoint, buffer.length);
-  if (!endpoint.engine->is_waited_for(*call.lane, out)) {
+  if (!is_waited_for(*call.lane, out)) {
     Entry entered(*endpoint.domain, *call.lane);
     std::uint32_t sent = 0;
     if (ssize_t result = endpoint.engine->send(*call.lane, out, sent); result != 0) return result;
-    if (!endpoint.engine->will_be_waited_for(*call.lane, out, sent)) return 0;
+    if (!will_be_waited_for(*call.lane, out, sent)) return 0;
   }
-  return endpoint.engine->wait_for_caller(*call.lane);
+  return wait_for_caller(*endpoint.engine, *call.lane);
 }
 
 ssize_t receive(fid_ep* ep, const Buffer& buffer, fi_addr_t from, bool tagged, std::uint64_t tag,

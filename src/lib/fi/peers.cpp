@@ -21,7 +21,7 @@ std::uint32_t Engine::peer_of_handle(std::uint64_t handle) {
 }
 
 Name Engine::name() const {
-  Name name{kNameMagic, port->self, port->header->rank, port->self.port, generation_, 0};
+  Name name{kNameMagic, port->self, port->header->rank, port->self.port, pairs_.generation(), 0};
   if (const weft_port* memory = endpoint.domain->memory_port) name.memory_port = memory->self.port;
   if (endpoint.caps & FI_RMA_EVENT) {
     if (endpoint.caps & FI_REMOTE_WRITE) name.hears_of |= kHearsOfWrites;
