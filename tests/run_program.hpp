@@ -26,19 +26,6 @@ struct ProgramResult {
   std::string out, err;
 };
 
-/// What a command says on its standard error, but for what only a slow machine makes it say: how far a long
-/// run is, and who keeps it waiting for seconds.
-inline std::string without_progress(const std::string& err) {
-  static const std::regex progress(
-      "^weft: (\\d+ s: .* of virtual time so far|ranks have read their clocks |rank \\d+ \\(process \\d+\\) "
-      ").*$");
-  std::istringstream lines(err);
-  std::string out;
-  for (std::string line; std::getline(lines, line);)
-    if (!std::regex_match(line, progress)) out += line + "\n";
-  return out;
-}
-
 /// A folder of a test's own, gone when the test is.
 class ScratchFolder {
  public:
@@ -68,7 +55,7 @@ inline std::string read_file(const std::string& path) {
 inline std::string without_progress(const std::string& text) {
   static const std::regex progress(
       "weft: (\\d+ s: [^\n]* of virtual time so far|ranks have read their clocks |"
-      "rank \\d+ \\(process \\d+\\) (has computed for 10 s|waits in read))[^\n]*\n");
+      "rank \\d+ \\(process \\d+\\) )[^\n]*\n");
   return std::regex_replace(text, progress, "");
 }
 

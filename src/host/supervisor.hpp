@@ -39,7 +39,7 @@ class Supervisor {
   pid_t process(std::uint32_t rank) const { return processes_[rank].owner; }
   /// Another process of a rank may take the place of its first, but only one of its own. False: it is not.
   bool follow_owner(std::uint32_t rank);
-  pid_t thread(ThreadRef thread) const;
+  pid_t tid(ThreadRef thread) const;
   unsigned alive() const { return alive_; }
   bool ended(std::uint32_t rank) const { return processes_[rank].ended; }
   const Ending& ending(std::uint32_t rank) const { return processes_[rank].ending; }
@@ -63,7 +63,7 @@ class Supervisor {
   };
   Stopped take_stopped();
   /// How a thread has stopped, noted here; the place of one that left is free again.
-  LaneState stopped(ThreadRef thread);
+  ThreadState stopped(ThreadRef thread);
   void forget(std::uint32_t rank);
   /// These are about to go on.
   void let_run(const std::vector<ThreadRef>& threads);
@@ -83,14 +83,14 @@ class Supervisor {
     pid_t pid = 0, owner = 0;
     bool ended = false;
     Ending ending;
-    std::uint32_t joins = 0;               // threads that have joined, as far as known
-    std::vector<bool> known;               // by thread: taken note of, and not gone
-    std::vector<ThreadState> fell_asleep;  // by thread: as it was when virtual time went on without it
+    std::uint32_t joins = 0;                // threads that have joined, as far as known
+    std::vector<bool> known;                // by thread: taken note of, and not gone
+    std::vector<SystemThread> fell_asleep;  // by thread: as it was when virtual time went on without it
   };
   struct Sleeper {
     ThreadRef thread;
-    LaneState state;
-    ThreadState seen;
+    ThreadState state;
+    SystemThread seen;
     bool operator==(const Sleeper&) const = default;
   };
   /// One wait for the ranks, in real time.
@@ -102,7 +102,7 @@ class Supervisor {
     /// A thread as it was when it was first seen so.
     struct Still {
       ThreadRef thread;
-      ThreadState state;
+      SystemThread state;
       std::chrono::steady_clock::time_point since;
     };
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
@@ -112,14 +112,14 @@ class Supervisor {
     std::chrono::nanoseconds lasted() const { return std::chrono::steady_clock::now() - since; }
     /// For how long it has not run, as far as it was looked at. Not the same as how long the wait has lasted:
     /// a thread that computes for long and then sleeps for a moment has not waited for long.
-    std::chrono::nanoseconds still_for(ThreadRef thread, const ThreadState& now);
+    std::chrono::nanoseconds still_for(ThreadRef thread, const SystemThread& now);
   };
 
   void start(std::uint32_t rank, const std::string& program);
   bool runs(ThreadRef thread) const;
   bool all_stopped() const;
   bool has_thread(std::uint32_t rank, pid_t thread) const;
-  void leave(ThreadRef thread, LaneState state);
+  void leave(ThreadRef thread, ThreadState state);
   // supervisor_watch.cpp
   void leave_sleepers(Stand& stand);
   void leave_sleepers(std::uint32_t rank, Stand& stand);

@@ -8,7 +8,7 @@
 
 namespace weft::fi {
 
-using abi::Lane;
+using abi::Thread;
 using mpi::AtomicHead;
 using mpi::AtomicReplyHead;
 using mpi::Kind;
@@ -58,7 +58,7 @@ AtomicAnswer answer_atomic(const Domain& domain, const nic::Message& m) {
 
 }  // namespace
 
-ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& where) {
+ssize_t Engine::atomic(Thread& thread, const AtomicCall& call, const Remote& where) {
   std::uint32_t peer = peer_of_handle(where.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   std::size_t size = value_size(call.type);
@@ -71,7 +71,7 @@ ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& where) 
     return refuse(FI_EOPNOTSUPP, FI_LOG_EP_DATA, "values of %zu bytes do not fit into a small message\n",
                   size);
   lib::found_something();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   Request& request = new_remote(Request::Kind::Atomic, peer, where, size * call.count);
   costs_.charge(at, model.send_cost, Protocol::Atomic);
   request.value_size = size;

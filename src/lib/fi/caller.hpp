@@ -13,9 +13,9 @@
 namespace weft::fi {
 
 /// `sent`: what the send has left under way, or 0.
-bool will_be_waited_for(abi::Lane& lane, const Engine::Outgoing& out, std::uint32_t sent);
+bool will_be_waited_for(abi::Thread& thread, const Engine::Outgoing& out, std::uint32_t sent);
 /// Is this the send the thread waits in?
-bool is_waited_for(const abi::Lane& lane, const Engine::Outgoing& out);
-ssize_t wait_for_caller(Engine& engine, abi::Lane& lane);
+bool is_waited_for(const abi::Thread& thread, const Engine::Outgoing& out);
+ssize_t wait_for_caller(Engine& engine, abi::Thread& thread);
 
 }  // namespace weft::fi

@@ -10,19 +10,19 @@
 
 namespace weft::fi {
 
-using abi::Lane;
+using abi::Thread;
 
 void ThreadPort::work(std::int64_t picoseconds) {
   if (engine_.computing_)
     engine_.owed_ += picoseconds;
   else
-    lib::move_on(lane_, picoseconds);
+    lib::move_on(thread_, picoseconds);
 }
 
 void ThreadPort::post(nic::Descriptor& d) {
   while (lib::queue_full(engine_.port))
-    lib::ask(lane_, abi::Call::Room, engine_.port->index, abi::kNoDeadline, abi::kNoRank);
-  lib::post_now(engine_.port, lane_, d);
+    lib::ask(thread_, abi::Call::Room, engine_.port->index, abi::kNoDeadline, abi::kNoRank);
+  lib::post_now(engine_.port, thread_, d);
 }
 
 int ThreadPort::register_memory(void* base, std::size_t bytes, unsigned rights, std::uint64_t& key) {
@@ -144,13 +144,13 @@ void Engine::operation_failed(const Request& r, const nic::Event& e) {
 
 // --- Posting.
 
-ssize_t Engine::send(Lane& lane, const Outgoing& out, std::uint32_t& sent) {
+ssize_t Engine::send(Thread& thread, const Outgoing& out, std::uint32_t& sent) {
   sent = 0;
   const std::uint32_t peer = peer_of_handle(out.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   if (out.buffer.length > UINT32_MAX) return -FI_EMSGSIZE;
   lib::found_something();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   mpi::Outgoing message = out;
   message.queue = out.quiet ? nullptr : endpoint.send_cq;
   message.counter = endpoint.send_counter;
@@ -159,23 +159,23 @@ ssize_t Engine::send(Lane& lane, const Outgoing& out, std::uint32_t& sent) {
 
 thread_local const void* last_receive = nullptr;
 
-ssize_t Engine::receive(Lane& lane, const Receive& wanted) {
+ssize_t Engine::receive(Thread& thread, const Receive& wanted) {
   lib::found_something();
   last_receive = wanted.context;
   if (wanted.multi && wanted.buffer.parts != 1) return -FI_EINVAL;
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   Transport::receive(at, wanted);
   return 0;
 }
 
-ssize_t Engine::claim(Lane& lane, Receive wanted) {
+ssize_t Engine::claim(Thread& thread, Receive wanted) {
   auto found = claimed_.find(wanted.context);
   if (found == claimed_.end()) return -FI_EINVAL;
   Incoming* in = found->second;
   claimed_.erase(found);
   lib::found_something();
   if (wanted.discard) wanted.buffer = Buffer();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   take_unexpected(at, in, wanted);
   return 0;
 }

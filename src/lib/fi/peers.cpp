@@ -13,8 +13,8 @@ std::uint32_t Engine::peer_of_handle(std::uint64_t handle) {
   std::uint32_t index = peer_of_address({name.address.node, name.address.port});
   const mpi::Peer& peer = peer_at(index);
   // What the one before sent lies in the rings: its port was closed when all of that had arrived.
-  if (peer.known && peer.generation != name.generation) progress(*fi::lane());
-  ThreadPort at(*this, *fi::lane());
+  if (peer.known && peer.generation != name.generation) progress(*fi::this_thread());
+  ThreadPort at(*this, *fi::this_thread());
   know(at, index, name.generation);
   contact(index) = {name.rank, handle, name.memory_port, name.hears_of};
   return peer_of_handle_[handle] = index;

@@ -7,7 +7,7 @@
 
 namespace weft::fi {
 
-using abi::Lane;
+using abi::Thread;
 using mpi::Protocol;
 
 /// A request for a one-sided operation; its end is told as the caller asked.
@@ -29,11 +29,11 @@ Request& Engine::new_remote(Request::Kind kind, std::uint32_t peer, const Remote
   return request;
 }
 
-ssize_t Engine::put(Lane& lane, const Buffer& from, const Remote& to) {
+ssize_t Engine::put(Thread& thread, const Buffer& from, const Remote& to) {
   std::uint32_t peer = peer_of_handle(to.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   lib::found_something();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   Request& request = new_remote(Request::Kind::Put, peer, to, from.length);
   costs_.charge(at, model.send_cost, Protocol::Put);
   request.buffer = from;
@@ -83,11 +83,11 @@ ssize_t Engine::put(Lane& lane, const Buffer& from, const Remote& to) {
   return 0;
 }
 
-ssize_t Engine::get(Lane& lane, const Buffer& into, const Remote& from) {
+ssize_t Engine::get(Thread& thread, const Buffer& into, const Remote& from) {
   std::uint32_t peer = peer_of_handle(from.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   lib::found_something();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   Request& request = new_remote(Request::Kind::Get, peer, from, into.length);
   costs_.charge(at, model.send_cost, Protocol::Get);
   request.buffer = into;
