@@ -29,9 +29,6 @@ SHARED = ["abi", "mpi"]
 ENTANGLED = [
     {"routing/states", "routing/distances", "routing/vias", "routing/routing"},
     {"machine/core_clock", "machine/description"},
-    {"network/flit/worker", "network/flit/kernel", "network/flit/kernel_channels", "network/flit/kernel_endpoints",
-     "network/flit/kernel_links", "network/flit/kernel_switch", "network/flit/kernel_ways", "network/flit/guard",
-     "network/flit/engine"},
 ]
 
 

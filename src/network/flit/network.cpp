@@ -32,8 +32,8 @@ class FlitNetwork final : public Network, private Traffic {
   FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
       : flit_(static_cast<std::uint64_t>(machine.description.router.flit.value)),
         largest_flits_(largest_packet_flits(machine)),
-        guard_(make_guard(machine, options)),
-        engine_(*machine.graph, *machine.routing, settings(machine, options), guard_.get()),
+        links_(make_links(machine, options)),
+        engine_(*machine.graph, *machine.routing, settings(machine, options), links_.get()),
         message_classes_(engine_.settings().message_classes),
         waiting_(machine.graph->endpoints()) {
     for (unsigned t = 0; t < engine_.settings().threads; ++t) ears_.push_back(std::make_unique<Ear>(*this));
@@ -45,8 +45,8 @@ class FlitNetwork final : public Network, private Traffic {
 
   std::vector<Incident> incidents() const override {
     std::vector<Incident> out;
-    if (guard_)
-      for (const auto& entry : guard_->timeline())
+    if (links_)
+      for (const auto& entry : links_->timeline())
         out.push_back({engine_.settings().cycle.time(entry.at), entry.what});
     return out;
   }
@@ -70,9 +70,10 @@ class FlitNetwork final : public Network, private Traffic {
   }
 
   /// For the cables that have bit errors or will break, where there are any.
-  static std::unique_ptr<Guard> make_guard(const machine::Machine& machine, const EngineOptions& options) {
-    if (!Guard::needed(machine, options.faults)) return nullptr;
-    return std::make_unique<Guard>(machine, settings(machine, options), options.faults);
+  static std::unique_ptr<LinkLayer> make_links(const machine::Machine& machine,
+                                               const EngineOptions& options) {
+    if (!LinkLayer::needed(machine, options.faults)) return nullptr;
+    return std::make_unique<LinkLayer>(machine, settings(machine, options), options.faults);
   }
 
   const CycleTime& clock() const { return engine_.settings().cycle; }
@@ -180,7 +181,7 @@ class FlitNetwork final : public Network, private Traffic {
   };
   std::uint64_t flit_;
   std::uint64_t largest_flits_;
-  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<LinkLayer> links_;
   Engine engine_;
   unsigned message_classes_;
   std::vector<std::deque<Due>> waiting_;    // by source

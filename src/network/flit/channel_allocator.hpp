@@ -1,82 +1,100 @@
-// The kernel's channel allocation: heads ask for a channel of their output.
+// Virtual-channel allocation: heads request a channel of their output, and each free channel grants one of
+// them.
 #pragma once
 
-#include "network/flit/kernel.hpp"
+#include "network/flit/route_computation.hpp"
 
 namespace weft::network::flit {
 
-/// Channels of an output a new packet can have now.
-template <class Route, bool CutThrough, bool Voq>
-WEFT_HOT std::uint32_t Kernel<Route, CutThrough, Voq>::open_channels(const Base& b, PortNumber out,
-                                                                     std::uint32_t wanted, unsigned flits) {
-  const Port& port = b.ports[out];
-  std::uint32_t open = wanted & port.free_channels;
-  if constexpr (CutThrough) {
-    if (port.flags & Port::kEndpoint) return open;
-    for (std::uint32_t left = open; left; left &= left - 1) {
-      unsigned c = static_cast<unsigned>(std::countr_zero(left));
-      if (!has_room(b.out_channel(out, c), port, flits)) open &= ~(1u << c);
-    }
-  }
-  return open;
-}
+template <class V>
+class ChannelAllocator {
+ public:
+  using At = Records<V::kVoq>;
 
-template <class Route, bool CutThrough, bool Voq>
-void Kernel<Route, CutThrough, Voq>::allocate_channels(Tile& tile) {
-  if (Voq) return bid_without_channels(tile);
+  ChannelAllocator(const Settings& settings, RouteComputation<V>& routes, const At& at)
+      : routes_(routes),
+        b_(at),
+        allocate_cycles_(settings.allocate_cycles),
+        shares_(settings.shared_flits > 0 || settings.router.inner_stages > 0) {}
+
+  /// Serves the requests of this cycle: who gets a channel requests the switch next, who gets none requests
+  /// one again.
+  void allocate(Tile& tile);
+
+  // Where an input has a queue for each output, a packet takes its channel when it wins the switch.
+  static std::uint32_t channels_with_room(const At& b, const Queue& queue);
+  static void take_channel(const At& b, Queue& queue);
+
+ private:
+  void allocate(Bag<QueueNumber>& requests, Bag<QueueNumber>& again, Bag<QueueNumber>& ready);
+  void request_without_channels(Tile& tile);
+  QueueNumber* grant_channels(QueueNumber* ready, Bag<QueueNumber>& again, PortNumber out);
+  QueueNumber* grant_two(QueueNumber* ready, Bag<QueueNumber>& again, PortNumber out, QueueNumber first,
+                         QueueNumber second);
+  static void give_channel(const At& b, QueueNumber q, Queue& queue, PortNumber out, std::uint32_t offered);
+
+  RouteComputation<V>& routes_;
+  const At& b_;
+  const unsigned allocate_cycles_;
+  const bool shares_;
+  Bag<PortNumber> outputs_;  // that somebody requests in this cycle
+};
+
+template <class V>
+void ChannelAllocator<V>::allocate(Tile& tile) {
+  if (V::kVoq) return request_without_channels(tile);
   for (unsigned bound = 0; bound < Tile::kBounds; ++bound)
-    allocate_channels(tile.asks_in(b_.now, bound), tile.asks_in(b_.now + 1, bound),
-                      tile.ready_in(b_.now + allocate_cycles_, bound));
+    allocate(tile.channel_requests_in(b_.now, bound), tile.channel_requests_in(b_.now + 1, bound),
+             tile.switch_requests_in(b_.now + allocate_cycles_, bound));
 }
 
 /// Of one list: who gets a channel is ready for the switch, who gets none asks again.
-template <class Route, bool CutThrough, bool Voq>
-WEFT_HOT void Kernel<Route, CutThrough, Voq>::allocate_channels(Bag<QueueNumber>& asks,
-                                                                Bag<QueueNumber>& again,
-                                                                Bag<QueueNumber>& ready) {
-  const Base b = b_;
-  const std::uint32_t count = asks.size();
+template <class V>
+WEFT_HOT void ChannelAllocator<V>::allocate(Bag<QueueNumber>& requests, Bag<QueueNumber>& again,
+                                            Bag<QueueNumber>& ready) {
+  const At b = b_;
+  const std::uint32_t count = requests.size();
   if (count == 0) return;
   again.reserve(count);
-  w_.outputs.clear();
-  w_.outputs.reserve(count);
+  outputs_.clear();
+  outputs_.reserve(count);
   QueueNumber* again_end = again.end();
-  PortNumber* const outputs = w_.outputs.end();
+  PortNumber* const outputs = outputs_.end();
   PortNumber* touched = outputs;
-  const QueueNumber* list = asks.begin();
+  const QueueNumber* list = requests.begin();
   for (std::uint32_t i = 0; i < count; ++i) {
     QueueNumber q = list[i];
     Queue& queue = b.queues[q];
     PortNumber out = queue.out;
     std::uint32_t open = 0;
-    if (!kOnGrid && out == kUndecided)
-      out = choose_way(q, queue, open);
+    if (!V::kOnGrid && out == kUndecided)
+      out = routes_.choose_output(q, queue, open);
     else
-      open = open_channels(b, out, queue.channels, CutThrough ? Entry(queue.entry).flits() : 1);
+      open = open_channels<V>(b, out, queue.channels, V::kCutThrough ? Entry(queue.entry).flits() : 1);
     if (!open) {
       *again_end++ = q;
       continue;
     }
     Port& port = b.ports[out];
     queue.offered = open;
-    queue.chain = port.asker;
+    queue.chain = port.requester;
     *touched = out;
-    touched += port.asker == kEnd;
-    port.asker = q;
+    touched += port.requester == kEnd;
+    port.requester = q;
   }
   again.set_end(again_end);
-  asks.clear();
+  requests.clear();
   ready.reserve(count);
   QueueNumber* ready_end = ready.end();
   for (const PortNumber* at = outputs; at != touched; ++at) {
     PortNumber out = *at;
     Port& port = b.ports[out];
-    QueueNumber q = port.asker;
+    QueueNumber q = port.requester;
     Queue& queue = b.queues[q];
     if (queue.chain != kEnd) {
       ready_end = grant_channels(ready_end, again, out);
     } else {
-      port.asker = kEnd;
+      port.requester = kEnd;
       *ready_end++ = q;
       give_channel(b, q, queue, out, queue.offered);
     }
@@ -86,30 +104,30 @@ WEFT_HOT void Kernel<Route, CutThrough, Voq>::allocate_channels(Bag<QueueNumber>
 
 /// With a queue for each output, packets bid for the switch at once and take a channel when they win it: one
 /// that waits for its input would keep a channel from others.
-template <class Route, bool CutThrough, bool Voq>
-[[gnu::noinline]] void Kernel<Route, CutThrough, Voq>::bid_without_channels(Tile& tile) {
-  Bag<QueueNumber>& asks = tile.asks_in(b_.now, Tile::kOnward);
-  for (QueueNumber q : asks) {
+template <class V>
+[[gnu::noinline]] void ChannelAllocator<V>::request_without_channels(Tile& tile) {
+  Bag<QueueNumber>& requests = tile.channel_requests_in(b_.now, Tile::kOnward);
+  for (QueueNumber q : requests) {
     Queue& queue = b_.queues[q];
     queue.offered = queue.channels;
     if (queue.out == kUndecided) {
-      PortNumber out = choose_way(q, queue, queue.offered);
+      PortNumber out = routes_.choose_output(q, queue, queue.offered);
       if (queue.offered == 0) {
-        tile.asks_in(b_.now + 1, Tile::kOnward).push(q);
+        tile.channel_requests_in(b_.now + 1, Tile::kOnward).push(q);
         continue;
       }
       queue.out = out;
     }
     queue.word |= Queue::kActive | Queue::kReady;
-    tile.ready_in(b_.now + allocate_cycles_, Tile::kOnward).push(q);
+    tile.switch_requests_in(b_.now + allocate_cycles_, Tile::kOnward).push(q);
   }
-  asks.clear();
+  requests.clear();
 }
 
 /// Of the channels offered to a packet that has none, those it could start on now.
-template <class Route, bool CutThrough, bool Voq>
-std::uint32_t Kernel<Route, CutThrough, Voq>::channels_with_room(const Base& b, const Queue& queue) {
-  const unsigned flits = CutThrough ? Entry(queue.entry).flits() : 1;
+template <class V>
+std::uint32_t ChannelAllocator<V>::channels_with_room(const At& b, const Queue& queue) {
+  const unsigned flits = V::kCutThrough ? Entry(queue.entry).flits() : 1;
   const Port& port = b.ports[queue.out];
   std::uint32_t open = queue.offered & port.free_channels;
   if (port.flags & Port::kEndpoint) return open;
@@ -120,27 +138,26 @@ std::uint32_t Kernel<Route, CutThrough, Voq>::channels_with_room(const Base& b, 
   return open;
 }
 
-template <class Route, bool CutThrough, bool Voq>
-void Kernel<Route, CutThrough, Voq>::take_channel(const Base& b, Queue& queue) {
+template <class V>
+void ChannelAllocator<V>::take_channel(const At& b, Queue& queue) {
   unsigned channel = pick_after(channels_with_room(b, queue), queue.out_channel() + 1);
   queue.set_out_channel(channel);
   queue.channels = (queue.out << b.channel_bits) + channel;
   queue.offered = 0;
   Port& port = b.ports[queue.out];
   port.free_channels ^= 1u << channel;
-  if (CutThrough && !(port.flags & Port::kEndpoint))
+  if (V::kCutThrough && !(port.flags & Port::kEndpoint))
     take_room(b.out_channel(queue.out, channel), port, Entry(queue.entry).flits());
 }
 
-/// Each free channel grants one of those that ask for it; each asker accepts one of its grants. Writes those
-/// who got one to `ready` and returns its end.
-template <class Route, bool CutThrough, bool Voq>
-[[gnu::noinline]] QueueNumber* Kernel<Route, CutThrough, Voq>::grant_channels(QueueNumber* ready,
-                                                                              Bag<QueueNumber>& again,
-                                                                              PortNumber out) {
-  const Base b = b_;
-  const QueueNumber first = b.ports[out].asker;
-  b.ports[out].asker = kEnd;
+/// Each free channel grants one of those that ask for it; each requester accepts one of its grants. Writes
+/// those who got one to `ready` and returns its end.
+template <class V>
+[[gnu::noinline]] QueueNumber* ChannelAllocator<V>::grant_channels(QueueNumber* ready,
+                                                                   Bag<QueueNumber>& again, PortNumber out) {
+  const At b = b_;
+  const QueueNumber first = b.ports[out].requester;
+  b.ports[out].requester = kEnd;
   if (QueueNumber second = b.queues[first].chain; b.queues[second].chain == kEnd && !shares_)
     return grant_two(ready, again, out, first, second);
   std::uint32_t any = 0, contested = 0;
@@ -150,18 +167,18 @@ template <class Route, bool CutThrough, bool Voq>
   }
   for (std::uint32_t left = contested; left; left &= left - 1) {
     unsigned c = static_cast<unsigned>(std::countr_zero(left));
-    const unsigned last = b.out_channel(out, c).last_asker;
+    const unsigned last = b.out_channel(out, c).last_queue;
     QueueNumber best = kEnd;
     Rank best_rank = kLastRank;
     for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain) {
       if (!(b.queues[q].offered >> c & 1)) continue;
-      Rank rank = rank_of(q, static_cast<std::uint16_t>(q - last - 1));
+      Rank rank = b.rank_of(q, static_cast<std::uint16_t>(q - last - 1));
       if (rank < best_rank) best = q, best_rank = rank;
     }
     for (QueueNumber q = first; q != kEnd; q = b.queues[q].chain)
       b.queues[q].offered &= ~(std::uint32_t{q != best} << c);
   }
-  const bool sharing = CutThrough && shares_ && !(b.ports[out].flags & Port::kEndpoint);
+  const bool sharing = V::kCutThrough && shares_ && !(b.ports[out].flags & Port::kEndpoint);
   QueueNumber accepted[32];  // by channel, where channels share a buffer
   std::uint32_t taken = 0;
   for (QueueNumber q = first, next; q != kEnd; q = next) {
@@ -195,19 +212,18 @@ template <class Route, bool CutThrough, bool Voq>
 }
 
 /// The same for two, as most often: each channel that both may take goes to the first in rank.
-template <class Route, bool CutThrough, bool Voq>
-WEFT_HOT QueueNumber* Kernel<Route, CutThrough, Voq>::grant_two(QueueNumber* ready, Bag<QueueNumber>& again,
-                                                                PortNumber out, QueueNumber first,
-                                                                QueueNumber second) {
-  const Base b = b_;
+template <class V>
+WEFT_HOT QueueNumber* ChannelAllocator<V>::grant_two(QueueNumber* ready, Bag<QueueNumber>& again,
+                                                     PortNumber out, QueueNumber first, QueueNumber second) {
+  const At b = b_;
   Queue &one = b.queues[first], &other = b.queues[second];
   const std::uint32_t both = one.offered & other.offered;
   std::uint32_t won = 0;  // by the first
   for (std::uint32_t left = both; left; left &= left - 1) {
     unsigned c = static_cast<unsigned>(std::countr_zero(left));
-    const unsigned last = b.out_channel(out, c).last_asker;
-    const bool wins = rank_of(first, static_cast<std::uint16_t>(first - last - 1)) <
-                      rank_of(second, static_cast<std::uint16_t>(second - last - 1));
+    const unsigned last = b.out_channel(out, c).last_queue;
+    const bool wins = b.rank_of(first, static_cast<std::uint16_t>(first - last - 1)) <
+                      b.rank_of(second, static_cast<std::uint16_t>(second - last - 1));
     won |= std::uint32_t{wins} << c;
   }
   const auto take = [&](QueueNumber q, Queue& queue, std::uint32_t mine) {
@@ -224,19 +240,19 @@ WEFT_HOT QueueNumber* Kernel<Route, CutThrough, Voq>::grant_two(QueueNumber* rea
 }
 
 /// Takes one of the channels offered, in turn.
-template <class Route, bool CutThrough, bool Voq>
-WEFT_HOT void Kernel<Route, CutThrough, Voq>::give_channel(const Base& b, QueueNumber q, Queue& queue,
-                                                           PortNumber out, std::uint32_t offered) {
+template <class V>
+WEFT_HOT void ChannelAllocator<V>::give_channel(const At& b, QueueNumber q, Queue& queue, PortNumber out,
+                                                std::uint32_t offered) {
   unsigned channel = pick_after(offered, queue.out_channel() + 1);
   queue.out = out;
   queue.set_out_channel(channel);
   queue.word |= Queue::kActive | Queue::kReady;
   queue.channels = (out << b.channel_bits) + channel;
   OutChannel& taken = b.outs[queue.channels];
-  taken.last_asker = static_cast<std::uint16_t>(q);
+  taken.last_queue = static_cast<std::uint16_t>(q);
   Port& port = b.ports[out];
   port.free_channels ^= 1u << channel;
-  if (CutThrough && !(port.flags & Port::kEndpoint)) take_room(taken, port, Entry(queue.entry).flits());
+  if (V::kCutThrough && !(port.flags & Port::kEndpoint)) take_room(taken, port, Entry(queue.entry).flits());
 }
 
 }  // namespace weft::network::flit
