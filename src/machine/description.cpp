@@ -368,8 +368,8 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   core_section().read(&out.core, root.find("core"), "core", reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
-  apply_core(out);
-  apply_processor(out);
+  apply_core(out.core, out.nic, out.router, out.cables);
+  apply_processor(out.processor, out.host, out.mpi);
   return out;
 }
 
