@@ -2,7 +2,6 @@
 
 #include "base/check.hpp"
 #include "network/flit/buffers.hpp"
-#include "routing/compile.hpp"
 
 namespace weft::network::flit {
 
@@ -51,7 +50,7 @@ void Routes::place_ports(const Fabric& fabric) {
   grid.reset();
   if (!fabric.settings.router.queue_per_output && fabric.settings.router.inner_stages == 0 &&
       fabric.port_remainder.empty())
-    grid = routing::compile_grid(*relation);
+    grid = GridRoute::of(*relation);
   port_info.clear();
   grid_ports.clear();
   grid_endpoints.clear();
