@@ -54,6 +54,12 @@ class Engine {
   /// cycles after them. Between runs only.
   void limit_window(unsigned cycles) { window_ = std::min(fabric_.longest_window, std::max(1u, cycles)); }
 
+  /// A packet's departure is told when its first flit leaves: with cut-through the others follow, one in each
+  /// cycle, unless links fail and it is taken back.
+  bool tells_ahead() const { return tells_departures_ahead(fabric_.settings, links_ != nullptr); }
+  /// The least number of cycles from what a tile does to the delivery it tells of.
+  unsigned delivery_lead() const { return fabric_.delivery_lead; }
+
   Cycle now() const { return now_; }
   /// Nothing moves any more while packets wait, or a packet is older than the limit.
   bool stalled() const { return stalled_; }

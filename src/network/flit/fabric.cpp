@@ -158,6 +158,11 @@ void Fabric::connect_ports() {
 /// way.
 void Fabric::share_remainders() {
   const auto& all = settings.cable_remainder;
+  // A packet may be made up to a cycle early; where a hop takes less than its cycle, more is made good.
+  const bool only_late = settings.router_remainder >= 0 &&
+                         std::all_of(all.begin(), all.end(), [](Remainder r) { return r >= 0; });
+  if (only_late) delivery_lead = settings.traverse_cycles + settings.endpoint_cycles - 1;
+  delivery_lead = std::max(1u, delivery_lead);
   if (all.empty()) return;
   if (std::adjacent_find(all.begin(), all.end(), std::not_equal_to<>()) == all.end()) {
     hop_remainder = all.front();

@@ -56,7 +56,8 @@ struct Fabric {
   std::vector<Remainder> port_remainder;  // by port: of a hop over its cable, where cables differ
   Remainder hop_remainder = 0;            // where they do not
   std::uint16_t endpoint_flight = 0;      // of a flit from its source to the router
-  unsigned longest_window = 1;            // cycles a tile can run without what others send it
+  unsigned delivery_lead = 1;   // cycles from a tail's winning its last switch to its delivery, at least
+  unsigned longest_window = 1;  // cycles a tile can run without what others send it
 
   State state;
 

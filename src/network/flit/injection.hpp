@@ -23,7 +23,9 @@ class Injection {
         links_(links),
         worker_(worker),
         b_(at),
-        channels_(fabric.settings.channels) {}
+        channels_(fabric.settings.channels),
+        tells_ahead_(tells_departures_ahead(fabric.settings, links != nullptr)),
+        tells_at_tail_(fabric.settings.tell_departures && !tells_ahead_) {}
 
   /// Asks the sources that are due in a cycle for their packets, many at once.
   void create_packets(Cycle now);
@@ -48,6 +50,7 @@ class Injection {
   Worker& worker_;
   const At& b_;
   const unsigned channels_;
+  const bool tells_ahead_, tells_at_tail_;
   std::uint64_t flits_injected_ = 0;
   std::vector<Creation> creations_;  // of sources that are due in a cycle
 };
@@ -154,7 +157,7 @@ void Injection<V>::send(Tile& tile) {
     }
     ++flits_injected_;
     if (--sender.left == 0) {
-      if (fabric_.settings.tell_departures && !record.departed) {
+      if (tells_at_tail_ && !record.departed) {
         record.departed = true;
         worker_.observer->departed(record.tag, b.now);
       }
@@ -195,6 +198,7 @@ bool Injection<V>::start_packet(const At& b, Sender& sender, EndpointId endpoint
     sender.first = static_cast<PacketId>(sources_.packets.behind(id));
     --sender.queued;
     routes_.start(record);
+    if (tells_ahead_) worker_.observer->departed(record.tag, b.now + record.flits - 1);
     return true;
   }
   return false;
