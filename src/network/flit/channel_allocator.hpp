@@ -48,7 +48,7 @@ void ChannelAllocator<V>::allocate(Tile& tile) {
              tile.switch_requests_in(b_.now + allocate_cycles_, bound));
 }
 
-/// Of one list: who gets a channel is ready for the switch, who gets none asks again.
+/// Of one list: who gets a channel is ready for the switch, who gets none requests one again.
 template <class V>
 WEFT_HOT void ChannelAllocator<V>::allocate(Bag<QueueNumber>& requests, Bag<QueueNumber>& again,
                                             Bag<QueueNumber>& ready) {
@@ -102,7 +102,7 @@ WEFT_HOT void ChannelAllocator<V>::allocate(Bag<QueueNumber>& requests, Bag<Queu
   ready.set_end(ready_end);
 }
 
-/// With a queue for each output, packets bid for the switch at once and take a channel when they win it: one
+/// With a queue for each output, packets request the switch at once and take a channel when they win it: one
 /// that waits for its input would keep a channel from others.
 template <class V>
 [[gnu::noinline]] void ChannelAllocator<V>::request_without_channels(Tile& tile) {
@@ -150,7 +150,7 @@ void ChannelAllocator<V>::take_channel(const At& b, Queue& queue) {
     take_room(b.out_channel(queue.out, channel), port, Entry(queue.entry).flits());
 }
 
-/// Each free channel grants one of those that ask for it; each requester accepts one of its grants. Writes
+/// Each free channel grants one of those that request it; each requester accepts one of its grants. Writes
 /// those who got one to `ready` and returns its end.
 template <class V>
 [[gnu::noinline]] QueueNumber* ChannelAllocator<V>::grant_channels(QueueNumber* ready,

@@ -131,7 +131,7 @@ Cycle Engine::next_work(Cycle until) const {
   return next;
 }
 
-/// Nothing is under way and no endpoint wants to be asked.
+/// Nothing is under way and no endpoint names a time for its next packet.
 bool Engine::nobody_will_act() const {
   return !std::memchr(fabric_.state.awake.data(), static_cast<int>(Mark::kYes), fabric_.state.awake.size()) &&
          std::none_of(workers_.begin(), workers_.end(),

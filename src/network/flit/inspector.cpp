@@ -60,19 +60,19 @@ Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) 
               ""};
   const bool has = has_channel(s_, queue);
   if (!has && queue.out >= s_.ports.size()) {
-    out.reason = "all ways its routing offers are taken, or there is none";
+    out.reason = "all channels its routing offers are taken, or there is no route";
     std::uint32_t router = router_of(in);
     for (QueueNumber other : occupied())
       if (other != q && has_channel(s_, s_.queues[other]) && router_of(s_.port_of(other)) == router)
         waits_for.push_back(other);
   } else if (!has) {
-    out.reason = fmt::format("asks for a channel of {}", name(queue.out));
+    out.reason = fmt::format("requests a channel of {}", name(queue.out));
     for_each_rival(queue.out, [&](QueueNumber other) {
       if (queue.channels >> s_.queues[other].out_channel() & 1) waits_for.push_back(other);
     });
     if (waits_for.empty() && !(s_.ports[queue.out].flags & Port::kEndpoint)) {
       out.reason =
-          fmt::format("asks for room for {} flits behind {}", Entry(queue.entry).flits(), name(queue.out));
+          fmt::format("requests room for {} flits behind {}", Entry(queue.entry).flits(), name(queue.out));
       for (unsigned c = 0; c < fabric_.settings.all_channels(); ++c)
         if (queue.channels >> c & 1) queues_behind(queue.out, c, waits_for);
     }
@@ -107,7 +107,7 @@ bool Inspector::older_than(Cycle age, Cycle now) const {
 }
 
 std::vector<Waiting> Inspector::who_waits() const {
-  // From the oldest packet on, follow what each waits for, depth first; a queue met again closes a circle.
+  // From the oldest packet on, follow what each waits for, depth first; a queue met again closes a cycle.
   std::vector<QueueNumber> places = occupied();
   std::stable_sort(places.begin(), places.end(), [&](QueueNumber a, QueueNumber b) {
     return first_packet(a).created < first_packet(b).created;

@@ -110,9 +110,9 @@ TEST(LinkLayer, WithoutErrorsALinkLayeredCableHasTheTimingOfADirectOne) {
                                              {"cable.default.length=40m", "router.allocator=age"}};
   for (const test::Settings& settings : machines) {
     Outcome direct = run(torus(settings), "", 300, 40'000, 1, 6, 12);
-    test::Settings guarded = settings;
-    guarded.push_back("cable.default.bit_error_rate=1e-30");
-    Outcome through = run(torus(guarded), "", 300, 40'000, 1, 6, 12);
+    test::Settings with_link_layer = settings;
+    with_link_layer.push_back("cable.default.bit_error_rate=1e-30");
+    Outcome through = run(torus(with_link_layer), "", 300, 40'000, 1, 6, 12);
     EXPECT_EQ(direct.records.size(), 0u);
     EXPECT_EQ(through.records.size(), 32u);
     EXPECT_EQ(direct.arrivals, through.arrivals) << join(settings, " ");

@@ -93,7 +93,7 @@ std::uint64_t Recovery::give_up(Cycle now, const CutOff& cut_off) {
     }
     sender.last = last;
   }
-  // Those with nothing left to send need not be asked.
+  // Those with nothing left to send need not be visited.
   for (Tile& tile : fabric_.state.tiles)
     for (auto& bag : tile.senders) {
       std::vector<EndpointId> kept;

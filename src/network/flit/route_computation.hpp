@@ -95,10 +95,10 @@ WEFT_HOT Tile::Bound RouteComputation<V>::find_route(const At& b, QueueNumber q,
     // would be a guess.
     std::uint64_t mixed = (b.coin ^ (std::uint64_t{here.place} << 24 | entry.destination())) * kMixer;
     auto drawn = static_cast<std::uint32_t>((mixed ^ mixed >> 32) * kMixer >> 63);
-    GridRoute::Way way = route_.next(here.place, there.place, there.parity, here.rows,
-                                     b.channel_class[b.channel_of(q)], drawn);
+    GridRoute::Output next = route_.next(here.place, there.place, there.parity, here.rows,
+                                         b.channel_class[b.channel_of(q)], drawn);
     // Turns go over all channels of all outputs, so a new output starts at its first channel.
-    PortNumber out = here.first + way.port;
+    PortNumber out = here.first + next.port;
     // What the allocations of the next cycles will look at.
     __builtin_prefetch(&b.ports[out], 1);
     __builtin_prefetch(&b.ports[b.port_of(q)], 1);
@@ -106,7 +106,7 @@ WEFT_HOT Tile::Bound RouteComputation<V>::find_route(const At& b, QueueNumber q,
     queue.word = (queue.word & ~Queue::kLeaves) |
                  (Queue::kFirstChannelNext << Queue::kChannelShift & -std::uint32_t{queue.out != out});
     queue.out = out;
-    queue.channels = b.class_channels[way.channel_class] << shift;
+    queue.channels = b.class_channels[next.channel_class] << shift;
     return Tile::kOnward;
   }
 }
@@ -154,20 +154,20 @@ void RouteComputation<V>::find_route_by_relation(QueueNumber q, Queue& queue, En
   }
   queue.out = kUndecided;
   queue.channels = 0;
-  if (chooses_ && (b_.ports[in].flags & Port::kEndpoint)) return;  // direct or round: chosen when it asks
+  if (chooses_ && (b_.ports[in].flags & Port::kEndpoint))
+    return;  // direct or by a third place: chosen when it requests a channel
   routing_.candidates(hop, candidates_);
   if (candidates_.empty()) return;  // nowhere to go: it waits, and the watchdog says so
   std::uint32_t mask = 0;
   for (const routing::Candidate& c : candidates_) {
-    if (c.port != candidates_[0].port) return remember_candidates(queue);  // several: it chooses when it asks
+    if (c.port != candidates_[0].port)
+      return remember_candidates(queue);  // several: it chooses when it requests one
     mask |= b_.class_channels[c.channel_class];
   }
   queue.out = info.first + candidates_[0].port;
   queue.channels = mask << entry.message_class() * channels_;
 }
 
-/// Of several ways, the least loaded that has a channel free now. Returns the port, or kUndecided where all
-/// are taken. Called only while nobody changes what it looks at: in the first half of an allocation.
 template <class V>
 PortNumber RouteComputation<V>::choose_output(QueueNumber q, Queue& queue, std::uint32_t& open) {
   const PortNumber in = b_.port_of(q);
@@ -183,19 +183,19 @@ PortNumber RouteComputation<V>::choose_output(QueueNumber q, Queue& queue, std::
   return least_loaded(in, entry, true, open);
 }
 
-/// A head asks anew in every cycle it waits, mostly in vain, and its candidates stay the same. Where they are
-/// few and of one class, a queue that has not decided keeps their ports in the word for its channels, a byte
-/// each.
+/// A head requests a channel anew in every cycle it waits, mostly in vain, and its candidates stay the same.
+/// Where they are few and of one class, a queue that has not decided keeps their ports in the word for its
+/// channels, a byte each.
 template <class V>
 void RouteComputation<V>::remember_candidates(Queue& queue) {
   constexpr std::size_t kMost = 4;
   if (vias_ || routes_.class_channels.front() != channels_of(0) || candidates_.size() > kMost) return;
-  std::uint32_t ways = 0;
+  std::uint32_t ports = 0;
   for (const routing::Candidate& c : candidates_) {
     if (c.port >= 0xff) return;
-    ways = ways << 8 | (c.port + 1u);
+    ports = ports << 8 | (c.port + 1u);
   }
-  queue.channels = ways;
+  queue.channels = ports;
 }
 
 /// Takes a queue's candidates out of its word, if they are there. False: none of them has a channel free.
@@ -204,8 +204,8 @@ bool RouteComputation<V>::recall_candidates(PortNumber in, const Queue& queue, E
   const std::uint32_t wanted = channels_of(entry.message_class());
   std::uint32_t free = queue.channels ? 0 : wanted;
   candidates_.clear();
-  for (std::uint32_t ways = queue.channels; ways; ways >>= 8) {
-    auto port = static_cast<topology::PortIndex>((ways & 0xff) - 1);
+  for (std::uint32_t ports = queue.channels; ports; ports >>= 8) {
+    auto port = static_cast<topology::PortIndex>((ports & 0xff) - 1);
     free |= b_.ports[port_info_[in].first + port].free_channels & wanted;
     candidates_.add(port, 0);
   }
@@ -227,7 +227,7 @@ PortNumber RouteComputation<V>::least_loaded(PortNumber in, Entry entry, bool mu
     std::uint32_t here = b_.class_channels[c.channel_class] << shift;
     if (must_be_open) here = open_channels<V>(b_, out, here, entry.flits());
     if (!here) continue;
-    // Escape channels are for packets that find no other way: they count as fully loaded.
+    // Escape channels are for packets that find no other channel: they count as fully loaded.
     std::uint64_t load = load_of(out) + (routing_.is_escape(c.channel_class) ? 1u << 20 : 0);
     load = load << 32 | static_cast<std::uint32_t>((out + turn) * 0x9e3779b9u);
     if (load == best_load) {
@@ -252,7 +252,7 @@ template <class V>
 void RouteComputation<V>::find_route_inside(QueueNumber q, Queue& queue, Entry entry) {
   const PortNumber in = b_.port_of(q);
   if (in < routes_.port_info.size()) {
-    queue.out = kUndecided;  // chosen when it asks
+    queue.out = kUndecided;  // chosen when it requests a channel
     queue.channels = 0;
     return;
   }
@@ -314,7 +314,7 @@ unsigned RouteComputation<V>::queue_behind(PortNumber port) {
   return queue + (pace.under_way >= pace.full ? pace.round_trip : 0);
 }
 
-/// The least crowded of the ways on from a source's router.
+/// The least congested of the outputs of a source's router.
 template <class V>
 typename RouteComputation<V>::Congestion RouteComputation<V>::least_congestion(PortNumber first_port,
                                                                                const routing::Hop& hop,
@@ -335,9 +335,9 @@ typename RouteComputation<V>::Congestion RouteComputation<V>::least_congestion(P
   return least;
 }
 
-/// Valiant always goes by way of a random place; UGAL only where the way there is the less crowded for its
-/// length, as its router sees it when the packet is the first of its queue and each time it asks again. On a
-/// broken machine both draw among the places that serve the pair.
+/// Valiant always goes by way of a random place; UGAL only where the route there is the less congested for
+/// its length, as its router sees it when the packet is the first of its queue and each time it requests a
+/// channel again. On a broken machine both draw among the places that serve the pair.
 template <class V>
 void RouteComputation<V>::choose_via(PacketRecord& record) {
   const routing::Routing& routing = routing_;
@@ -358,7 +358,7 @@ void RouteComputation<V>::choose_via(PacketRecord& record) {
   hop.via_leg = true;
   hop.target = via;
   Congestion around = least_congestion(first, hop, record);
-  // A way by a third place is about twice as long, so its queue must be less than half as long, and by more
+  // A route by a third place is about twice as long, so its queue must be less than half as long, and by more
   // than packets make that meet by chance. One that takes no packet any more keeps nobody from the other.
   bool straight =
       direct.full == around.full ? direct.queue <= 2 * around.queue + direct.by_chance : around.full;

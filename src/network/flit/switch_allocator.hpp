@@ -125,7 +125,8 @@ void SwitchAllocator<V>::allocate(Tile& tile) {
   }
 }
 
-/// Of those who want an output the first in rank stands for it; the others bid again in the next cycle.
+/// Of those who request an output the first in rank stands for it; the others request it again in the next
+/// cycle.
 template <class V>
 WEFT_HOT void SwitchAllocator<V>::request(const At& b, QueueNumber q, PortNumber*& outputs) {
   const Queue& queue = b.queues[q];
@@ -140,7 +141,7 @@ WEFT_HOT void SwitchAllocator<V>::request(const At& b, QueueNumber q, PortNumber
   }
 }
 
-/// The bids of those still without a partner, for another round. Returns whether there are any.
+/// The requests of those still without a partner, for another round. Returns whether there are any.
 template <class V>
 bool SwitchAllocator<V>::request_without_partner(const std::uint32_t (&first_loser)[Tile::kBounds]) {
   outputs_.clear();
@@ -326,7 +327,7 @@ template <class V>
   if (!V::kCutThrough) take_room(b.outs[queue.channels], port, 1);
 }
 
-/// The packet behind one that has left looks for its way.
+/// The packet behind one that has left looks for its route.
 template <class V>
 [[gnu::noinline]] void SwitchAllocator<V>::next_packet(const At& b, Tile& tile, QueueNumber q, Queue& queue) {
   Entry entry(sources_.packets.behind(Entry(queue.entry).id()));
