@@ -102,7 +102,7 @@ machine::Machine torus(test::Settings more = {}) {
 }
 
 // A bit error rate so low that nothing ever happens gives every cable a link layer.
-TEST(LinkLayer, WithoutErrorsALinkLayeredCableHasTheTimingOfADirectOne) {
+TEST(LinkLayer, WithoutErrorsACableHasTheTimingOfADirectOne) {
   const std::vector<test::Settings> machines{{},
                                              {"router.switching=wormhole"},
                                              {"router.shared_flits=6", "router.buffer_flits=8"},
