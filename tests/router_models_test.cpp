@@ -55,7 +55,7 @@ TEST(RouterModels, SmallerTileBuffersTakeLess) {
 TEST(RouterModels, OutputQueuesTakeMoreThanOneQueueForAll) {
   double one = accepted(with(kOneRouter, sets({"router.iterations=2"})));
   double many =
-      accepted(with(kOneRouter, sets({"router.iterations=2", "router.kind=virtual-output-queues"})));
+      accepted(with(kOneRouter, sets({"router.iterations=2", "router.kind=virtual-output-queued"})));
   EXPECT_LT(one, 0.8);
   EXPECT_GT(many, 0.95);
 }

@@ -47,18 +47,18 @@ const config::Section& core_section() {
   return section;
 }
 
-void apply_core(Description& d) {
-  const CoreParameters& core = d.core;
+void apply_core(const CoreParameters& core, NicParameters& nic, RouterParameters& router,
+                std::vector<topology::CableType>& cables) {
   std::int64_t clock = core.clock.value ? core.clock.value : 1,
                nominal = core.clock.value ? core.nominal_clock.value : 1,
                width = core.width.value ? core.width.value : 1,
                nominal_width = core.width.value ? core.nominal_width.value : 1;
   if (clock == nominal && width == nominal_width) return;
   auto in_cycles = [&](Time& time) { time = {scaled(time.value, nominal, clock)}; };
-  for (Time* time : {&d.nic.occupancy, &d.nic.send_latency, &d.nic.receive_latency, &d.nic.translation_hit,
-                     &d.nic.split_repair, &d.router.latency})
+  for (Time* time : {&nic.occupancy, &nic.send_latency, &nic.receive_latency, &nic.translation_hit,
+                     &nic.split_repair, &router.latency})
     in_cycles(*time);
-  for (topology::CableType& cable : d.cables) {
+  for (topology::CableType& cable : cables) {
     in_cycles(cable.delay);
     auto rate = [&](DataRate& r) {
       r = {scaled(r.value, static_cast<__int128>(clock) * width,
@@ -67,16 +67,15 @@ void apply_core(Description& d) {
     rate(cable.lane_rate);
     for (DataRate& fallback : cable.fallback_rates) rate(fallback);
   }
-  d.router.clock = {scaled(d.router.clock.value, clock, nominal)};
-  d.router.flit = {std::max<std::int64_t>(1, scaled(d.router.flit.value, width, nominal_width))};
+  router.clock = {scaled(router.clock.value, clock, nominal)};
+  router.flit = {std::max<std::int64_t>(1, scaled(router.flit.value, width, nominal_width))};
 }
 
-void apply_processor(Description& d) {
-  const std::int64_t clock = d.processor.clock.value, nominal = d.processor.nominal_clock.value;
+void apply_processor(const ProcessorParameters& processor, HostParameters& host, MpiParameters& mpi) {
+  const std::int64_t clock = processor.clock.value, nominal = processor.nominal_clock.value;
   if (clock == 0 || nominal == 0 || clock == nominal) return;
-  for (Time* time :
-       {&d.host.post_cost, &d.host.poll_cost, &d.host.receive_cost, &d.host.cache_read, &d.host.system_call,
-        &d.mpi.send_cost, &d.mpi.receive_cost, &d.mpi.match_cost, &d.mpi.test_cost})
+  for (Time* time : {&host.post_cost, &host.poll_cost, &host.receive_cost, &host.cache_read,
+                     &host.system_call, &mpi.send_cost, &mpi.receive_cost, &mpi.match_cost, &mpi.test_cost})
     *time = {scaled(time->value, nominal, clock)};
 }
 

@@ -211,24 +211,32 @@ const Kind* read_kind_or(const char* plain, const Table& root, const std::string
   return read_kind<Kind>(with_kind, path, reader, parameters);
 }
 
-/// A chip's description may say what its routers are like as another kind too, for whoever sets that kind.
-bool of_another_router_kind(const std::string& key) {
-  const auto kinds = router_kinds();
-  return std::any_of(kinds.begin(), kinds.end(),
-                     [&](const RouterKind* kind) { return kind->section.find(key) != nullptr; });
+/// Keys that only another kind of router has: an error that says which.
+void refuse_keys_of_other_kinds(Table& given, Reader& reader) {
+  const std::string name = given.find("kind") ? kind_of(given) : kDefaultRouter;
+  const RouterKind* kind = config::Registry<RouterKind>::find(name);
+  if (!kind) return;
+  std::erase_if(given.entries, [&](const auto& entry) {
+    const auto& [key, node] = entry;
+    if (key == "kind" || kind->section.find(key)) return false;
+    std::vector<std::string> owners;
+    for (const RouterKind* other : router_kinds())
+      if (other->section.find(key)) owners.push_back(other->name);
+    if (owners.empty()) return false;
+    reader.problems.add(
+        node.origin, "router." + key,
+        fmt::format("is a key of router kind {}, and this router is {}; set router.kind to {}, "
+                    "or leave the key out",
+                    join(owners, " and "), kind->name, join(owners, " or ")));
+    return true;
+  });
 }
 
 void read_router(const Table& root, Reader& reader, Description& out) {
   Table own;
   if (const Node* node = root.find("router")) own.entries.emplace_back("router", *node);
-  if (Table* given = own.entries.empty() ? nullptr : own.entries.front().second.table()) {
-    std::string name = given->find("kind") ? kind_of(*given) : kDefaultRouter;
-    if (const RouterKind* kind = config::Registry<RouterKind>::find(name))
-      std::erase_if(given->entries, [&](const auto& entry) {
-        return entry.first != "kind" && !kind->section.find(entry.first) &&
-               of_another_router_kind(entry.first);
-      });
-  }
+  if (Table* given = own.entries.empty() ? nullptr : own.entries.front().second.table())
+    refuse_keys_of_other_kinds(*given, reader);
   out.router_kind = read_kind_or<RouterKind>(kDefaultRouter, own, "router", reader, out.router_parameters);
   if (out.router_kind) out.router = out.router_kind->view(out.router_parameters.get());
 }
@@ -307,9 +315,7 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
       std::string section = key.substr(0, key.find('.'));
       bool kind_changed = !choices_of(section).empty() &&
                           layer_of(out.origin(section + ".kind"), out) < layer_of(node.origin, out);
-      bool of_another = section == "router" && key.size() > section.size() &&
-                        of_another_router_kind(key.substr(section.size() + 1));
-      if (!kind_changed && !of_another)
+      if (!kind_changed)
         reader.problems.add(node.origin, "sources." + config::quote(key),
                             "is no parameter of this machine" + did_you_mean(key, known));
     } else if (!node.string()) {
@@ -368,8 +374,8 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   core_section().read(&out.core, root.find("core"), "core", reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
-  apply_core(out);
-  apply_processor(out);
+  apply_core(out.core, out.nic, out.router, out.cables);
+  apply_processor(out.processor, out.host, out.mpi);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "config/schema.hpp"
+#include "machine/core_clock.hpp"
 #include "machine/devices.hpp"
 #include "machine/mpi_parameters.hpp"
 #include "machine/nic_parameters.hpp"
@@ -29,12 +30,6 @@ struct ReroutingParameters {
   Time write_per_router{50'000};
   Time quiet{1'000'000};
   Time longest_drain{200'000'000};
-};
-
-/// The clock and width of the chip that holds interface and router; 0: not given.
-struct CoreParameters {
-  Frequency clock{0}, nominal_clock{0};
-  DataSize width{0}, nominal_width{0};
 };
 
 struct FaultParameters {

@@ -79,6 +79,22 @@ TEST(Description, AnotherKindDropsWhatItDoesNotKnow) {
   EXPECT_EQ(setting(d, "topology.dimension"), "6");
 }
 
+TEST(Description, AKeyOfAnotherRouterKindIsAnError) {
+  const std::string text = std::string(kRing) + "[router]\nrow_buffer_flits = 8\n";
+  EXPECT_THAT(errors(text),
+              ElementsAre(HasSubstr("router.row_buffer_flits: is a key of router kind tiled, and "
+                                    "this router is input-queued; set router.kind to tiled")));
+  EXPECT_THAT(
+      errors(kRing, {"router.kind=virtual-output-queued", "router.tile_rows=2"}),
+      ElementsAre(HasSubstr("--set router.tile_rows=2: router.tile_rows: is a key of router kind tiled, "
+                            "and this router is virtual-output-queued")));
+  EXPECT_THAT(errors(text, {"router.kind=tiled"}), ElementsAre());
+  EXPECT_THAT(errors(text + "kind = \"tiled\"\n", {"router.kind=input-queued"}), ElementsAre())
+      << "another kind drops what it does not know";
+  EXPECT_THAT(errors(std::string(kRing) + "[sources]\n\"router.tile_rows\" = \"assumed\"\n"),
+              ElementsAre(HasSubstr("is no parameter of this machine")));
+}
+
 TEST(Description, SourcesMustNameParameters) {
   std::string text = std::string(kRing) + "[sources]\n\"topology.dims\" = \"assumed: small\"\n";
   Description d = describe_text(text, "m.toml", {});

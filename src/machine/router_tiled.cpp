@@ -13,7 +13,8 @@ namespace {
 
 struct TiledParameters : RouterParameters {
   unsigned tile_rows = 4, tile_columns = 6;
-  unsigned row_buffer_flits = 16, column_buffer_flits = 16;
+  // Calibrated on the 96% of uniform traffic that TH Express-2 takes: the sizes are not published.
+  unsigned row_buffer_flits = 48, column_buffer_flits = 48;
 };
 
 /// First the row buses, one port for each input and column; then the column channels, one for each tile and

@@ -6,7 +6,7 @@ namespace weft::machine {
 namespace {
 
 WEFT_REGISTER(RouterKind,
-              router_kind<RouterParameters>("virtual-output-queues",
+              router_kind<RouterParameters>("virtual-output-queued",
                                             "a queue for each output, of each virtual channel of an input", 2,
                                             router_schema<RouterParameters>().section(),
                                             [](const RouterParameters&) {

@@ -80,6 +80,13 @@ class Network {
     WEFT_CHECK(at >= earliest_send_, "a packet is sent no earlier than its caller has promised");
     accept(packet, at);
   }
+  /// The same of a message of any size: one larger than largest_packet() goes in several packets. It is told
+  /// of as one, departed when the last of it has left and delivered when all of it is there; lost once for
+  /// every packet that is.
+  void send_message(const Packet& message, Time at) {
+    WEFT_CHECK(at >= earliest_send_, "a message is sent no earlier than its caller has promised");
+    accept_message(message, at);
+  }
 
   /// Runs up to `until`, before which the caller sends nothing but answers to notices, or up to the first
   /// time T at which there is something to tell and on to before T + reaction_time(). Appends the notices up
@@ -121,6 +128,8 @@ class Network {
   /// and those up to `until` that are in_batch(T, ...).
   virtual void run(Time until, std::vector<Notice>& notices) = 0;
   virtual void reaction_time_changed() {}
+  /// As accept(), of any size; engines whose packets have no limit need not do more.
+  virtual void accept_message(const Packet& message, Time at) { accept(message, at); }
 
   /// Whether a notice at `at` belongs to the batch whose first notice is at `first`.
   bool in_batch(Time first, Time at) const { return at == first || at < later(first, reaction_time_); }

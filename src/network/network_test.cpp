@@ -40,6 +40,31 @@ std::vector<Notice> run_out(Network& network) {
 
 TEST(Networks, ThereIsMoreThanNone) { EXPECT_FALSE(engines().empty()); }
 
+// In packets or as one message: the same flits at the same times. Told of once, when the last of it has left
+// and when all of it is there.
+TEST(Networks, AMessageIsToldOfAsOne) {
+  machine::Machine m = small_machine();
+  for (const EngineKind& kind : engines())
+    for (std::uint64_t bytes : {0u, 1u, 500u, 512u, 513u, 9'000u}) {
+      auto whole = kind.make(m, {}), in_parts = kind.make(m, {});
+      const std::uint64_t most = whole->largest_packet();
+      for (EndpointId source : {0u, 3u, 6u}) {
+        whole->send_message({source, 10, bytes, 0, source}, Time{0});
+        std::uint64_t left = bytes;
+        do {
+          const std::uint64_t part = std::min(left, most);
+          in_parts->send({source, 10, part, 0, source}, Time{0});
+          left -= part;
+        } while (left > 0);
+      }
+      std::map<std::pair<Tag, Notice::Kind>, Time> last;
+      for (const Notice& notice : run_out(*in_parts)) last[{notice.tag, notice.kind}] = notice.at;
+      std::vector<Notice> told = run_out(*whole);
+      EXPECT_EQ(told.size(), 6u) << kind.name << ", " << bytes << " bytes";
+      for (const Notice& notice : told) EXPECT_EQ(notice.at, (last[{notice.tag, notice.kind}])) << kind.name;
+    }
+}
+
 TEST(Networks, DeliverEveryPacketOnceAndInTimeOrder) {
   machine::Machine m = small_machine();
   for (const EngineKind& kind : engines()) {

@@ -73,7 +73,9 @@ class Observer {
   virtual void delivered_all(std::span<const Delivery> deliveries) {
     for (const Delivery& delivery : deliveries) delivered(delivery);
   }
-  /// The packet's last flit has left its source. Told only where Settings::tell_departures asks for it.
+  /// The packet's last flit leaves its source in this cycle. Told only where Settings::tell_departures says
+  /// so, and ahead, when its first flit leaves, where nothing can come between the two
+  /// (Engine::tells_ahead()).
   virtual void departed(Tag, Cycle) {}
   /// It will never arrive, because no way is left to its destination; `delivered` is when that was known.
   virtual void lost(const Delivery&) {}

@@ -75,4 +75,10 @@ std::uint32_t GridRoute::distance(Place a, Place b) const {
   return hops;
 }
 
+std::optional<GridRoute> GridRoute::of(const Routing& routing) {
+  const auto* order = dynamic_cast<const DimensionOrder*>(&routing);
+  if (!order || !fits(routing.graph()) || routing.faults().any()) return std::nullopt;
+  return GridRoute(routing.graph(), order->dateline());
+}
+
 }  // namespace weft::routing

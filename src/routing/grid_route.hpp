@@ -5,18 +5,21 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "routing/dimension_order.hpp"
 
 namespace weft::routing {
 
-/// Only for grids of up to four dimensions without parallel cables or attached devices; others are
-/// compiled to tables or called.
+/// Only for grids of up to four dimensions without parallel cables or attached devices; other relations are
+/// called.
 class GridRoute {
  public:
   static constexpr unsigned kMaxDimensions = 4;
   static bool fits(const topology::Graph& graph);
+  /// Where it can stand for a relation: dimension order, on a whole machine that fits.
+  static std::optional<GridRoute> of(const Routing& routing);
   explicit GridRoute(const topology::Graph& graph, Dateline dateline);
 
   /// The place of a router: four coordinates of 8 bits in a word.
@@ -26,7 +29,7 @@ class GridRoute {
   /// Whether the coordinates' sum is odd.
   static std::uint32_t parity(Place place) { return (place ^ place >> 8 ^ place >> 16 ^ place >> 24) & 1; }
   /// Where a packet goes next: a port of the router, and the class of channels it takes.
-  struct Way {
+  struct Output {
     std::uint32_t port, channel_class;
   };
 
@@ -34,11 +37,11 @@ class GridRoute {
   using Rows = std::array<std::uint16_t, kMaxDimensions>;
   Rows rows(topology::RouterId router, unsigned in_port) const;
 
-  /// The way from `here` to `there`, another place with that parity, for a packet that came in class
-  /// `in_class` by a port with these rows. Where it may take either class, `coin` (0 or 1) is the one. No
-  /// branch: it would be a guess.
-  [[gnu::always_inline]] Way next(Place here, Place there, std::uint32_t there_parity, const Rows& rows,
-                                  std::uint32_t in_class, std::uint32_t coin) const {
+  /// The output on the route from `here` to `there`, another place with that parity, for a packet that came
+  /// in class `in_class` by a port with these rows. Where it may take either class, `coin` (0 or 1) is the
+  /// one. No branch: it would be a guess.
+  [[gnu::always_inline]] Output next(Place here, Place there, std::uint32_t there_parity, const Rows& rows,
+                                     std::uint32_t in_class, std::uint32_t coin) const {
     // The lowest bit in which two places differ names the dimension.
     auto bit = static_cast<unsigned>(std::countr_zero(here ^ there));
     std::uint32_t to = there >> (bit & ~(kCoordinateBits - 1)) & (kMaxLength - 1);
@@ -57,7 +60,7 @@ class GridRoute {
     std::uint8_t only;    // the class,
     std::uint8_t either;  // unless this is 1
   };
-  static constexpr std::uint32_t kNotAround = 2 * kMaxLength;  // longer than any way there is
+  static constexpr std::uint32_t kNotAround = 2 * kMaxLength;  // longer than any route there is
   struct Dimension {
     std::uint32_t first_row = 0;
     std::uint32_t first_port = 0, ports = 0;
@@ -71,8 +74,8 @@ class GridRoute {
   bool balanced_;
   std::uint32_t row_steps_ = 0;
   std::vector<Place> places_;  // by router
-  // [row: dimension, from][to][parity of the destination]. Half way round a ring there are two ways; half the
-  // pairs take each.
+  // [row: dimension, from][to][parity of the destination]. Half way round a ring there are two routes; half
+  // the pairs take each.
   std::vector<Step> table_;
 };
 

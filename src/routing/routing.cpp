@@ -1,7 +1,5 @@
 #include "routing/routing.hpp"
 
-#include "routing/vias.hpp"
-
 namespace weft::routing {
 
 ChannelPlan Routing::plan(unsigned channels) const {
@@ -15,10 +13,6 @@ ChannelPlan Routing::plan(unsigned channels) const {
     plan.end.push_back(static_cast<std::uint8_t>(end));
   }
   return plan;
-}
-
-void Routing::find_vias() {
-  if (via_count() > 0 && faults_.any()) vias_ = std::make_shared<ViaTable>(*this);
 }
 
 }  // namespace weft::routing

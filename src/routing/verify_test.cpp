@@ -20,7 +20,7 @@ Verdict check(const machine::Machine& m, unsigned threads = 1) {
 }
 
 /// Every hop of a cycle must start where the one before it ends.
-void expect_circle(const Graph& graph, const std::vector<CycleHop>& cycle) {
+void expect_cycle(const Graph& graph, const std::vector<CycleHop>& cycle) {
   ASSERT_GE(cycle.size(), 2u);
   for (std::size_t i = 0; i < cycle.size(); ++i) {
     PortId next = cycle[(i + 1) % cycle.size()].out_port;
@@ -34,14 +34,14 @@ TEST(Verify, FindsTheDeadlockOfATorusWithOneChannel) {
   Verdict v = check(m);
   EXPECT_FALSE(v.deadlock_free());
   EXPECT_EQ(v.cycle.size(), 4u);
-  expect_circle(*m.graph, v.cycle);
+  expect_cycle(*m.graph, v.cycle);
 }
 
 TEST(Verify, FindsTheDeadlockOfAdaptiveRoutingWithoutEscape) {
   machine::Machine m = make_machine("torus", {"dims=[8]"}, "minimal-adaptive", {"escape=false"}, 4);
   Verdict v = check(m);
   EXPECT_EQ(v.cycle.size(), 8u);
-  expect_circle(*m.graph, v.cycle);
+  expect_cycle(*m.graph, v.cycle);
   EXPECT_TRUE(check(make_machine("torus", {"dims=[8]"}, "minimal-adaptive", {}, 3)).holds());
 }
 
@@ -49,7 +49,7 @@ TEST(Verify, FindsTheDeadlockOfShortestPathsOnARing) {
   machine::Machine m = make_machine("torus", {"dims=[6]"}, "shortest-path", {"channel_rule=one"}, 1);
   Verdict v = check(m);
   EXPECT_FALSE(v.deadlock_free());
-  expect_circle(*m.graph, v.cycle);
+  expect_cycle(*m.graph, v.cycle);
 }
 
 TEST(Verify, PlacesInADeadGroupAreNotDrawn) {
@@ -107,7 +107,7 @@ TEST(Verify, DoesNotTrustEscapeChannelsThatShareTheirChannel) {
   EXPECT_FALSE(v.deadlock_free());
 }
 
-TEST(Verify, NamesPairsWithoutAWay) {
+TEST(Verify, NamesPairsWithoutARoute) {
   machine::Machine m =
       make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 2, {"faults.dead_cables=[\"r0.p0\"]"});
   Verdict v = check(m);

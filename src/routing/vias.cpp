@@ -103,4 +103,9 @@ std::uint64_t ViaTable::bytes() const {
   return (direct_.size() + second_.size()) * sizeof(Word) + column_.size() * sizeof(std::uint32_t);
 }
 
+// Here, and not beside the other methods: those of a routing need not know how its places are found.
+void Routing::find_vias() {
+  if (via_count() > 0 && faults_.any()) vias_ = std::make_shared<ViaTable>(*this);
+}
+
 }  // namespace weft::routing

@@ -115,7 +115,6 @@ class Executor final : public event::EventHandler {
   struct State {
     std::uint32_t missing = 0;  // steps it still waits for
     std::uint32_t channel = 0;
-    std::uint32_t leaving = 0, arriving = 0;  // packets of a send
     Id partner = kNobody;  // the receive of a send and the other way round; or the next in a queue
     Time since{0};
     bool paired = false, arrived = false, started = false, ended = false;
@@ -216,17 +215,12 @@ class Executor final : public event::EventHandler {
       end(i);
       return arrive(i);
     }
-    std::uint64_t most = network_.largest_packet(), left = o.amount;
-    take_room(i, std::max<std::uint64_t>(1, left / most + (left % most != 0)));
+    const std::uint64_t most = network_.largest_packet();
+    const std::uint64_t packets = std::max<std::uint64_t>(1, o.amount / most + (o.amount % most != 0));
+    take_room(i, packets);
     s.since = now();
-    do {
-      std::uint64_t part = std::min(left, most);
-      network_.send({from, to, part, 0, i}, now());
-      ++s.leaving;
-      ++s.arriving;
-      left -= part;
-    } while (left > 0);
-    result_.packets += s.leaving;
+    network_.send_message({from, to, o.amount, 0, i}, now());
+    result_.packets += packets;
   }
 
   /// The packets of a message are handed over at once and kept until they have arrived: there must be memory
@@ -246,12 +240,10 @@ class Executor final : public event::EventHandler {
 
   void hear(const Notice& notice) {
     Id i = notice.tag;
-    State& s = state_[i];
     if (notice.kind == Notice::Kind::Departed) {
-      if (--s.leaving == 0) end(i);
+      end(i);
     } else if (notice.kind == Notice::Kind::Delivered) {
-      if (--s.arriving > 0) return;
-      result_.message_time += now() - s.since;
+      result_.message_time += now() - state_[i].since;
       arrive(i);
     } else {
       lost_.push_back(i);
@@ -303,7 +295,7 @@ class Executor final : public event::EventHandler {
     release(i, false);
   }
 
-  /// Nothing can happen any more: who waits for what, and the circle if there is one.
+  /// Nothing can happen any more: who waits for what, and the cycle of waits if there is one.
   ExecutionResult stalled(const std::vector<std::string>& network) {
     std::vector<Id> waits(p_.ranks(), kNobody);  // a receive that has started and has no message
     std::uint64_t ranks = 0;
@@ -324,10 +316,10 @@ class Executor final : public event::EventHandler {
         r = p_.operations[waits[r]].peer;
       }
       if (waits[r] == kNobody || seen[r] != walk) continue;
-      std::string circle = fmt::format("rank {}", r);
+      std::string cycle = fmt::format("rank {}", r);
       for (Rank k = p_.operations[waits[r]].peer; k != r; k = p_.operations[waits[k]].peer)
-        circle += fmt::format(" -> rank {}", k);
-      lines.push_back(fmt::format("they wait in a cycle: {} -> rank {}", circle, r));
+        cycle += fmt::format(" -> rank {}", k);
+      lines.push_back(fmt::format("they wait in a cycle: {} -> rank {}", cycle, r));
       break;
     }
     for (Rank r = 0; r < p_.ranks() && lines.size() < kMostLines; ++r)

@@ -103,14 +103,17 @@ std::optional<StressScenario> draw_scenario(Draws& draw) {
   out.packets_per_endpoint = draw.between(5, 120);
   out.spacing = draw.of<std::uint64_t>({10, 50, 200});
   out.machine = drawn.text() + cable_text(draw);
+  std::string kind;
   out.machine += fmt::format(
       "[router]\nkind = \"{}\"\nchannels = {}\nflit = \"{}B\"\nbuffer_flits = {}\n"
       "shared_flits = {}\nlatency = \"{}ns\"\nswitching = \"{}\"\nallocator = \"{}\"\n",
-      router_kind(draw), channels, draw.of<unsigned>({4, 8, 16, 32, 64}), out.longest_packet + draw.below(20),
-      draw.one_in(3) ? draw.between(1, 16) : 0, draw.between(1, 40), router_word(draw, "switching"),
-      router_word(draw, "allocator"));
-  const unsigned tile = channels * out.longest_packet + draw.below(20);  // for those that have tiles
-  out.machine += fmt::format("row_buffer_flits = {}\ncolumn_buffer_flits = {}\n", tile, tile);
+      kind = router_kind(draw), channels, draw.of<unsigned>({4, 8, 16, 32, 64}),
+      out.longest_packet + draw.below(20), draw.one_in(3) ? draw.between(1, 16) : 0, draw.between(1, 40),
+      router_word(draw, "switching"), router_word(draw, "allocator"));
+  const unsigned tile = channels * out.longest_packet +
+                        draw.below(20);  // drawn for every kind: what comes after stays the same
+  if (kind == "tiled")
+    out.machine += fmt::format("row_buffer_flits = {}\ncolumn_buffer_flits = {}\n", tile, tile);
   out.machine += fmt::format(
       "[rerouting]\nreport = \"{}ns\"\ncompute = \"{}ns\"\nwrite_per_router = \"{}ns\"\nquiet = \"{}ns\"\n"
       "longest_drain = \"{}us\"\n",

@@ -38,10 +38,10 @@ class FlitCycleEngine final : public CycleEngine {
  public:
   FlitCycleEngine(const machine::Machine& m, const CycleOptions& options, const Settings& settings)
       : facts_(facts_of(m, settings)),
-        guard_(options.link_layer || Guard::needed(m, options.faults)
-                   ? std::make_unique<Guard>(m, settings, options.faults)
+        links_(options.link_layer || LinkLayer::needed(m, options.faults)
+                   ? std::make_unique<LinkLayer>(m, settings, options.faults)
                    : nullptr),
-        engine_(*m.graph, *m.routing, settings, guard_.get()),
+        engine_(*m.graph, *m.routing, settings, links_.get()),
         ports_(m.graph->ports()) {}
 
   const CycleFacts& facts() const override { return facts_; }
@@ -59,24 +59,24 @@ class FlitCycleEngine final : public CycleEngine {
   }
   void copy_occupancy(std::vector<std::uint32_t>& by_port) const override {
     by_port.resize(ports_);
-    for (topology::PortId p = 0; p < ports_; ++p) by_port[p] = engine_.standing(p);
+    for (topology::PortId p = 0; p < ports_; ++p) by_port[p] = engine_.occupancy(p);
   }
   LinkReport link_report() const override {
-    if (!guard_) return {};
+    if (!links_) return {};
     return {true,
-            guard_->timeline(),
-            guard_->records(),
-            guard_->taken_back(),
-            guard_->corrupted(),
-            guard_->routing_name(),
-            guard_->routes_changed()};
+            links_->timeline(),
+            links_->records(),
+            links_->taken_back(),
+            links_->corrupted(),
+            links_->routing_name(),
+            links_->routes_changed()};
   }
   std::uint64_t bytes() const override { return engine_.bytes(); }
   std::uint64_t packet_bytes() const override { return PacketStore::kPacketBytes; }
 
  private:
   CycleFacts facts_;
-  std::unique_ptr<Guard> guard_;  // of the cables that can fail
+  std::unique_ptr<LinkLayer> links_;  // of the cables that can fail
   Engine engine_;
   topology::PortId ports_;
 };

@@ -243,12 +243,12 @@ TEST(FlitEngine, NothingIsLostInAnyRouter) {
   std::uint64_t seed = 101;
   for (Switching switching : {Switching::Wormhole, Switching::CutThrough})
     for (unsigned shared : {0u, 12u}) {
-      for (const char* kind : {"virtual-output-queues", "tiled"}) {
+      for (const char* kind : {"virtual-output-queued", "tiled"}) {
         soak("torus", {"dims=[4,4]"}, "dimension-order", switching, shared, seed++, kind);
         soak("torus", {"dims=[3,3]"}, "valiant", switching, shared, seed++, kind);
         soak("fat-tree", {"children=[4,4]", "parents=[1,2]"}, "fat-tree", switching, shared, seed++, kind);
       }
-      soak("torus", {"dims=[4,4]"}, "minimal-adaptive", switching, shared, seed++, "virtual-output-queues");
+      soak("torus", {"dims=[4,4]"}, "minimal-adaptive", switching, shared, seed++, "virtual-output-queued");
     }
 }
 
@@ -280,7 +280,7 @@ TEST(FlitEngine, OutputQueuesDoNotBlockEachOther) {
       if (d.destination == 2) return d.delivered;
     return Cycle{0};
   };
-  EXPECT_LT(second_arrives("virtual-output-queues"), 60u);
+  EXPECT_LT(second_arrives("virtual-output-queued"), 60u);
   EXPECT_GT(second_arrives("input-queued"), 300u);
 }
 
@@ -361,7 +361,7 @@ TEST(FlitEngine, APacketOlderThanTheLimitEndsTheRun) {
 }
 
 TEST(FlitEngine, ADeadlockIsFoundAndPrintedAsACircle) {
-  // A ring, one channel, every router sends two hops ahead: a textbook deadlock. Each packet is in the circle
+  // A ring, one channel, every router sends two hops ahead: a textbook deadlock. Each packet is in the cycle
   // twice: its tail holds a channel and waits for its head to move, its head waits for a channel another tail
   // holds.
   machine::Machine m = make_machine("torus", {"dims=[6]"}, "shortest-path", {"channel_rule=one"}, 1);
@@ -373,8 +373,8 @@ TEST(FlitEngine, ADeadlockIsFoundAndPrintedAsACircle) {
   Arrivals arrivals;
   engine.run(script, {&arrivals}, 100'000, 500);
   ASSERT_TRUE(engine.stalled());
-  auto circle = engine.explain_stall();
-  EXPECT_EQ(circle.size(), 12u);
+  auto cycle = engine.explain_stall();
+  EXPECT_EQ(cycle.size(), 12u);
   EXPECT_TRUE(engine.oldest_packet().has_value());
   engine.check_conservation();
 }
@@ -386,7 +386,7 @@ TEST(FlitEngine, ThreadsDoNotChangeAnything) {
     unsigned cable_cycles;
   };
   for (Case one :
-       {Case{"minimal-adaptive", "input-queued", 1}, Case{"minimal-adaptive", "virtual-output-queues", 5},
+       {Case{"minimal-adaptive", "input-queued", 1}, Case{"minimal-adaptive", "virtual-output-queued", 5},
         Case{"dimension-order", "input-queued", 9}, Case{"valiant", "tiled", 3}}) {
     auto run = [&](unsigned threads) {
       machine::Machine m = make_machine("torus", {"dims=[5,4]"}, one.routing, {}, 8);

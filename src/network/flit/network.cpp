@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <deque>
 #include <queue>
 #include <tuple>
@@ -32,12 +34,13 @@ class FlitNetwork final : public Network, private Traffic {
   FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
       : flit_(static_cast<std::uint64_t>(machine.description.router.flit.value)),
         largest_flits_(largest_packet_flits(machine)),
-        guard_(make_guard(machine, options)),
-        engine_(*machine.graph, *machine.routing, settings(machine, options), guard_.get()),
+        links_(make_links(machine, options)),
+        engine_(*machine.graph, *machine.routing, settings(machine, options), links_.get()),
         message_classes_(engine_.settings().message_classes),
         waiting_(machine.graph->endpoints()) {
-    for (unsigned t = 0; t < engine_.settings().threads; ++t) ears_.push_back(std::make_unique<Ear>(*this));
-    for (auto& ear : ears_) observers_.push_back(ear.get());
+    for (unsigned t = 0; t < engine_.settings().threads; ++t)
+      listeners_.push_back(std::make_unique<Listener>(*this));
+    for (auto& listener : listeners_) observers_.push_back(listener.get());
   }
 
   std::uint64_t largest_packet() const override { return largest_flits_ * flit_; }
@@ -45,8 +48,8 @@ class FlitNetwork final : public Network, private Traffic {
 
   std::vector<Incident> incidents() const override {
     std::vector<Incident> out;
-    if (guard_)
-      for (const auto& entry : guard_->timeline())
+    if (links_)
+      for (const auto& entry : links_->timeline())
         out.push_back({engine_.settings().cycle.time(entry.at), entry.what});
     return out;
   }
@@ -61,6 +64,8 @@ class FlitNetwork final : public Network, private Traffic {
   }
 
  private:
+  static constexpr unsigned kFewFlits = 8;  // packets below this are counted: no window is longer
+
   static Settings settings(const machine::Machine& machine, const EngineOptions& options) {
     Settings s = settings_for(machine, largest_packet_flits(machine));
     s.seed = options.seed;
@@ -70,35 +75,68 @@ class FlitNetwork final : public Network, private Traffic {
   }
 
   /// For the cables that have bit errors or will break, where there are any.
-  static std::unique_ptr<Guard> make_guard(const machine::Machine& machine, const EngineOptions& options) {
-    if (!Guard::needed(machine, options.faults)) return nullptr;
-    return std::make_unique<Guard>(machine, settings(machine, options), options.faults);
+  static std::unique_ptr<LinkLayer> make_links(const machine::Machine& machine,
+                                               const EngineOptions& options) {
+    if (!LinkLayer::needed(machine, options.faults)) return nullptr;
+    return std::make_unique<LinkLayer>(machine, settings(machine, options), options.faults);
   }
 
   const CycleTime& clock() const { return engine_.settings().cycle; }
 
   void accept(const Packet& packet, Time at) override {
     WEFT_CHECK(packet.bytes <= largest_packet(), "packets are no larger than the network takes");
-    WEFT_CHECK(packet.message_class < message_classes_, "a message class the router has");
-    auto flits = std::max<std::uint64_t>(1, (packet.bytes + flit_ - 1) / flit_);
+    accept_message(packet, at);
+  }
+
+  void accept_message(const Packet& message, Time at) override {
+    WEFT_CHECK(message.message_class < message_classes_, "a message class the router has");
     Cycle cycle = std::max(engine_.now(), clock().cycles(at));
-    auto& list = waiting_[packet.source];
+    auto& list = waiting_[message.source];
     // In order of times; nearly always the last.
     auto place = list.end();
     while (place != list.begin() && std::prev(place)->at > cycle) --place;
     bool first = place == list.begin();
-    list.insert(place, {{packet.destination, static_cast<std::uint16_t>(flits), packet.message_class,
-                         packet.tag, clock().remainder(at, clock().cycles(at))},
-                        cycle});
-    if (first) engine_.ask(packet.source, cycle);
+    const auto flits = std::max<std::uint64_t>(1, (message.bytes + flit_ - 1) / flit_);
+    const auto packets = static_cast<std::uint32_t>((flits + largest_flits_ - 1) / largest_flits_);
+    const auto last_flits = static_cast<unsigned>(flits - std::uint64_t{packets - 1} * largest_flits_);
+    list.insert(place, {take_number(message.tag, packets, last_flits), message.destination,
+                        message.message_class, flits, clock().remainder(at, clock().cycles(at)), cycle});
+    if (first) engine_.ask(message.source, cycle);
     ++under_way_;
+    if (last_flits < kFewFlits) ++short_ends_[last_flits];
   }
 
-  /// What is told in a cycle is known at its end and answered from the next one on, a reaction time later:
-  /// for so long tiles may run alone.
-  void reaction_time_changed() override {
+  /// A message under way has a number, which is the tag of its packets.
+  std::uint32_t take_number(Tag tag, std::uint32_t packets, unsigned last_flits) {
+    if (free_numbers_.empty()) {
+      free_numbers_.push_back(static_cast<std::uint32_t>(messages_.size()));
+      messages_.emplace_back();
+    }
+    const std::uint32_t number = free_numbers_.back();
+    free_numbers_.pop_back();
+    Message& message = messages_[number];
+    message.tag = tag;
+    message.leaving = packets;
+    message.last_flits = last_flits;
+    message.arrived = {0};
+    message.arriving.store(packets, std::memory_order_relaxed);
+    message.lost.store(false, std::memory_order_relaxed);
+    return number;
+  }
+
+  void reaction_time_changed() override { set_window(); }
+
+  /// What is told in a cycle is of a later time, and answered a reaction time after that: for so long tiles
+  /// may run alone. A delivery is told a way out of the last router ahead; a departure a packet's length
+  /// ahead, and only that of a message's last packet counts.
+  void set_window() {
     constexpr std::uint64_t kMost = 1u << 16;
-    engine_.limit_window(static_cast<unsigned>(1 + std::min(kMost, clock().whole_cycles(reaction_time()))));
+    unsigned lead = std::min(engine_.delivery_lead(), kFewFlits);
+    for (unsigned flits = 1; flits < kFewFlits; ++flits)
+      if (short_ends_[flits] > 0) lead = std::min(lead, flits);
+    if (!engine_.tells_ahead()) lead = 1;
+    engine_.limit_window(
+        static_cast<unsigned>(lead + std::min(kMost, clock().whole_cycles(reaction_time()))));
   }
 
   void run(Time until, std::vector<Notice>& notices) override {
@@ -106,8 +144,9 @@ class FlitNetwork final : public Network, private Traffic {
       Time bound = notices_.empty() ? until : std::min(until, later(notices_.top().at, reaction_time()));
       Cycle last = clock().cycles(bound);
       if (engine_.now() >= last) break;
+      set_window();
       engine_.run(*this, observers_, last);
-      for (auto& ear : ears_) gather(*ear);
+      for (auto& listener : listeners_) gather(*listener);
     }
     // Of a network that stands still, what happened before it did.
     if (engine_.stalled()) {
@@ -127,32 +166,45 @@ class FlitNetwork final : public Network, private Traffic {
     auto& list = waiting_[source];
     bool due = !list.empty() && list.front().at <= now;
     if (due) {
-      packet = list.front().packet;
-      list.pop_front();
+      Due& message = list.front();
+      const std::uint64_t flits = std::min(message.left, largest_flits_);
+      packet = {message.destination, static_cast<std::uint16_t>(flits), message.message_class, message.number,
+                message.remainder};
+      message.left -= flits;
+      if (message.left == 0) list.pop_front();
     }
     if (!list.empty()) next = std::max(list.front().at, now + 1);
     return due;
   }
 
   /// What the engine tells, heard by one of its threads.
-  class alignas(64) Ear final : public Observer {
+  class alignas(64) Listener final : public Observer {
    public:
-    explicit Ear(FlitNetwork& network) : network_(network) {}
+    explicit Listener(FlitNetwork& network) : network_(network) {}
     void delivered(const Delivery& delivery) override {
-      ++settled;
-      tell({delivery.tag, network_.clock().time(delivery.delivered, delivery.remainder),
-            Notice::Kind::Delivered});
+      Message& message = network_.messages_[delivery.tag];
+      // One that leaves its last router earlier may be there later: remainders of its hops add up.
+      message.arrived =
+          std::max(message.arrived, network_.clock().time(delivery.delivered, delivery.remainder));
+      if (settles(delivery.tag) && !message.lost.load(std::memory_order_relaxed))
+        tell({message.tag, message.arrived, Notice::Kind::Delivered});
     }
     void lost(const Delivery& report) override {
-      ++settled;
-      tell({report.tag, network_.clock().time(report.delivered), Notice::Kind::Lost});
+      Message& message = network_.messages_[report.tag];
+      message.lost.store(true, std::memory_order_relaxed);
+      settles(report.tag);
+      tell({message.tag, network_.clock().time(report.delivered), Notice::Kind::Lost});
     }
-    void departed(Tag tag, Cycle cycle) override {
-      tell({tag, network_.clock().time(cycle + 1), Notice::Kind::Departed});
+    void departed(Tag number, Cycle cycle) override {
+      Message& message = network_.messages_[number];
+      if (--message.leaving > 0) return;
+      if (message.last_flits < kFewFlits) ++short_ends_left[message.last_flits];
+      tell({message.tag, network_.clock().time(cycle + 1), Notice::Kind::Departed});
     }
 
     std::vector<Notice> notices;
-    std::uint64_t settled = 0;  // packets that are no longer under way
+    std::vector<std::uint32_t> settled;                         // messages that are no longer under way
+    std::array<std::uint64_t, kFewFlits> short_ends_left = {};  // by flits: last packets that have started
 
    private:
     /// The caller may answer a reaction time later: no cycle runs that the answer could change.
@@ -160,17 +212,44 @@ class FlitNetwork final : public Network, private Traffic {
       notices.push_back(notice);
       network_.engine_.stop_by(network_.clock().cycles(later(notice.at, network_.reaction_time())));
     }
+    /// One packet fewer to arrive: was it the last of its message?
+    bool settles(Tag number) {
+      if (network_.messages_[number].arriving.fetch_sub(1, std::memory_order_acq_rel) > 1) return false;
+      settled.push_back(static_cast<std::uint32_t>(number));
+      return true;
+    }
     FlitNetwork& network_;
   };
 
-  void gather(Ear& ear) {
-    for (const Notice& notice : ear.notices) notices_.push(notice);
-    ear.notices.clear();
-    under_way_ -= std::exchange(ear.settled, 0);
+  void gather(Listener& listener) {
+    for (const Notice& notice : listener.notices) notices_.push(notice);
+    listener.notices.clear();
+    under_way_ -= listener.settled.size();
+    // A message that lost packets keeps its number: some of it may never leave.
+    for (std::uint32_t number : listener.settled)
+      if (messages_[number].leaving == 0) free_numbers_.push_back(number);
+    listener.settled.clear();
+    for (unsigned flits = 1; flits < kFewFlits; ++flits)
+      short_ends_[flits] -= std::exchange(listener.short_ends_left[flits], 0);
   }
 
+  /// A message handed over, up to its end. Its source's thread counts what leaves, its destination's what
+  /// arrives; what is lost may be told of by either.
+  struct Message {
+    Tag tag = 0;
+    std::uint32_t leaving = 0;  // packets
+    unsigned last_flits = 0;    // of the last packet
+    Time arrived{0};            // the latest of its packets so far
+    std::atomic<std::uint32_t> arriving = 0;
+    std::atomic<bool> lost = false;
+  };
+  /// What of a message its source has not made packets of.
   struct Due {
-    NewPacket packet;
+    std::uint32_t number;
+    EndpointId destination;
+    std::uint8_t message_class;
+    std::uint64_t left;  // flits
+    Remainder remainder;
     Cycle at;
   };
   struct Later {
@@ -180,14 +259,17 @@ class FlitNetwork final : public Network, private Traffic {
   };
   std::uint64_t flit_;
   std::uint64_t largest_flits_;
-  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<LinkLayer> links_;
   Engine engine_;
   unsigned message_classes_;
-  std::vector<std::deque<Due>> waiting_;    // by source
-  std::vector<std::unique_ptr<Ear>> ears_;  // by thread
-  std::vector<Observer*> observers_;        // the same
+  std::vector<std::deque<Due>> waiting_;  // by source
+  std::deque<Message> messages_;          // by number; they stay where they are
+  std::vector<std::uint32_t> free_numbers_;
+  std::array<std::uint64_t, kFewFlits> short_ends_ = {};  // by flits: last packets that have not started
+  std::vector<std::unique_ptr<Listener>> listeners_;      // by thread
+  std::vector<Observer*> observers_;                      // the same
   std::priority_queue<Notice, std::vector<Notice>, Later> notices_;
-  std::uint64_t under_way_ = 0;
+  std::uint64_t under_way_ = 0;  // messages
 };
 
 WEFT_REGISTER(EngineKind,

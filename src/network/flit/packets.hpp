@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <new>
 #include <vector>
 
@@ -86,8 +87,9 @@ class PacketStore {
   std::uint64_t& behind(PacketId id) { return behind_[id]; }
   std::uint64_t behind(PacketId id) const { return behind_[id]; }
 
-  /// A chunk's worth of fresh numbers, appended to `free`. Call with the engine's lock held.
+  /// A chunk's worth of fresh numbers, appended to `free`. From any thread.
   void grow(std::vector<PacketId>& free) {
+    std::lock_guard lock(growing_);
     WEFT_CHECK(end_ + kChunk <= most_, "no more packets at once than there is room for");
     records_.grow(end_ + kChunk);
     behind_.grow(end_ + kChunk);
@@ -103,6 +105,7 @@ class PacketStore {
   GrowingArray<PacketRecord> records_;
   GrowingArray<std::uint64_t> behind_;
   PacketId end_ = 0;
+  std::mutex growing_;
 };
 
 /// What a queue in a router holds of a packet: enough to route it without looking its record up.

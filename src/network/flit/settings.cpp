@@ -24,11 +24,10 @@ void check_router(const Machine& m, unsigned largest_packet_flits, const config:
   const auto& router = m.description.router;
   unsigned classes = m.routing->classes();
   if (router.channels < classes)
-    complain(
-        "channels",
-        fmt::format("routing {} asks for at least {} channels, the router has {}; `weft check` shows what "
-                    "would happen",
-                    m.description.routing->name, classes, router.channels));
+    complain("channels",
+             fmt::format("routing {} needs at least {} channels, the router has {}; `weft check` shows what "
+                         "would happen",
+                         m.description.routing->name, classes, router.channels));
   if (router.channels * router.message_classes > 32)
     complain("message_classes", "a port has at most 32 channels over all message classes");
   if (largest_packet_flits > Entry::kMaxFlits)

@@ -42,6 +42,11 @@ struct Settings : Timing {
   unsigned all_channels() const { return channels * message_classes; }
 };
 
+/// Whether Observer::departed is called when a packet starts: then nothing comes between its flits.
+inline bool tells_departures_ahead(const Settings& settings, bool link_layer) {
+  return settings.tell_departures && settings.switching == Switching::CutThrough && !link_layer;
+}
+
 /// What a machine's description means in cycles and flits. Throws UserError where it cannot be run: too few
 /// channels for the routing, buffers smaller than `largest_packet_flits` under cut-through.
 Settings settings_for(const machine::Machine& machine, unsigned largest_packet_flits);

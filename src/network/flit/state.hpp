@@ -26,7 +26,7 @@ namespace weft::network::flit {
 using PortNumber = std::uint32_t;
 using ChannelNumber = std::uint32_t;
 using QueueNumber = std::uint32_t;
-using EndNumber = std::uint32_t;                       // one end of a cable that can fail
+using EndNumber = std::uint32_t;                       // one end of a cable with a link layer
 inline constexpr std::uint32_t kEnd = 0xffff'ffff;     // of a chain
 inline constexpr PortNumber kUndecided = 0xffff'fffe;  // a head that chooses its output anew in every cycle
 
@@ -37,7 +37,7 @@ struct Queue {
   PortNumber out = kEnd;       // where it goes
   std::uint32_t channels = 0;  // output channels it may take, one bit each; the one it has, by its number
   std::uint32_t offered = 0;   // of these, what it was offered in this cycle
-  QueueNumber chain = kEnd;    // the next queue that asks for the same
+  QueueNumber chain = kEnd;    // the next queue that requests the same
   std::uint16_t rest = 0;      // flits of the first packet still to send; above them, bits of the last packet
   std::uint16_t flits = 0;     // here now
   // Most bits of the last packet, the channel of the first, and flags, in one word that is read and written
@@ -49,11 +49,11 @@ struct Queue {
   static constexpr unsigned kChannelShift = 24, kChannelMask = 0x1f;
   static constexpr unsigned kFirstChannelNext = 31;  // as channel: the turn begins with channel 0
   static constexpr unsigned kReadyShift = 31;
-  // kReady: it is on a list of those who bid for the switch.
+  // kReady: it is on a list of those who request the switch.
   static constexpr std::uint32_t kLeaves = 1u << 29, kActive = 1u << 30, kReady = 1u << kReadyShift;
   bool empty() const { return left() == 0; }
   unsigned left() const { return rest & kLeftMask; }
-  void set_left(std::uint32_t flits) { rest = static_cast<std::uint16_t>((rest & ~kLeftMask) | flits); }
+  void set_left(std::uint32_t count) { rest = static_cast<std::uint16_t>((rest & ~kLeftMask) | count); }
   /// Of a queue that is not empty.
   PacketId last() const { return (word & kLastMask) | static_cast<PacketId>(rest >> kLeftBits) << kLastBits; }
   void set_last(PacketId packet) {
@@ -76,16 +76,17 @@ struct alignas(32) Port {
     kEndpoint = 1,  // what leaves here is delivered
     kInner = 2,     // inside a router: crossing it is no hop
     kNarrow = 4,    // slower than a flit each cycle
-    kGuarded = 8,   // the guard says when it may send: its cable can fail, or its router is dead; narrow too
+    kLinkLayer =
+        8,  // the link layer says when it may send: its cable can fail, or its router is dead; narrow too
   };
   static constexpr unsigned kYieldShift = 4, kMostYield = 15;
   unsigned yields() const { return flags >> kYieldShift; }  // input side: to ports with a lower number
   ChannelNumber peer;           // channel 0 of the port at the other end; its own where there is none
   std::uint32_t inbox;          // of the other end's tile, in a slot
   std::uint32_t free_channels;  // output channels no packet holds
-  QueueNumber asker;   // while channels are allocated: chain of who asks for one; while the switch is: of
-                       // those who want to send through this output, the first in rank
-  PortNumber granted;  // input side: of the outputs that would take a flit from here, the first in rank
+  QueueNumber requester;  // while channels are allocated: chain of who requests one; while the switch is: of
+                          // those who request this output, the first in rank
+  PortNumber granted;     // input side: of the outputs that would take a flit from here, the first in rank
   std::uint16_t last_input;   // who had the last turn, low bits of its number: input for this output,
   std::uint16_t last_output;  // output for this input
   std::uint16_t flight;       // from winning the switch to arrival at the other end: which of State::flights
@@ -101,15 +102,6 @@ struct alignas(32) Port {
 };
 static_assert(sizeof(Port) == 32);
 
-/// How fast a port has been sending, looked at once in a round trip of its cable.
-struct Pace {
-  Cycle since = 0;
-  std::uint64_t sent = 0;        // flits, up to then
-  std::uint32_t round_trip = 0;  // cycles, of a flit and its credit
-  std::uint32_t full = ~0u;      // flits of a round trip in which the cable is hardly ever idle
-  std::uint32_t under_way = 0;   // flits and credits on the cable at that pace
-};
-
 /// What is looked at only of ports that are narrow or share buffers.
 struct PortRest {
   std::uint32_t next_send;  // output may send again from here on, in 1/256 cycles (low bits)
@@ -119,7 +111,7 @@ struct PortRest {
 
 /// One channel of an output.
 struct OutChannel {
-  std::uint16_t last_asker;  // low bits of the queue that had it last: a router has fewer queues than that
+  std::uint16_t last_queue;  // low bits of the queue that had it last: a router has fewer queues than that
   std::uint16_t used;        // flits sent into the buffer behind it and not yet gone from there
 };
 static_assert(sizeof(OutChannel) == 4);
@@ -217,7 +209,8 @@ struct alignas(64) Inbox {
   Bag<HeadFlit> heads;
   Bag<ChannelNumber> bodies;   // flits behind a head
   Bag<ChannelNumber> credits;  // for the output channel named
-  Bag<EndNumber> ends;         // of guarded cables that hear something; only in the inboxes of links
+  Bag<EndNumber>
+      ends;  // of cables with a link layer at which something arrives; only in the inboxes of links
 };
 
 /// A run of routers small enough for their state to stay in a cache while a cycle's stages pass over it.
@@ -227,17 +220,21 @@ struct Tile {
   // it.
   enum Bound { kOnward, kOut, kBounds };
   static_assert(int{kOut} == Port::kEndpoint);
-  Bag<QueueNumber> asks[4 * kBounds];   // by cycle: queues whose head asks for an output channel
-  Bag<QueueNumber> ready[2 * kBounds];  // by cycle: queues that bid for the switch
-  Bag<EndpointId> senders[2];           // by cycle: endpoints with something to send
+  Bag<QueueNumber> channel_requests[4 * kBounds];  // by cycle: queues whose head requests a virtual channel
+  Bag<QueueNumber> switch_requests[2 * kBounds];   // by cycle: queues that request the switch
+  Bag<EndpointId> senders[2];                      // by cycle: endpoints with something to send
 
-  Bag<QueueNumber>& asks_in(Cycle cycle, unsigned bound) { return asks[(cycle & 3) * kBounds + bound]; }
-  Bag<QueueNumber>& ready_in(Cycle cycle, unsigned bound) { return ready[(cycle & 1) * kBounds + bound]; }
+  Bag<QueueNumber>& channel_requests_in(Cycle cycle, unsigned bound) {
+    return channel_requests[(cycle & 3) * kBounds + bound];
+  }
+  Bag<QueueNumber>& switch_requests_in(Cycle cycle, unsigned bound) {
+    return switch_requests[(cycle & 1) * kBounds + bound];
+  }
 
   bool at_rest() const {
-    for (const auto& bag : asks)
+    for (const auto& bag : channel_requests)
       if (!bag.empty()) return false;
-    for (const auto& bag : ready)
+    for (const auto& bag : switch_requests)
       if (!bag.empty()) return false;
     return senders[0].empty() && senders[1].empty();
   }
@@ -256,10 +253,10 @@ struct State {
   LargeArray<OutChannel> channels;
   std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
   std::vector<Tile> tiles;
-  std::uint32_t slots = 0;             // a power of two above the longest flight
-  std::uint32_t slot_inboxes = 0;      // tiles * threads, and with a guard as if each thread had a tile more
-  std::vector<Inbox> inboxes;          // [cycle % slots][tile][sending thread]
-  std::vector<Mark> awake;             // the same: something to do for the tile
+  std::uint32_t slots = 0;         // a power of two above the longest flight
+  std::uint32_t slot_inboxes = 0;  // tiles * threads, and with a link layer as if each thread had a tile more
+  std::vector<Inbox> inboxes;      // [cycle % slots][tile][sending thread]
+  std::vector<Mark> awake;         // the same: something to do for the tile
   std::vector<std::uint16_t> flights;  // the flight times there are, in cycles
 
   PortNumber port_of(QueueNumber q) const { return q >> (channel_bits + output_bits); }

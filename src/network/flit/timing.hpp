@@ -15,7 +15,7 @@ namespace weft::network::flit {
 
 struct Timing {
   CycleTime cycle;
-  // A head that arrives in cycle c asks for a channel in c + route, for the switch `allocate` later, and is
+  // A head that arrives in cycle c requests a channel in c + route, for the switch `allocate` later, and is
   // on the cable `traverse` after it won the switch. Their sum is the router's latency.
   unsigned route_cycles = 1, allocate_cycles = 1, traverse_cycles = 2;
   unsigned endpoint_cycles = 1;    // between an endpoint and its router

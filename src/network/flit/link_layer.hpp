@@ -1,9 +1,9 @@
-// Links that can fail, between the routers of the flit engine.
+// Links that can fail, between the routers of the flit network.
 //
-// Cables of a type with bit errors or with lanes to be tested, and those a fault script names, are guarded:
-// their flits and credits go through the link protocol (network/link) instead of straight into the other
-// side's inbox. All other cables keep their direct path. Without an error a guarded cable has exactly the
-// timing of a direct one.
+// Cables of a type with bit errors or with lanes to be tested, and those a fault script names, have a link
+// layer: their flits and credits go through the link protocol (network/link) instead of straight into the
+// other side's inbox. All other cables keep their direct path. Without an error a cable with a link layer has
+// exactly the timing of a direct one.
 //
 // What happens to a whole machine (a script's next event, links that report themselves dead, routes that
 // change) happens between two cycles, while all threads are at rest.
@@ -17,6 +17,7 @@
 
 #include "network/cycle_engine.hpp"
 #include "network/flit/packets.hpp"
+#include "network/flit/recovery.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
 #include "network/link/fault_script.hpp"
@@ -25,17 +26,15 @@
 
 namespace weft::network::flit {
 
-class Engine;
-
-class Guard {
+class LinkLayer {
  public:
   /// Keeps a reference to the machine.
-  Guard(const machine::Machine& machine, const Settings& settings, std::vector<link::FaultEvent> events);
+  LinkLayer(const machine::Machine& machine, const Settings& settings, std::vector<link::FaultEvent> events);
 
-  /// Has this machine, with this script, anything to guard?
+  /// Has this machine, with this script, any cable that needs it?
   static bool needed(const machine::Machine& machine, const std::vector<link::FaultEvent>& events);
 
-  /// The guarded ports, by end: both ends of each guarded cable, one after the other.
+  /// The ports with a link layer, by end: both ends of each such cable, one after the other.
   const std::vector<topology::PortId>& ports() const { return ports_; }
   EndNumber end_at(topology::PortId port) const { return end_at_[port]; }
   static EndNumber other_end(EndNumber end) { return end ^ 1; }
@@ -56,12 +55,12 @@ class Guard {
 
   /// Between two cycles. `moved`: some flit did in the last one; `in_network`: flits injected and not
   /// delivered.
-  void between_cycles(Engine& engine, bool moved, std::uint64_t in_network);
+  void between_cycles(Recovery& network, Cycle now, bool moved, std::uint64_t in_network);
   /// The first cycle after `now` before which between_cycles() must be called even if no end does anything:
   /// a script's event, a step on the way to new routes.
   Cycle next_step(Cycle now) const;
 
-  /// Is there no way between two endpoints, as far as whoever computes the routes knows?
+  /// Is there no route between two endpoints, as far as whoever computes the routes knows?
   bool cut_off(EndpointId source, EndpointId destination) const;
   /// Something is under way that will go on by itself: a script's event, a link in training, new routes.
   bool busy() const;
@@ -75,7 +74,7 @@ class Guard {
   bool routes_changed() const { return switches_ > 0; }
 
  private:
-  /// One end of a guarded cable, with the packet under way on each channel.
+  /// One end of such a cable, with the packet under way on each channel.
   struct End {
     explicit End(const link::LinkSettings& settings)
         : link(settings), packets(settings.channels), flits(settings.channels), bytes(settings.flit_bytes) {}
@@ -89,7 +88,7 @@ class Guard {
     link::LinkState told = link::LinkState::Up;
     unsigned told_lanes = 0;
   };
-  void apply(const link::FaultEvent& event, Engine& engine, Cycle now);
+  void apply(const link::FaultEvent& event, Recovery& network, Cycle now);
   void update_cut(topology::CableId cable);
   void watch_links(Cycle now);
   void count_ill(topology::CableId cable, int change);
@@ -109,7 +108,7 @@ class Guard {
   std::atomic<bool> news_ = false;  // a link's state or lanes have changed since watch_links()
   std::vector<topology::CableId> cables_;
   std::vector<bool> cut_, killed_;  // by cable, by router: as the script says
-  std::vector<std::uint8_t> dead_;  // by guarded cable: as reported
+  std::vector<std::uint8_t> dead_;  // by cable with a link layer: as reported
   std::vector<std::uint8_t> ill_;   // by router: its links reported dead, what its frames say of its health
   link::Reconfigurer reconfigurer_;
   std::vector<std::uint32_t> piece_;  // by router; kNone: cannot even talk to itself

@@ -1,4 +1,4 @@
-#include "network/flit/guard.hpp"
+#include "network/flit/link_layer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,9 +60,9 @@ Outcome run(const machine::Machine& m, const std::string& script, std::uint32_t 
   settings.threads = threads;
   std::vector<link::FaultEvent> events;
   if (!script.empty()) events = link::read_faults(script, *m.graph);
-  std::unique_ptr<Guard> guard;
-  if (Guard::needed(m, events)) guard = std::make_unique<Guard>(m, settings, events);
-  Engine engine(*m.graph, *m.routing, settings, guard.get());
+  std::unique_ptr<LinkLayer> links;
+  if (LinkLayer::needed(m, events)) links = std::make_unique<LinkLayer>(m, settings, events);
+  Engine engine(*m.graph, *m.routing, settings, links.get());
   RandomTraffic traffic(m.graph->endpoints(), packets, flits, spacing);
   std::vector<Heard> heard(engine.settings().threads);
   std::vector<Observer*> observers;
@@ -80,12 +80,12 @@ Outcome run(const machine::Machine& m, const std::string& script, std::uint32_t 
   std::sort(out.arrivals.begin(), out.arrivals.end());
   out.made = engine.counters().packets_created;
   EXPECT_EQ(out.made, out.arrivals.size() + out.reports.size()) << "every packet is accounted for";
-  if (guard) {
-    out.timeline = guard->timeline();
-    out.records = guard->records();
-    out.corrupted = guard->corrupted();
-    out.taken_back = guard->taken_back();
-    out.routing = guard->routing_name();
+  if (links) {
+    out.timeline = links->timeline();
+    out.records = links->records();
+    out.corrupted = links->corrupted();
+    out.taken_back = links->taken_back();
+    out.routing = links->routing_name();
   }
   EXPECT_EQ(out.corrupted, 0u);
   return out;
@@ -101,8 +101,8 @@ machine::Machine torus(test::Settings more = {}) {
   return test::make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 4, all);
 }
 
-// A bit error rate so low that nothing ever happens guards every cable.
-TEST(Guard, WithoutErrorsAGuardedCableHasTheTimingOfADirectOne) {
+// A bit error rate so low that nothing ever happens gives every cable a link layer.
+TEST(LinkLayer, WithoutErrorsACableHasTheTimingOfADirectOne) {
   const std::vector<test::Settings> machines{{},
                                              {"router.switching=wormhole"},
                                              {"router.shared_flits=6", "router.buffer_flits=8"},
@@ -110,9 +110,9 @@ TEST(Guard, WithoutErrorsAGuardedCableHasTheTimingOfADirectOne) {
                                              {"cable.default.length=40m", "router.allocator=age"}};
   for (const test::Settings& settings : machines) {
     Outcome direct = run(torus(settings), "", 300, 40'000, 1, 6, 12);
-    test::Settings guarded = settings;
-    guarded.push_back("cable.default.bit_error_rate=1e-30");
-    Outcome through = run(torus(guarded), "", 300, 40'000, 1, 6, 12);
+    test::Settings with_link_layer = settings;
+    with_link_layer.push_back("cable.default.bit_error_rate=1e-30");
+    Outcome through = run(torus(with_link_layer), "", 300, 40'000, 1, 6, 12);
     EXPECT_EQ(direct.records.size(), 0u);
     EXPECT_EQ(through.records.size(), 32u);
     EXPECT_EQ(direct.arrivals, through.arrivals) << join(settings, " ");
@@ -120,14 +120,14 @@ TEST(Guard, WithoutErrorsAGuardedCableHasTheTimingOfADirectOne) {
 }
 
 // Two channels of an output granted in the same cycle must not both take the last of what they share.
-TEST(Guard, ChannelsThatShareABufferNeverTakeMoreThanThereIs) {
+TEST(LinkLayer, ChannelsThatShareABufferNeverTakeMoreThanThereIs) {
   for (const char* shared : {"router.shared_flits=1", "router.shared_flits=3"})
     run(test::make_machine("torus", {"dims=[4,4]", "endpoints_per_router=2"}, "up-down", {}, 4,
                            {"router.buffer_flits=6", shared}),
         "", 600, 200'000, 1, 6, 8);
 }
 
-TEST(Guard, ErrorsAreRepairedOnTheWay) {
+TEST(LinkLayer, ErrorsAreRepairedOnTheWay) {
   Outcome out = run(torus({"cable.default.bit_error_rate=1e-5"}), "", 300, 60'000);
   std::uint64_t errors = 0, again = 0;
   for (const CableRecord& r : out.records) errors += r.counters.refused, again += r.counters.sent_again;
@@ -136,7 +136,7 @@ TEST(Guard, ErrorsAreRepairedOnTheWay) {
   EXPECT_TRUE(out.reports.empty());
 }
 
-TEST(Guard, ACutCableIsFoundDeadRoutedAroundAndTakenBackIntoUse) {
+TEST(LinkLayer, ACutCableIsFoundDeadRoutedAroundAndTakenBackIntoUse) {
   Outcome out = run(torus(), "at 3us cut r5.p0; at 20us restore r5.p0", 400, 60'000);
   EXPECT_TRUE(out.says("cut r5.p0"));
   EXPECT_TRUE(out.says("r5.p0 declares its link dead"));
@@ -149,7 +149,7 @@ TEST(Guard, ACutCableIsFoundDeadRoutedAroundAndTakenBackIntoUse) {
   EXPECT_TRUE(out.reports.empty()) << "nobody was cut off, so everything arrives";
 }
 
-TEST(Guard, PacketsOfADeadRouterAreReportedByName) {
+TEST(LinkLayer, PacketsOfADeadRouterAreReportedByName) {
   Outcome out = run(torus(), "at 3us kill router 6", 400, 60'000);
   EXPECT_TRUE(out.says("cut off: e6"));
   EXPECT_FALSE(out.reports.empty());
@@ -159,7 +159,7 @@ TEST(Guard, PacketsOfADeadRouterAreReportedByName) {
   for (const auto& [when, tag] : out.arrivals) EXPECT_FALSE(when > 30'000 && tag >> 32 == 6);
 }
 
-TEST(Guard, ARouterThatComesBackIsUsedAgain) {
+TEST(LinkLayer, ARouterThatComesBackIsUsedAgain) {
   Outcome out = run(torus(), "at 3us kill router 6; at 20us restore router 6", 1200, 90'000);
   EXPECT_EQ(out.routing, "dimension-order");
   EXPECT_FALSE(out.reports.empty());
@@ -168,7 +168,7 @@ TEST(Guard, ARouterThatComesBackIsUsedAgain) {
   EXPECT_GT(std::find_if(out.arrivals.rbegin(), out.arrivals.rend(), from_6)->first, 20'000u);
 }
 
-TEST(Guard, ARouterThatDiesAloneIsMissedToo) {
+TEST(LinkLayer, ARouterThatDiesAloneIsMissedToo) {
   // Its cables are dead already, so no link can tell that it dies.
   machine::Machine m =
       test::make_machine("torus", {"dims=[4,4]", "endpoints_per_router=2"}, "dimension-order", {}, 4, kQuick);
@@ -184,12 +184,12 @@ TEST(Guard, ARouterThatDiesAloneIsMissedToo) {
   EXPECT_TRUE(between) << "not even its own endpoints reach each other";
 }
 
-TEST(Guard, APacketOlderThanTheLimitEndsTheRunHereToo) {
+TEST(LinkLayer, APacketOlderThanTheLimitEndsTheRunHereToo) {
   machine::Machine m = torus({"cable.default.missed_beats=1000"});  // nobody finds the link dead
   Settings settings = settings_for(m, 6);
   settings.age_limit = 1'000;
-  Guard guard(m, settings, link::read_faults("at 1us stall r5.p0 for 1ms", *m.graph));
-  Engine engine(*m.graph, *m.routing, settings, &guard);
+  LinkLayer links(m, settings, link::read_faults("at 1us stall r5.p0 for 1ms", *m.graph));
+  Engine engine(*m.graph, *m.routing, settings, &links);
   RandomTraffic traffic(m.graph->endpoints(), 400, 6, 40);
   Heard heard;
   engine.run(traffic, {&heard}, 100'000);
@@ -199,7 +199,7 @@ TEST(Guard, APacketOlderThanTheLimitEndsTheRunHereToo) {
   EXPECT_THAT(why[0].reason, HasSubstr("more than the 1000 allowed"));
 }
 
-TEST(Guard, AStuckLaneNarrowsTheCableAndNothingElse) {
+TEST(LinkLayer, AStuckLaneNarrowsTheCableAndNothingElse) {
   Outcome out = run(torus({"cable.default.max_retries=3"}), "at 2us lane r5.p0 1 stuck", 400, 60'000);
   EXPECT_TRUE(out.says("r5.p0 tests its lanes"));
   EXPECT_TRUE(out.says("r5.p0 is up with 3 of 4 lanes"));
@@ -209,14 +209,14 @@ TEST(Guard, AStuckLaneNarrowsTheCableAndNothingElse) {
   EXPECT_NEAR(out.records[0].rate_share, 0.75, 0.003);
 }
 
-TEST(Guard, AFlippedBitIsSeenOnce) {
+TEST(LinkLayer, AFlippedBitIsSeenOnce) {
   Outcome out = run(torus(), "at 1us flip r5.p0 packet 2 bit 9; at 4us stall r5.p0 for 50ns", 200, 30'000);
   ASSERT_EQ(out.records.size(), 1u);
   EXPECT_EQ(out.records[0].bits_damaged, 1u);
   EXPECT_EQ(out.records[0].counters.refused, 1u);
 }
 
-TEST(Guard, HeaderFooterLinksFlagWhatTheyDoNotRepair) {
+TEST(LinkLayer, HeaderFooterLinksFlagWhatTheyDoNotRepair) {
   machine::Machine m = torus({"cable.default.retry=header-footer", "cable.default.bit_error_rate=3e-5"});
   Outcome out = run(m, "", 400, 100'000);
   std::uint64_t flagged = 0;
@@ -224,7 +224,7 @@ TEST(Guard, HeaderFooterLinksFlagWhatTheyDoNotRepair) {
   EXPECT_GT(flagged, 20u);
 }
 
-TEST(Guard, ThreadsDoNotMatter) {
+TEST(LinkLayer, ThreadsDoNotMatter) {
   const std::string script =
       "at 3us cut r5.p0; at 4us kill router 9; at 6us lane r0.p0 2 stuck; at 15us restore r5.p0; at 16us "
       "restore "

@@ -1,4 +1,4 @@
-#include "network/flit/guard.hpp"
+#include "network/flit/link_layer.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/text.hpp"
-#include "network/flit/engine.hpp"
 #include "routing/distances.hpp"
 #include "routing/survey.hpp"
 
@@ -79,7 +78,7 @@ link::WireSettings wire_settings(const machine::Machine& m, const Settings& s, C
   return out;
 }
 
-std::vector<CableId> guarded_cables(const machine::Machine& m, const std::vector<FaultEvent>& events) {
+std::vector<CableId> link_layer_cables(const machine::Machine& m, const std::vector<FaultEvent>& events) {
   std::vector<CableId> out = link::cables_of(events, *m.graph);
   auto may_fail = [](const topology::CableType& type) {
     return type.bit_error_rate > 0 || type.trains_first();
@@ -107,17 +106,18 @@ routing::VerifyOptions proof_options(const machine::Machine& m) {
 
 }  // namespace
 
-bool Guard::needed(const machine::Machine& machine, const std::vector<FaultEvent>& events) {
-  return !guarded_cables(machine, events).empty();
+bool LinkLayer::needed(const machine::Machine& machine, const std::vector<FaultEvent>& events) {
+  return !link_layer_cables(machine, events).empty();
 }
 
-Guard::Guard(const machine::Machine& machine, const Settings& settings, std::vector<FaultEvent> events)
+LinkLayer::LinkLayer(const machine::Machine& machine, const Settings& settings,
+                     std::vector<FaultEvent> events)
     : machine_(machine),
       graph_(*machine.graph),
       cycle_(settings.cycle),
       events_(std::move(events)),
       end_at_(graph_.ports(), kNone),
-      cables_(guarded_cables(machine, events_)),
+      cables_(link_layer_cables(machine, events_)),
       cut_(graph_.cables()),
       killed_(graph_.routers()),
       dead_(cables_.size()),
@@ -141,7 +141,7 @@ Guard::Guard(const machine::Machine& machine, const Settings& settings, std::vec
 // --- in a cycle
 // ----------------------------------------------------------------------------------------------
 
-void Guard::receive(EndNumber number, Cycle now, link::Arrival& arrival) {
+void LinkLayer::receive(EndNumber number, Cycle now, link::Arrival& arrival) {
   End& end = ends_[number];
   const LinkState state = end.link.state();
   const unsigned lanes = end.link.lanes().count();
@@ -164,20 +164,20 @@ void Guard::receive(EndNumber number, Cycle now, link::Arrival& arrival) {
   if (!same && !may_differ) ++end.corrupted;
 }
 
-bool Guard::ready(PortId port, Cycle now) const {
+bool LinkLayer::ready(PortId port, Cycle now) const {
   // A port without a cable leads to an endpoint, and is asked only where its router is dead.
   EndNumber end = end_at_[port];
   return end != kNone ? ends_[end].link.ready(now) : !killed_[graph_.port_router(port)];
 }
 
-void Guard::offer(EndNumber number, unsigned channel, Entry entry, unsigned index) {
+void LinkLayer::offer(EndNumber number, unsigned channel, Entry entry, unsigned index) {
   End& end = ends_[number];
   fill_bytes(end.bytes, entry.bits(), index);
   link::Flit flit{entry.bits(), static_cast<std::uint8_t>(channel), index == 0, index + 1 == entry.flits()};
   end.link.offer(flit, end.bytes.data());
 }
 
-Cycle Guard::transmit(EndNumber number, Cycle now, std::uint32_t occupied) {
+Cycle LinkLayer::transmit(EndNumber number, Cycle now, std::uint32_t occupied) {
   End& end = ends_[number];
   end.link.report(ill_[graph_.port_router(ports_[number])],
                   static_cast<std::uint16_t>(std::min(occupied, 0xffffu)));
@@ -188,7 +188,7 @@ Cycle Guard::transmit(EndNumber number, Cycle now, std::uint32_t occupied) {
 // --- between cycles
 // ------------------------------------------------------------------------------------------
 
-void Guard::update_cut(CableId cable) {
+void LinkLayer::update_cut(CableId cable) {
   auto [a, b] = graph_.cable_ends(cable);
   if (end_at_[a] == kNone) return;  // dead from the start
   bool down = cut_[cable] || killed_[graph_.port_router(a)] || killed_[graph_.port_router(b)];
@@ -199,7 +199,7 @@ void Guard::update_cut(CableId cable) {
   }
 }
 
-void Guard::apply(const FaultEvent& event, Engine& engine, Cycle now) {
+void LinkLayer::apply(const FaultEvent& event, Recovery& network, Cycle now) {
   note(now, event.text);
   link::Wire* wire = event.port != kNone ? &wires_[end_at_[event.port]] : nullptr;
   switch (event.kind) {
@@ -211,7 +211,7 @@ void Guard::apply(const FaultEvent& event, Engine& engine, Cycle now) {
     case FaultEvent::Kind::KillRouter:
     case FaultEvent::Kind::RestoreRouter:
       killed_[event.router] = event.kind == FaultEvent::Kind::KillRouter;
-      engine.freeze(event.router, killed_[event.router]);
+      network.freeze(event.router, killed_[event.router]);
       for (PortId p = graph_.port_begin(event.router); p < graph_.port_begin(event.router + 1); ++p)
         if (graph_.peer(p) != kNone) update_cut(graph_.port_cable(p));
       if (nobody_can_tell(event.router)) reconfigurer_.ask_for_routes(now);
@@ -229,7 +229,7 @@ void Guard::apply(const FaultEvent& event, Engine& engine, Cycle now) {
 }
 
 /// A router without a live cable has no neighbour that could miss it; the service network does.
-bool Guard::nobody_can_tell(RouterId router) const {
+bool LinkLayer::nobody_can_tell(RouterId router) const {
   for (std::size_t k = 0; k < cables_.size(); ++k) {
     auto [a, b] = graph_.cable_ends(cables_[k]);
     bool here = graph_.port_router(a) == router || graph_.port_router(b) == router;
@@ -239,7 +239,7 @@ bool Guard::nobody_can_tell(RouterId router) const {
 }
 
 /// What the links have found out about themselves in the last cycle.
-void Guard::watch_links(Cycle now) {
+void LinkLayer::watch_links(Cycle now) {
   if (!news_.exchange(false, std::memory_order_relaxed)) return;
   for (std::size_t k = 0; k < cables_.size(); ++k) {
     bool any_dead = false, both_up = true;
@@ -276,7 +276,7 @@ void Guard::watch_links(Cycle now) {
 }
 
 /// The nodes at both ends of a cable have a dead link more, or less.
-void Guard::count_ill(CableId cable, int change) {
+void LinkLayer::count_ill(CableId cable, int change) {
   auto [a, b] = graph_.cable_ends(cable);
   for (PortId p : {a, b}) {
     std::uint8_t& ill = ill_[graph_.port_router(p)];
@@ -284,7 +284,7 @@ void Guard::count_ill(CableId cable, int change) {
   }
 }
 
-void Guard::find_pieces() {
+void LinkLayer::find_pieces() {
   const topology::Faults& faults = reconfigurer_.faults();
   std::fill(piece_.begin(), piece_.end(), kNone);
   std::vector<std::uint16_t> hops;
@@ -301,26 +301,25 @@ void Guard::find_pieces() {
   }
 }
 
-bool Guard::cut_off(EndpointId source, EndpointId destination) const {
+bool LinkLayer::cut_off(EndpointId source, EndpointId destination) const {
   std::uint32_t from = piece_[graph_.endpoint_router(source)];
   return from == kNone || from != piece_[graph_.endpoint_router(destination)];
 }
 
-void Guard::between_cycles(Engine& engine, bool moved, std::uint64_t in_network) {
-  Cycle now = engine.now();
+void LinkLayer::between_cycles(Recovery& network, Cycle now, bool moved, std::uint64_t in_network) {
   while (next_event_ < events_.size() && cycle_.cycles(events_[next_event_].at) <= now)
-    apply(events_[next_event_++], engine, now);
+    apply(events_[next_event_++], network, now);
   watch_links(now);
   bool empty = in_network == 0 &&
-               (reconfigurer_.phase() != link::Reconfigurer::Phase::Draining || engine.nobody_is_sending());
+               (reconfigurer_.phase() != link::Reconfigurer::Phase::Draining || network.nobody_is_sending());
   switch (reconfigurer_.step(now, empty, moved)) {
     case link::Reconfigurer::Action::None:
       return;
     case link::Reconfigurer::Action::StopSending:
-      engine.hold(true);
+      network.hold(true);
       return note(now, "endpoints stop sending, the network drains");
     case link::Reconfigurer::Action::TakeBack: {
-      std::uint64_t packets = engine.take_back();
+      std::uint64_t packets = network.take_back(now);
       taken_back_ += packets;
       for (End& end : ends_) end.link.reset(now);
       for (link::Wire& wire : wires_) wire.reset();
@@ -330,9 +329,10 @@ void Guard::between_cycles(Engine& engine, bool moved, std::uint64_t in_network)
     case link::Reconfigurer::Action::Switch: {
       ++switches_;
       find_pieces();
-      engine.use(reconfigurer_.routing());
-      std::uint64_t lost = engine.give_up_cut_off();
-      engine.hold(false);
+      network.use(reconfigurer_.routing());
+      std::uint64_t lost =
+          network.give_up(now, [this](EndpointId from, EndpointId to) { return cut_off(from, to); });
+      network.hold(false);
       std::vector<std::string> names;
       auto cut = routing::cut_off_endpoints(graph_, reconfigurer_.faults());
       for (std::size_t i = 0; i < std::min<std::size_t>(8, cut.size()); ++i)
@@ -347,13 +347,13 @@ void Guard::between_cycles(Engine& engine, bool moved, std::uint64_t in_network)
   }
 }
 
-Cycle Guard::next_step(Cycle now) const {
+Cycle LinkLayer::next_step(Cycle now) const {
   if (reconfigurer_.phase() == link::Reconfigurer::Phase::Draining) return now + 1;
   Cycle event = next_event_ < events_.size() ? cycle_.cycles(events_[next_event_].at) : kNever;
   return std::max(now + 1, std::min(event, reconfigurer_.next_step()));
 }
 
-bool Guard::busy() const {
+bool LinkLayer::busy() const {
   if (next_event_ < events_.size() || reconfigurer_.phase() != link::Reconfigurer::Phase::Steady) return true;
   return std::any_of(ends_.begin(), ends_.end(), [](const End& end) {
     LinkState state = end.link.state();
@@ -364,13 +364,13 @@ bool Guard::busy() const {
 // --- figures
 // -------------------------------------------------------------------------------------------------
 
-std::uint64_t Guard::corrupted() const {
+std::uint64_t LinkLayer::corrupted() const {
   std::uint64_t sum = 0;
   for (const End& end : ends_) sum += end.corrupted;
   return sum;
 }
 
-std::vector<CableRecord> Guard::records() const {
+std::vector<CableRecord> LinkLayer::records() const {
   std::vector<CableRecord> out;
   for (std::size_t k = 0; k < cables_.size(); ++k) {
     CableRecord record{.cable = cables_[k], .lanes_up = 64};

@@ -1,0 +1,78 @@
+// The routers of a machine as flat arrays, and how they are wired: which input each output leads to, after
+// how many cycles, and which thread looks after it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "network/flit/inner_fabric.hpp"
+#include "network/flit/settings.hpp"
+#include "network/flit/state.hpp"
+#include "topology/graph.hpp"
+
+namespace weft::network::flit {
+
+/// What a thread looks after.
+struct Share {
+  std::uint32_t tile_begin, tile_end;
+  std::uint32_t endpoint_begin, endpoint_end;
+};
+
+/// Plain data for the stages of a cycle; what is above the state does not change in a run.
+struct Fabric {
+  /// `link_layer`: some cables have one (lead_through_links()).
+  Fabric(const topology::Graph& graph, Settings settings, bool link_layer);
+
+  /// Flits of these ports go through their link layer, and so do their credits. The links of a thread have
+  /// inboxes like those of a tile: credits for them are put there in the cycle they arise, and ends at which
+  /// something will arrive in the cycle it will. Returns the thread that looks after each.
+  std::vector<unsigned> lead_through_links(const std::vector<topology::PortId>& link_ports);
+  /// A router that is dead delivers nothing.
+  void freeze(topology::RouterId router, bool frozen);
+  /// Every queue and inbox empty, every credit back.
+  void empty();
+
+  /// The first of the inboxes of a tile for what arrives in a cycle.
+  std::size_t inbox_index(Cycle cycle, std::uint32_t tile) const {
+    return (cycle & (state.slots - 1)) * state.slot_inboxes + tile * settings.threads;
+  }
+  /// Where the inboxes of a thread's links are, counted as if it were a tile.
+  std::uint32_t links_tile(unsigned thread) const {
+    return static_cast<std::uint32_t>(state.tiles.size()) + thread;
+  }
+  /// Flits in the input queues of a port now.
+  std::uint32_t occupancy(PortNumber port) const;
+  std::uint64_t bytes() const;
+
+  const topology::Graph& graph;
+  Settings settings;
+  InnerFabric inner;
+  std::vector<Share> shares;                   // by thread
+  std::vector<std::uint32_t> endpoint_router;  // by endpoint
+  std::vector<PortNumber> endpoint_port;       // by endpoint
+  std::vector<std::uint32_t> endpoint_tile;    // by endpoint
+  std::vector<std::uint32_t> router_tile;      // by router
+  std::vector<std::uint32_t> link_inbox;  // by end of a cable with a link layer: first inbox of its thread
+  std::vector<Remainder> port_remainder;  // by port: of a hop over its cable, where cables differ
+  Remainder hop_remainder = 0;            // where they do not
+  std::uint16_t endpoint_flight = 0;      // of a flit from its source to the router
+  unsigned delivery_lead = 1;   // cycles from a tail's winning its last switch to its delivery, at least
+  unsigned longest_window = 1;  // cycles a tile can run without what others send it
+
+  State state;
+
+ private:
+  void size_arrays(bool link_layer);
+  void share_out(bool link_layer);
+  void connect_ports();
+  void connect_inner_ports();
+  void share_remainders();
+  void rank_local_ports();
+  unsigned thread_of(topology::RouterId router) const;
+  std::uint16_t flight_number(unsigned cycles);
+  std::uint32_t every_channel() const {
+    return settings.all_channels() == 32 ? ~0u : (1u << settings.all_channels()) - 1;
+  }
+};
+
+}  // namespace weft::network::flit

@@ -1,0 +1,138 @@
+// One thread's tiles, cycle by cycle and stage by stage: what arrives, who gets a channel, who gets the
+// switch, what leaves. A stage goes over all routers of a tile before the next begins, so its loops are long
+// and plain. What leaves a tile arrives some cycles later: for so long a tile can run on alone, with its
+// state in a near cache, before the next has its turn.
+//
+// Nothing may depend on the order of a list: those who request the same output are chained to it first, and
+// chosen among afterwards by rank. Ranks differ, so the choice is the same in any order.
+#include "network/flit/pipeline.hpp"
+
+#include <optional>
+
+#include "network/flit/arrivals.hpp"
+#include "network/flit/channel_allocator.hpp"
+#include "network/flit/ejection.hpp"
+#include "network/flit/injection.hpp"
+#include "network/flit/link_traffic.hpp"
+#include "network/flit/route_computation.hpp"
+#include "network/flit/switch_allocator.hpp"
+
+namespace weft::network::flit {
+
+namespace {
+
+template <class V>
+class Stages final : public Pipeline {
+ public:
+  Stages(Fabric& fabric, Routes& routes, Sources& sources, LinkLayer* links, Worker& worker,
+         const typename V::Route& route)
+      : fabric_(fabric),
+        worker_(worker),
+        at_(fabric, routes, sources),
+        routes_(fabric, routes, sources, route, at_),
+        arrivals_(fabric, sources, routes_, at_),
+        channels_(fabric.settings, routes_, at_),
+        ejection_(fabric, sources, worker, route, at_),
+        switch_(fabric, sources, routes_, ejection_, links, worker, at_),
+        injection_(fabric, sources, routes_, links, worker, at_) {
+    if (links) link_traffic_.emplace(fabric, sources, *links, worker);
+  }
+
+  void run(Cycle begin, Cycle end) override;
+
+ private:
+  void run_tile(std::uint32_t t, Cycle now);
+
+  Fabric& fabric_;
+  Worker& worker_;
+  Records<V::kVoq> at_;
+  RouteComputation<V> routes_;
+  Arrivals<V> arrivals_;
+  ChannelAllocator<V> channels_;
+  Ejection<V> ejection_;
+  SwitchAllocator<V> switch_;
+  Injection<V> injection_;
+  std::optional<LinkTraffic> link_traffic_;
+  std::vector<std::uint32_t>
+      rows_;  // by cycle of the run and flight: first inbox of the slot in which it ends
+};
+
+template <class V>
+void Stages<V>::run(Cycle begin, Cycle end) {
+  for (Cycle now = begin; now < end; ++now) injection_.create_packets(now);
+  const State& state = fabric_.state;
+  const std::size_t flights = state.flights.size();
+  const std::uint32_t slot_mask = state.slots - 1, slot_inboxes = state.slot_inboxes;
+  rows_.resize((end - begin) * flights);
+  for (Cycle now = begin; now < end; ++now)
+    for (std::size_t i = 0; i < flights; ++i)
+      rows_[(now - begin) * flights + i] =
+          (static_cast<std::uint32_t>(now + state.flights[i]) & slot_mask) * slot_inboxes;
+  if (link_traffic_) link_traffic_->take(begin);  // with a link layer a run is one cycle
+  for (std::uint32_t t = worker_.share.tile_begin; t < worker_.share.tile_end; ++t)
+    for (Cycle now = begin; now < end; ++now) {
+      at_.rows = &rows_[(now - begin) * flights];
+      run_tile(t, now);
+    }
+  if (link_traffic_) link_traffic_->give(begin);
+  ejection_.hand_over();
+  CycleCounters moved;
+  switch_.add_to(moved);
+  injection_.add_to(moved);
+  worker_.counters.flit_hops += moved.flit_hops;
+  worker_.counters.flits_injected += moved.flits_injected;
+  worker_.counters.flits_delivered += moved.flits_delivered;
+  worker_.in_network += moved.flits_injected - moved.flits_delivered;
+}
+
+/// One cycle of one tile.
+template <class V>
+void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
+  const unsigned threads = fabric_.settings.threads;
+  const std::size_t here = fabric_.inbox_index(now, t);
+  bool awake = false;
+  for (std::size_t i = here; i < here + threads; ++i) {
+    awake |= at_.awake[i] == Mark::kYes;
+    at_.awake[i] = Mark::kNo;
+  }
+  if (!awake) return;
+  at_.now = now;
+  at_.coin = (now ^ fabric_.settings.seed << 48) * kMixer;
+  Tile& tile = fabric_.state.tiles[t];
+  for (std::size_t i = here; i < here + threads; ++i) arrivals_.take_credits(at_.inboxes[i]);
+  for (std::size_t i = here; i < here + threads; ++i) {
+    Inbox& inbox = at_.inboxes[i];
+    arrivals_.take_flits(tile, inbox);
+    inbox.heads.clear();
+    inbox.bodies.clear();
+    inbox.credits.clear();
+  }
+  const auto any = [](const Bag<QueueNumber>* bags) {
+    return !bags[Tile::kOnward].empty() || !bags[Tile::kOut].empty();
+  };
+  if (any(&tile.channel_requests_in(now, 0))) channels_.allocate(tile);
+  if (any(&tile.switch_requests_in(now, 0))) switch_.allocate(tile);
+  if (!tile.senders[now & 1].empty()) injection_.send(tile);
+  if (!tile.at_rest()) at_.awake[fabric_.inbox_index(now + 1, t) + worker_.index] = Mark::kYes;
+}
+
+}  // namespace
+
+std::unique_ptr<Pipeline> make_pipeline(Fabric& fabric, Routes& routes, Sources& sources, LinkLayer* links,
+                                        Worker& worker) {
+  static constexpr RelationRoute kByRelation{};
+  const bool cut_through = fabric.settings.switching == Switching::CutThrough;
+  auto make = [&]<class Route, bool Voq>(const Route& route,
+                                         std::bool_constant<Voq>) -> std::unique_ptr<Pipeline> {
+    if (cut_through)
+      return std::make_unique<Stages<Variant<Route, true, Voq>>>(fabric, routes, sources, links, worker,
+                                                                 route);
+    return std::make_unique<Stages<Variant<Route, false, Voq>>>(fabric, routes, sources, links, worker,
+                                                                route);
+  };
+  if (fabric.settings.router.queue_per_output) return make(kByRelation, std::true_type{});
+  if (routes.grid) return make(*routes.grid, std::false_type{});
+  return make(kByRelation, std::false_type{});
+}
+
+}  // namespace weft::network::flit

@@ -1,0 +1,53 @@
+// What is done to a network on its way to other routes, between two cycles: endpoints hold their packets
+// back, those that cannot leave go back to their sources, and those without a route are given up.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "network/flit/fabric.hpp"
+#include "network/flit/routes.hpp"
+#include "network/flit/sources.hpp"
+#include "network/flit/worker.hpp"
+
+namespace weft::network::flit {
+
+class Recovery {
+ public:
+  using Workers = std::vector<std::unique_ptr<Worker>>;
+  Recovery(Fabric& fabric, Routes& routes, Sources& sources, const Workers& workers)
+      : fabric_(fabric), routes_(routes), sources_(sources), workers_(workers) {}
+
+  /// While held, endpoints start no packet.
+  void hold(bool holding) { sources_.holding = holding; }
+  bool nobody_is_sending() const { return sources_.nobody_is_sending(); }
+  /// A router that is dead delivers nothing.
+  void freeze(topology::RouterId router, bool frozen) { fabric_.freeze(router, frozen); }
+  /// Empties the network: every packet that has not arrived waits at its source again. How many left it.
+  std::uint64_t take_back(Cycle now);
+  /// Other routes, from the next cycle on; the network is empty.
+  void use(const routing::Routing& routing) {
+    routes_.use(fabric_, routing);
+    rerouted_ = true;
+  }
+  /// Packets without a route are lost; their sources are told. How many.
+  using CutOff = std::function<bool(EndpointId source, EndpointId destination)>;
+  std::uint64_t give_up(Cycle now, const CutOff& cut_off);
+
+  /// Routes have changed since the last call: what was compiled for the old ones must be made anew.
+  bool take_rerouted() { return std::exchange(rerouted_, false); }
+  bool rerouted() const { return rerouted_; }
+
+ private:
+  std::vector<PacketId> waiting_packets() const;
+
+  Fabric& fabric_;
+  Routes& routes_;
+  Sources& sources_;
+  const Workers& workers_;
+  bool rerouted_ = false;
+};
+
+}  // namespace weft::network::flit
