@@ -141,7 +141,8 @@ void Controller::read_sensors() {
 // --- what it does
 
 bool Controller::zone_has_power(unsigned zone) const {
-  return wiring_.shared ? std::find(good_.begin(), good_.end(), true) != good_.end() : good_[zone];
+  // A bank that feeds all nodes together must be complete before boards are switched to it.
+  return wiring_.shared ? std::find(good_.begin(), good_.end(), false) == good_.end() : good_[zone];
 }
 
 void Controller::power_on(Time now, std::vector<LogEntry>& log) {
@@ -211,7 +212,8 @@ void Controller::power_up(Time now, std::vector<LogEntry>& log) {
     if (held) {
       drive_reset(zone, true);
     } else if (now - good_since_[wiring_.shared ? 0 : zone] > kSupplyPatience) {
-      continue;  // its supply never came
+      // Its supply never came; of a bank, those that did must do.
+      if (wiring_.shared && std::find(good_.begin(), good_.end(), true) != good_.end()) drive_reset(zone, true);
     } else {
       waiting = true;
     }

@@ -35,6 +35,7 @@ Operation::Operation(const Body& body, OperationOptions options)
       load_(options_.load) {
   out_.least_level = 1;
   look();
+  coolant_at_start_kg_ = readings_.medium.coolant_kg;
   controller_.power_on(now_, log_);
 }
 
@@ -144,8 +145,10 @@ void Operation::switch_power() {
   plant_.working_supplies = working;
   auto& zones = plant_.zone_inputs();
   for (unsigned z = 0; z < zones.size(); ++z) {
-    const bool powered = body_.supply.shared ? working > 0 : supplies_[z].good;
-    const double load = powered && !instruments_.zone_in_reset(z) ? load_ : 0;
+    // Boards on a common bank are switched to it when their reset is released.
+    const bool reset = instruments_.zone_in_reset(z);
+    const bool powered = body_.supply.shared ? working > 0 && !reset : supplies_[z].good;
+    const double load = powered && !reset ? load_ : 0;
     changed |= zones[z].powered != powered || zones[z].load != load;
     zones[z] = {powered, load};
   }
@@ -270,7 +273,7 @@ OperationResult Operation::result() const {
   out.pue = out.energy.equipment() > 0 ? out.energy.total() / out.energy.equipment() : 0;
   out.highest_flux = readings_.highest_flux;
   out.critical_flux = readings_.medium.critical_flux;
-  out.coolant_lost_litres = out.samples.empty() ? 0 : out.samples.front().coolant_litres - readings_.medium.coolant_litres;
+  out.coolant_lost_litres = 1e3 * (coolant_at_start_kg_ - readings_.medium.coolant_kg) / readings_.medium.cold_density;
   out.log = log_;
   out.sensors = controller_.sensors();
   out.solver_steps = plant_.steps();

@@ -2,7 +2,6 @@
 // what a script does to them.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,7 +49,6 @@ struct OperationResult {
   std::vector<bmc::LogEntry> log;
   std::vector<bmc::Sensor> sensors;  // as last read
   long solver_steps = 0;
-  std::uint64_t bus_transfers = 0;
 };
 
 class Operation {
@@ -60,7 +58,7 @@ class Operation {
   /// What a script for this machine may name.
   static Names names(const Body& body);
 
-  /// To the end, or until `keep_on` says no after a step of the controller.
+  /// To the end.
   OperationResult run();
   /// To a time; for those who want to look in between.
   void advance(Time until);
@@ -97,7 +95,7 @@ class Operation {
   thermal::PlantReadings readings_;
   std::vector<SupplyState> supplies_;
   std::array<bool, 4> phase_lost_{};
-  double load_;
+  double load_, coolant_at_start_kg_ = 0;
   std::size_t next_event_ = 0;
   Time now_{0}, next_run_{0}, next_sample_{0}, last_kick_{0};
   unsigned kicks_ = 0;

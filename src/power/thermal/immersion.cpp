@@ -29,7 +29,7 @@ struct ImmersionParameters {
   double ambient_c = 20, ambient_mbar = 1013.25;
   double wall_in = 30, wall_out = 3, wall_heat = 30'000;  // W/K, W/K, J/K
   double coil_heat = 6'000;                               // J/K, with its water
-  double bare_surface = 0.0058, coated_surface = 0.0022, coated_critical = 1.5;
+  double bare_surface = 0.0062, coated_surface = 0.0022, coated_critical = 1.5;
   double opening_m2 = 0.1, opening_speed = 0.01;
 };
 
@@ -183,6 +183,8 @@ class Immersion final : public Medium {
     out.level_m = level_;
     out.level_nominal_m = p_.fill_litres * 1e-3 / footprint_;
     out.coolant_litres = 1e3 * level_ * footprint_;
+    out.coolant_kg = y[kLiquid] + y[kVapour];
+    out.cold_density = fluid_.density.at(p_.ambient_c);
     out.vapour_share = coverage_;
     out.boiling_c = boiling_c_;
     out.critical_flux = critical_flux(fluid_, std::max(pressure_, 1e3), boiling_c_ - liquid_c_);

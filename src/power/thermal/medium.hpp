@@ -43,7 +43,9 @@ struct MediumReadings {
   double flow_nominal = 0;
   double pipe_area = 0;       // m2, where the flow is measured
   double level_m = 0, level_nominal_m = 0;
-  double coolant_litres = 0;  // liquid; what is boiled away or leaked is not in it
+  double coolant_litres = 0;  // liquid, as warm as it is
+  double coolant_kg = 0;      // liquid and vapour: what is less than at the start is lost
+  double cold_density = 1000; // kg/m3, to say what is lost in litres
   double vapour_share = 0;    // of the condenser's height that vapour reaches
   double boiling_c = 0, critical_flux = 0;
 };

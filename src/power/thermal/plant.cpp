@@ -13,6 +13,8 @@ namespace {
 /// Where the accounts lie, after the roles.
 enum Account { kConversion = kRoles, kController, kPump, kFacility, kStream, kRoom, kLost, kAccounts };
 
+constexpr double kBurnt = 60, kBurntBand = 60;  // K beyond the limit
+
 bool computes(Role role) { return role == Role::Processor || role == Role::Accelerator; }
 
 }  // namespace
@@ -41,7 +43,10 @@ Plant::Plant(const Body& body, double relative)
 }
 
 double Plant::part_watts(const Part& part, const Zone& zone, double junction_c) const {
-  return zone.powered ? part.idle_watts + part.busy_watts * zone.load * part.speed(junction_c) : 0;
+  if (!zone.powered) return 0;
+  // Far beyond its limit a chip no longer works, and draws nothing; by and by, so that steps need not stop.
+  const double alive = std::clamp((part.limit_c + kBurnt + kBurntBand - junction_c) / kBurntBand, 0.0, 1.0);
+  return alive * (part.idle_watts + part.busy_watts * zone.load * part.speed(junction_c));
 }
 
 double Plant::supply_input(double output, unsigned supplies) const {
