@@ -35,8 +35,8 @@ std::string command_line(const Options& o) {
   return out;
 }
 
-void write_results(const Options& o, const power::operate::OperationResult& result, const machine::Description& machine,
-                   const std::string& command) {
+void write_results(const Options& o, const power::operate::OperationResult& result,
+                   const machine::Description& machine, const std::string& command) {
   std::error_code failed;
   std::filesystem::create_directories(o.out, failed);
   if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", o.out, failed.message()));
@@ -48,15 +48,17 @@ void write_results(const Options& o, const power::operate::OperationResult& resu
 int operate(const Options& o) {
   const machine::Description machine = o.machine.describe();
   if (!machine.body->described())
-    throw UserError(fmt::format("{} describes no power and cooling: it needs sections [rack.NAME], [power.part.NAME] and "
-                                "[cooling]; `weft show greenice --rack` shows a machine that has them",
-                                machine.identity.name));
+    throw UserError(
+        fmt::format("{} describes no power and cooling: it needs sections [rack.NAME], [power.part.NAME] and "
+                    "[cooling]; `weft show greenice --rack` shows a machine that has them",
+                    machine.identity.name));
   Diagnostics problems;
   std::string error;
   auto duration = power::operate::parse_duration(o.time, error);
   if (!duration || duration->value <= 0)
     problems.add({}, "--time", error.empty() ? "expected some time, such as 1h" : error);
-  if (!(o.load >= 0 && o.load <= 1)) problems.add({}, "--load", fmt::format("{:g} is outside 0 to 1", o.load));
+  if (!(o.load >= 0 && o.load <= 1))
+    problems.add({}, "--load", fmt::format("{:g} is outside 0 to 1", o.load));
   problems.throw_if_any();
   power::operate::OperationOptions options;
   options.duration = *duration;
@@ -78,26 +80,35 @@ int operate(const Options& o) {
 std::function<int()> declare_power(CommandLine& app) {
   auto o = std::make_shared<Options>();
   o->machine.declare(app);
-  app.add_option("--time", o->time, "How long it is in operation, from cold: 90s, 20min, 1h, 2d").option_text("TIME [1h]");
+  app.add_option("--time", o->time, "How long it is in operation, from cold: 90s, 20min, 1h, 2d")
+      .option_text("TIME [1h]");
   app.add_option("--load", o->load, "Load of processors and accelerators, 0 to 1").option_text("SHARE [1]");
   app.add_option("--fault", o->fault,
-                 "What happens meanwhile: \"at 20min stop pump; at 30min start pump\"; or a file with such statements. "
-                 "Pump: stop, start, set 50%. Coil: wet 50%, dry. leak 1l/h, mend leak. Tank: open, close. Valve: block, "
-                 "free. Supply N and phase N: fail, restore. Controller: hang, restart. Watchdog: disable, enable. Sensor "
+                 "What happens meanwhile: \"at 20min stop pump; at 30min start pump\"; or a file with such "
+                 "statements. "
+                 "Pump: stop, start, set 50%. Coil: wet 50%, dry. leak 1l/h, mend leak. Tank: open, close. "
+                 "Valve: block, "
+                 "free. Supply N and phase N: fail, restore. Controller: hang, restart. Watchdog: disable, "
+                 "enable. Sensor "
                  "NAME: stick, lie VALUE, mend. warm inlet K, warm room K. load 50%. power on, power off")
       .option_text("SCRIPT");
-  app.add_option("--out", o->out, "Folder for the results: report.html, result.json and samples.csv").option_text("DIR");
+  app.add_option("--out", o->out, "Folder for the results: report.html, result.json and samples.csv")
+      .option_text("DIR");
   app.add_flag("--json", o->json, "Print result.json");
   app.add_option("--ipmi", o->ipmi_port,
-                 "Answer IPMI over LAN at this port of 127.0.0.1 meanwhile, in real time (user admin, password weft): "
+                 "Answer IPMI over LAN at this port of 127.0.0.1 meanwhile, in real time (user admin, "
+                 "password weft): "
                  "ipmitool reads sensors and events, and switches power")
       .option_text("PORT")
       .range(1024, 65535);
-  app.add_option("--pace", o->pace, "With --ipmi: seconds of the machine in a second").option_text("X [1]").positive();
+  app.add_option("--pace", o->pace, "With --ipmi: seconds of the machine in a second")
+      .option_text("X [1]")
+      .positive();
   return [o] { return operate(*o); };
 }
 
-WEFT_REGISTER(Verb, {"power", "hours of supplies, cooling and board controller in seconds, with faults", 12, declare_power});
+WEFT_REGISTER(Verb, {"power", "hours of supplies, cooling and board controller in seconds, with faults", 12,
+                     declare_power});
 
 }  // namespace
 

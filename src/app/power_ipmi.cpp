@@ -1,6 +1,7 @@
 // ipmi_sim is a whole IPMI controller without hardware: sessions, sensors with thresholds, an event log,
-// chassis commands. Ours is the hardware: it writes each sensor's reading into a file that ipmi_sim polls, and
-// a small script carries its power commands here. What the controller finds critical enters the event log.
+// chassis commands. Ours is the hardware: it writes each sensor's reading into a file that ipmi_sim polls,
+// and a small script carries its power commands here. What the controller finds critical enters the event
+// log.
 #include "app/power_ipmi.hpp"
 
 #include <fcntl.h>
@@ -109,9 +110,9 @@ class Front {
     if (entry.source.starts_with("supply")) type = 0x08, offset = 0x01;
     if (entry.source == "watchdog") type = 0x23, offset = 0x02;
     const auto t = static_cast<unsigned long>(when);
-    const std::string line =
-        fmt::format("sel_add 0x20 0x02 {:#x} {:#x} {:#x} {:#x} 0x20 0x00 0x04 {:#x} 0x00 0x6f {:#x} 0xff 0xff\n", t & 255,
-                    t >> 8 & 255, t >> 16 & 255, t >> 24 & 255, type, offset);
+    const std::string line = fmt::format(
+        "sel_add 0x20 0x02 {:#x} {:#x} {:#x} {:#x} 0x20 0x00 0x04 {:#x} 0x00 0x6f {:#x} 0xff 0xff\n", t & 255,
+        t >> 8 & 255, t >> 16 & 255, t >> 24 & 255, type, offset);
     if (write(commands_, line.data(), line.size()) < 0) alive();
   }
 
@@ -124,21 +125,29 @@ class Front {
   }
 
   void write_configuration(const std::vector<Sensor>& sensors) {
-    write_file(folder_ + "/lan.conf",
-               fmt::format("name \"weft\"\nset_working_mc 0x20\n  startlan 1\n    addr 127.0.0.1 {}\n    priv_limit admin\n"
-                           "    allowed_auths_admin md5\n    allowed_auths_user md5\n    allowed_auths_operator md5\n  endlan\n"
-                           "  chassis_control \"{}/chassis\"\n"
-                           "  user 2 true \"admin\" \"weft\" admin 10 md5\n",
-                           port_, folder_));
-    write_file(folder_ + "/chassis",
-               fmt::format("#!/bin/sh\ncase $1 in\nget) shift; for what; do case $what in power) echo \"power:$(cat {0}/power)\";; "
-                           "*) echo \"$what:0\";; esac; done;;\nset) shift; while [ $# -ge 2 ]; do case $1 in power) echo $2 >"
-                           "{0}/order.new && mv {0}/order.new {0}/order;; reset) echo 2 >{0}/order.new && mv {0}/order.new "
-                           "{0}/order;; esac; shift 2; done;;\nesac\nexit 0\n",
-                           folder_));
+    write_file(
+        folder_ + "/lan.conf",
+        fmt::format(
+            "name \"weft\"\nset_working_mc 0x20\n  startlan 1\n    addr 127.0.0.1 {}\n    priv_limit admin\n"
+            "    allowed_auths_admin md5\n    allowed_auths_user md5\n    allowed_auths_operator md5\n  "
+            "endlan\n"
+            "  chassis_control \"{}/chassis\"\n"
+            "  user 2 true \"admin\" \"weft\" admin 10 md5\n",
+            port_, folder_));
+    write_file(
+        folder_ + "/chassis",
+        fmt::format(
+            "#!/bin/sh\ncase $1 in\nget) shift; for what; do case $what in power) echo \"power:$(cat "
+            "{0}/power)\";; "
+            "*) echo \"$what:0\";; esac; done;;\nset) shift; while [ $# -ge 2 ]; do case $1 in power) echo "
+            "$2 >"
+            "{0}/order.new && mv {0}/order.new {0}/order;; reset) echo 2 >{0}/order.new && mv {0}/order.new "
+            "{0}/order;; esac; shift 2; done;;\nesac\nexit 0\n",
+            folder_));
     fs::permissions(folder_ + "/chassis", fs::perms::owner_all);
     std::string commands =
-        "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 1 0 0x9f 0x0000 0x0001\nsel_enable 0x20 1000 0x0a\n";
+        "mc_setbmc 0x20\nmc_add 0x20 0 no-device-sdrs 0x23 1 0 0x9f 0x0000 0x0001\nsel_enable 0x20 1000 "
+        "0x0a\n";
     for (std::size_t i = 0; i < sensors.size(); ++i) commands += sensor_commands(sensors[i], i);
     write_file(folder_ + "/commands", commands + "mc_enable 0x20\n");
     show(sensors, false);
@@ -154,25 +163,72 @@ class Front {
     std::string events = "000000000000000";
     if (high) events[14 - 9] = '1';
     if (low) events[14 - 2] = '1';
-    std::string out = fmt::format("sensor_add 0x20 0 {} {} 1 poll 500 file \"{}/sensor{}\"\n", number + 1, kind.type, folder_, number);
-    out += fmt::format("sensor_set_threshold 0x20 0 {} fixed {} 0 {} 0 0 {} 0\n", number + 1, enabled, high_byte, low_byte);
-    out += fmt::format("sensor_set_event_support 0x20 0 {0} enable scanning per-state {1} {1} {1} {1}\n", number + 1, events);
+    std::string out = fmt::format("sensor_add 0x20 0 {} {} 1 poll 500 file \"{}/sensor{}\"\n", number + 1,
+                                  kind.type, folder_, number);
+    out += fmt::format("sensor_set_threshold 0x20 0 {} fixed {} 0 {} 0 0 {} 0\n", number + 1, enabled,
+                       high_byte, low_byte);
+    out += fmt::format("sensor_set_event_support 0x20 0 {0} enable scanning per-state {1} {1} {1} {1}\n",
+                       number + 1, events);
     out += "main_sdr_add 0x20";
-    for (int byte : record(sensor, number, kind, low, high, low_byte, high_byte)) out += fmt::format(" {:#04x}", byte & 255);
+    for (int byte : record(sensor, number, kind, low, high, low_byte, high_byte))
+      out += fmt::format(" {:#04x}", byte & 255);
     return out + "\n";
   }
 
   /// A full sensor record (IPMI 2.0, table 43-1).
-  static std::vector<int> record(const Sensor& sensor, std::size_t number, const Kind& kind, bool low, bool high, int low_byte,
-                                 int high_byte) {
+  static std::vector<int> record(const Sensor& sensor, std::size_t number, const Kind& kind, bool low,
+                                 bool high, int low_byte, int high_byte) {
     const std::string name = sensor.name.substr(0, 16);
-    const int events = (high ? 1 << 9 : 0) | (low ? 1 << 2 : 0), thresholds = (high ? 1 << 4 : 0) | (low ? 1 << 1 : 0);
+    const int events = (high ? 1 << 9 : 0) | (low ? 1 << 2 : 0),
+              thresholds = (high ? 1 << 4 : 0) | (low ? 1 << 1 : 0);
     const Scale& s = kind.scale;
-    std::vector<int> out{0, 0, 0x51, 0x01, 0, 0x20, 0x00, static_cast<int>(number + 1), 0x07, 0x01, 0x7f, 0x68, kind.type, 0x01,
-                         events & 255, events >> 8, events & 255, events >> 8, thresholds, 0,
-                         0x00, kind.unit, 0x00, 0x00, s.mantissa, 0x00, s.offset_tens & 255, (s.offset_tens >> 8 & 3) << 6, 0x00,
-                         (s.exponent & 15) << 4 | (s.offset_tens ? 1 : 0), 0x00, 0x00, 0x00, 0x00, 0xff, 0x00,
-                         0xff, high_byte, 0xff, 0x00, low_byte, 0x00, 0x01, 0x01, 0x00, 0x00, 0x00,
+    std::vector<int> out{0,
+                         0,
+                         0x51,
+                         0x01,
+                         0,
+                         0x20,
+                         0x00,
+                         static_cast<int>(number + 1),
+                         0x07,
+                         0x01,
+                         0x7f,
+                         0x68,
+                         kind.type,
+                         0x01,
+                         events & 255,
+                         events >> 8,
+                         events & 255,
+                         events >> 8,
+                         thresholds,
+                         0,
+                         0x00,
+                         kind.unit,
+                         0x00,
+                         0x00,
+                         s.mantissa,
+                         0x00,
+                         s.offset_tens & 255,
+                         (s.offset_tens >> 8 & 3) << 6,
+                         0x00,
+                         (s.exponent & 15) << 4 | (s.offset_tens ? 1 : 0),
+                         0x00,
+                         0x00,
+                         0x00,
+                         0x00,
+                         0xff,
+                         0x00,
+                         0xff,
+                         high_byte,
+                         0xff,
+                         0x00,
+                         low_byte,
+                         0x00,
+                         0x01,
+                         0x01,
+                         0x00,
+                         0x00,
+                         0x00,
                          static_cast<int>(0xc0 | name.size())};
     for (char c : name) out.push_back(c);
     out[4] = static_cast<int>(out.size()) - 5;
@@ -188,8 +244,10 @@ class Front {
       const int nowhere = open("/dev/null", O_WRONLY);
       dup2(nowhere, 1);
       dup2(nowhere, 2);
-      const std::string configuration = folder_ + "/lan.conf", commands = folder_ + "/commands", state = folder_ + "/state";
-      execlp("ipmi_sim", "ipmi_sim", "-c", configuration.c_str(), "-f", commands.c_str(), "-s", state.c_str(), nullptr);
+      const std::string configuration = folder_ + "/lan.conf", commands = folder_ + "/commands",
+                        state = folder_ + "/state";
+      execlp("ipmi_sim", "ipmi_sim", "-c", configuration.c_str(), "-f", commands.c_str(), "-s", state.c_str(),
+             nullptr);
       _exit(127);
     }
     close(ends[0]);
@@ -212,7 +270,8 @@ class Front {
 
 }  // namespace
 
-power::operate::OperationResult serve_ipmi(power::operate::Operation& operation, Time duration, unsigned port, double pace) {
+power::operate::OperationResult serve_ipmi(power::operate::Operation& operation, Time duration, unsigned port,
+                                           double pace) {
   struct sigaction action {};
   action.sa_handler = [](int) { stopped = 1; };
   sigaction(SIGINT, &action, nullptr);
@@ -220,7 +279,10 @@ power::operate::OperationResult serve_ipmi(power::operate::Operation& operation,
   signal(SIGPIPE, SIG_IGN);
   operation.advance(Time{1});  // sensors are known once they have been read
   Front front(operation.controller().sensors(), port);
-  fmt::print(stderr, "weft: IPMI at 127.0.0.1:{0}: ipmitool -I lanplus -C 3 -H 127.0.0.1 -p {0} -U admin -P weft sensor\n", port);
+  fmt::print(
+      stderr,
+      "weft: IPMI at 127.0.0.1:{0}: ipmitool -I lanplus -C 3 -H 127.0.0.1 -p {0} -U admin -P weft sensor\n",
+      port);
   const auto since = std::chrono::steady_clock::now();
   std::size_t logged = 0;
   while (!stopped && operation.now() < duration) {

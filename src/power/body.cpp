@@ -91,7 +91,8 @@ const config::Section& part_section() {
                   {std::begin(kRoleNames), std::end(kRoleNames)})
           .field(&P::per_node, "per_node", "How many there are for each node", small)
           .field(&P::idle_watts, "idle_watts", "Power of one that does nothing, W", watts)
-          .field(&P::busy_watts, "busy_watts", "What it draws besides while it computes at full speed, W", watts)
+          .field(&P::busy_watts, "busy_watts", "What it draws besides while it computes at full speed, W",
+                 watts)
           .field(&P::pj_per_bit, "pj_per_bit", "Energy of each bit that passes, pJ", Range<double>{0, 1e6})
           .field(&P::nj_per_packet, "nj_per_packet", "Energy of each packet that passes, nJ",
                  Range<double>{0, 1e6})
@@ -99,15 +100,19 @@ const config::Section& part_section() {
           .choice(&P::surface, "surface", "Of that surface, where coolant boils on it", {"bare", "coated"})
           .field(&P::resistance, "resistance", "From junction to surface, K/W", small)
           .field(&P::sink_resistance, "sink_resistance",
-                 "From surface to a stream of coolant at its full flow, K/W: a cold plate or heat sink", small)
+                 "From surface to a stream of coolant at its full flow, K/W: a cold plate or heat sink",
+                 small)
           .field(&P::die_heat, "die_heat", "Heat it stores inside, J/K", Range<double>{0.1, 1e6})
-          .field(&P::package_heat, "package_heat", "Heat its package and sink store, J/K", Range<double>{0.1, 1e6})
-          .field(&P::throttle_c, "throttle_c", "Junction temperature from which it slows down, C", temperature)
+          .field(&P::package_heat, "package_heat", "Heat its package and sink store, J/K",
+                 Range<double>{0.1, 1e6})
+          .field(&P::throttle_c, "throttle_c", "Junction temperature from which it slows down, C",
+                 temperature)
           .field(&P::limit_c, "limit_c", "Junction temperature it must not pass, C", temperature)
           .field(&P::throttle_floor, "throttle_floor", "Its least speed, of 1", Range<double>{0.01, 1})
           .check([](const P& p, const config::Complain& complain) {
             if (p.limit_c <= p.throttle_c)
-              complain("limit_c", fmt::format("is {} C; a chip slows down first, at {} C", p.limit_c, p.throttle_c));
+              complain("limit_c",
+                       fmt::format("is {} C; a chip slows down first, at {} C", p.limit_c, p.throttle_c));
           })
           .section();
   return section;
@@ -117,7 +122,8 @@ namespace {
 
 void check_supply(const Supply& p, const config::Complain& complain) {
   if (p.load_points.size() != p.efficiency.size() || p.load_points.empty())
-    complain("efficiency", fmt::format("has {} values for {} loads", p.efficiency.size(), p.load_points.size()));
+    complain("efficiency",
+             fmt::format("has {} values for {} loads", p.efficiency.size(), p.load_points.size()));
   for (std::size_t i = 0; i < p.load_points.size(); ++i)
     if (p.load_points[i] <= (i ? p.load_points[i - 1] : 0) || p.load_points[i] > 1)
       complain("load_points", "expected shares of the rating, rising from above 0 to at most 1");
@@ -158,18 +164,20 @@ const config::Section& controller_section() {
   static const config::Section section =
       config::Schema<P>()
           .field(&P::poll, "poll", "Time between two readings of all sensors", any)
-          .field(&P::watchdog, "watchdog", "A controller silent for so long is taken for hung, and power is cut", any)
+          .field(&P::watchdog, "watchdog",
+                 "A controller silent for so long is taken for hung, and power is cut", any)
           .field(&P::stagger, "stagger", "Between two supplies at power-up", any)
           .field(&P::reset_hold, "reset_hold", "Reset lines stay down for so long after power is good", any)
           .field(&P::watts, "watts", "What controller and sensors draw, W", Range<double>{0, 1000})
-          .field(&P::chip_c, "chip_c", "Critical temperature of a chip, C; 0: two kelvin below the lowest limit",
-                 temperature)
+          .field(&P::chip_c, "chip_c",
+                 "Critical temperature of a chip, C; 0: two kelvin below the lowest limit", temperature)
           .field(&P::liquid_c, "liquid_c", "Critical temperature of the coolant, C", temperature)
           .field(&P::outlet_c, "outlet_c", "Critical temperature of what flows out, C", temperature)
           .field(&P::overpressure_mbar, "overpressure_mbar", "Critical pressure over the room's, mbar",
                  Range<double>{1, 5000})
           .field(&P::flow_share, "flow_share", "Critical flow, of the nominal one", Range<double>{0, 1})
-          .field(&P::level_barriers, "level_barriers", "Light barriers that must be covered", Range<unsigned>{0, 8})
+          .field(&P::level_barriers, "level_barriers", "Light barriers that must be covered",
+                 Range<unsigned>{0, 8})
           .section();
   return section;
 }
@@ -180,14 +188,16 @@ constexpr std::size_t kMostNamed = 64;
 
 /// Reads [PATH.NAME] sections into a list.
 template <class T>
-void read_named(const Node* all, const std::string& path, const config::Section& section, config::Reader& reader,
-                std::vector<T>& out) {
+void read_named(const Node* all, const std::string& path, const config::Section& section,
+                config::Reader& reader, std::vector<T>& out) {
   if (!all) return;
   if (!all->table() || all->table()->entries.size() > kMostNamed)
-    return reader.problems.add(all->origin, path, fmt::format("expected sections [{}.NAME], at most {}", path, kMostNamed));
+    return reader.problems.add(all->origin, path,
+                               fmt::format("expected sections [{}.NAME], at most {}", path, kMostNamed));
   for (const auto& [name, node] : all->table()->entries) {
     if (!node.table()) {
-      reader.problems.add(node.origin, path + "." + name, fmt::format("expected a section, [{}.{}]", path, name));
+      reader.problems.add(node.origin, path + "." + name,
+                          fmt::format("expected a section, [{}.{}]", path, name));
       continue;
     }
     T one;
@@ -214,12 +224,14 @@ void check_levels(const Body& body, const Node* rack, config::Reader& reader) {
                         "levels must hold each other in one line, from the outermost to the one with nodes");
   double nodes = 1;
   for (const Level& level : body.levels) nodes *= level.count;
-  if (nodes > 1e6) reader.problems.add(rack->origin, "rack", "a million nodes are the most that one machine packs");
+  if (nodes > 1e6)
+    reader.problems.add(rack->origin, "rack", "a million nodes are the most that one machine packs");
 }
 
 void read_power(const Node& power, config::Reader& reader, Body& out) {
   if (!power.table())
-    return reader.problems.add(power.origin, "power", "expected sections such as [power.part.NAME] or [power.supply]");
+    return reader.problems.add(power.origin, "power",
+                               "expected sections such as [power.part.NAME] or [power.supply]");
   for (const auto& [key, node] : power.table()->entries)
     if (key != "part" && key != "supply")
       reader.problems.add(node.origin, "power." + key,

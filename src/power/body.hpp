@@ -44,11 +44,11 @@ struct Part {
   double pj_per_bit = 0, nj_per_packet = 0;
   double area_cm2 = 16;
   Surface surface = Surface::Bare;
-  double resistance = 0.05;       // K/W, from junction to surface
-  double sink_resistance = 0.1;   // K/W, from surface to a stream of coolant at its full flow
+  double resistance = 0.05;                  // K/W, from junction to surface
+  double sink_resistance = 0.1;              // K/W, from surface to a stream of coolant at its full flow
   double die_heat = 20, package_heat = 150;  // J/K
   double throttle_c = 95, limit_c = 105;
-  double throttle_floor = 0.3;    // the least speed of a chip that throttles
+  double throttle_floor = 0.3;  // the least speed of a chip that throttles
   double full_watts() const { return idle_watts + busy_watts; }
   /// Its speed at a temperature: 1 up to throttle_c, falling to the floor over the first third to the limit.
   double speed(double junction_c) const;
@@ -60,10 +60,10 @@ struct Supply {
   double volts = 12;
   std::vector<double> load_points{0.1, 0.2, 0.5, 1};
   std::vector<double> efficiency{0.85, 0.9, 0.94, 0.91};
-  double converter_efficiency = 1;  // of converters on boards
+  double converter_efficiency = 1;        // of converters on boards
   std::vector<unsigned> phases{1, 2, 3};  // of the mains, supply by supply, over and over
-  bool shared = true;  // they feed all nodes together; else each has nodes of its own
-  bool in_coolant = true;  // what they lose is heat in the machine's coolant
+  bool shared = true;                     // they feed all nodes together; else each has nodes of its own
+  bool in_coolant = true;                 // what they lose is heat in the machine's coolant
   Time good_after{500'000'000'000};
   unsigned phase_of(unsigned supply) const { return phases[supply % phases.size()]; }
   /// Share of its input that comes out, at a share of its rating.
@@ -77,11 +77,11 @@ struct ControllerParameters {
   Time stagger{200'000'000'000};     // between supplies at power-up
   Time reset_hold{100'000'000'000};  // after power is good
   double watts = 5;
-  double chip_c = 0;                 // 0: two kelvin below the lowest limit of a chip
+  double chip_c = 0;  // 0: two kelvin below the lowest limit of a chip
   double liquid_c = 70, outlet_c = 60;
   double overpressure_mbar = 300;
-  double flow_share = 0.4;           // of the nominal flow
-  unsigned level_barriers = 2;       // light barriers that must be covered
+  double flow_share = 0.4;      // of the nominal flow
+  unsigned level_barriers = 2;  // light barriers that must be covered
 };
 
 /// How the heat leaves; kinds register from their own files (power/thermal).

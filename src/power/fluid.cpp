@@ -36,7 +36,8 @@ std::vector<Fluid> make_fluids() {
   fc72.name = "fc-72";
   fc72.about = "3M Fluorinert FC-72, a perfluorocarbon";
   fc72.source =
-      "003_a07a75d9e8ce80e7.txt table 2.1 (as for novec-649); 3M product information FC-72 (molar mass, vapour "
+      "003_a07a75d9e8ce80e7.txt table 2.1 (as for novec-649); 3M product information FC-72 (molar mass, "
+      "vapour "
       "pressure, surface tension, viscosity); assumed: slopes and properties of the vapour";
   fc72.boiling_c = 56;
   fc72.vapour_pressure_25c = 30'900;
@@ -91,8 +92,9 @@ std::vector<Fluid> make_fluids() {
   Fluid air;
   air.name = "air";
   air.about = "air";
-  air.source = "003_a07a75d9e8ce80e7.txt table 2.1 (conductivity, specific heat); the ideal gas (density); "
-               "tables of dry air (viscosity)";
+  air.source =
+      "003_a07a75d9e8ce80e7.txt table 2.1 (conductivity, specific heat); the ideal gas (density); "
+      "tables of dry air (viscosity)";
   air.boiling_c = -190;
   air.molar_mass = 0.028965;
   air.density = {1.184, -0.004};
@@ -108,8 +110,7 @@ std::vector<Fluid> make_fluids() {
 
 /// The slope of ln(pressure) over -1/T, from the boiling point and the vapour pressure at 25 C.
 double saturation_slope(const Fluid& f) {
-  return std::log(kAtmosphere / f.vapour_pressure_25c) /
-         (1 / (25 + kKelvin) - 1 / (f.boiling_c + kKelvin));
+  return std::log(kAtmosphere / f.vapour_pressure_25c) / (1 / (25 + kKelvin) - 1 / (f.boiling_c + kKelvin));
 }
 
 }  // namespace

@@ -18,19 +18,19 @@ struct Property {
 
 struct Fluid {
   std::string name, about, source;
-  double boiling_c = 0;               // at kAtmosphere
-  double vapour_pressure_25c = 0;     // Pa; with the boiling point, the line of saturation
-  double molar_mass = 0;              // kg/mol
-  double latent_heat = 0;             // J/kg, at the boiling point
+  double boiling_c = 0;            // at kAtmosphere
+  double vapour_pressure_25c = 0;  // Pa; with the boiling point, the line of saturation
+  double molar_mass = 0;           // kg/mol
+  double latent_heat = 0;          // J/kg, at the boiling point
   Property density, conductivity, surface_tension, viscosity;
-  double specific_heat = 0;           // of the liquid, or of the gas where it never is one
+  double specific_heat = 0;  // of the liquid, or of the gas where it never is one
   double vapour_specific_heat = 0, vapour_conductivity = 0, vapour_viscosity = 0;
-  double expansion = 0;               // 1/K, of the liquid
-  double critical_heat_flux = 0;      // W/m2, published for a flat surface; 0: Zuber's correlation alone
-  double prandtl_exponent = 1.7;      // of Rohsenow's correlation: 1 for water
+  double expansion = 0;           // 1/K, of the liquid
+  double critical_heat_flux = 0;  // W/m2, published for a flat surface; 0: Zuber's correlation alone
+  double prandtl_exponent = 1.7;  // of Rohsenow's correlation: 1 for water
   bool boils = true;
 
-  double gas_constant() const;        // J/(kg K)
+  double gas_constant() const;  // J/(kg K)
   double prandtl(double celsius) const;
   /// Pressure at which liquid and vapour are in balance, Pa.
   double saturation_pressure(double celsius) const;

@@ -71,7 +71,10 @@ Json power_json(const OperationResult& r, const machine::Description& machine, c
                    {"source", entry.source},
                    {"text", entry.text}});
   for (const auto& sensor : r.sensors)
-    sensors.push_back({{"name", sensor.name}, {"value", sensor.value}, {"unit", sensor.unit}, {"critical", sensor.critical()}});
+    sensors.push_back({{"name", sensor.name},
+                       {"value", sensor.value},
+                       {"unit", sensor.unit},
+                       {"critical", sensor.critical()}});
   for (const Sample& s : r.samples) {
     double parts = 0;
     for (double watts : s.role_watts) parts += watts;
@@ -95,13 +98,16 @@ Json power_json(const OperationResult& r, const machine::Description& machine, c
 std::string power_csv(const OperationResult& r) {
   std::string out = "seconds";
   for (const char* role : power::kRoleNames) out += fmt::format(",{}_watts", role);
-  out += ",conversion_watts,pump_watts,facility_watts,hottest_c,liquid_c,vapour_c,inlet_c,outlet_c,overpressure_mbar,"
-         "level,coolant_litres,vapour_share,flow_lpm,speed\n";
+  out +=
+      ",conversion_watts,pump_watts,facility_watts,hottest_c,liquid_c,vapour_c,inlet_c,outlet_c,overpressure_"
+      "mbar,"
+      "level,coolant_litres,vapour_share,flow_lpm,speed\n";
   for (const Sample& s : r.samples) {
     out += fmt::format("{:.3f}", s.seconds);
     for (double watts : s.role_watts) out += fmt::format(",{:.3f}", watts);
-    for (double value : {s.conversion_watts, s.pump_watts, s.facility_watts, s.hottest_c, s.liquid_c, s.vapour_c, s.inlet_c,
-                         s.outlet_c, s.overpressure_mbar, s.level, s.coolant_litres, s.vapour_share, s.flow_lpm, s.speed})
+    for (double value :
+         {s.conversion_watts, s.pump_watts, s.facility_watts, s.hottest_c, s.liquid_c, s.vapour_c, s.inlet_c,
+          s.outlet_c, s.overpressure_mbar, s.level, s.coolant_litres, s.vapour_share, s.flow_lpm, s.speed})
       out += fmt::format(",{:.4f}", value);
     out += "\n";
   }
@@ -115,21 +121,26 @@ std::string power_text(const OperationResult& r, const machine::Description& mac
   for (const auto& entry : r.log)
     out += fmt::format("  {:>14}  {:<11}  {}: {}\n", hours_text(static_cast<double>(entry.at.value) * 1e-12),
                        power::bmc::severity_name(entry.severity), entry.source, entry.text);
-  out += fmt::format("\n  energy       {:.2f} kWh of equipment ({:.0f} W on average), {:.3f} kWh of pumps", kwh(a.equipment()),
-                     r.seconds > 0 ? a.equipment() / r.seconds : 0, kwh(a.pump));
+  out += fmt::format("\n  energy       {:.2f} kWh of equipment ({:.0f} W on average), {:.3f} kWh of pumps",
+                     kwh(a.equipment()), r.seconds > 0 ? a.equipment() / r.seconds : 0, kwh(a.pump));
   if (a.facility > 0) out += fmt::format(", {:.2f} kWh of the building's cooling", kwh(a.facility));
   out += fmt::format("; PUE {:.3f}\n", r.pue);
-  out += fmt::format("  heat         {:.2f} kWh with the stream, {:.3f} kWh to the room", kwh(a.stream), kwh(a.room));
+  out += fmt::format("  heat         {:.2f} kWh with the stream, {:.3f} kWh to the room", kwh(a.stream),
+                     kwh(a.room));
   if (a.lost != 0) out += fmt::format(", {:.3f} kWh with coolant that left", kwh(a.lost));
   out += fmt::format("; balance to {:.1e}\n", r.balance_error);
   out += fmt::format("  hottest      {} at {:.1f} C after {}, limit {:g} C{}\n", r.hottest_part, r.hottest_c,
                      hours_text(r.hottest_seconds), r.chip_limit_c, r.over_limit ? ": PASSED" : "");
-  if (r.least_speed < 1) out += fmt::format("  throttled    down to {:.0f}% of full speed\n", 100 * r.least_speed);
+  if (r.least_speed < 1)
+    out += fmt::format("  throttled    down to {:.0f}% of full speed\n", 100 * r.least_speed);
   if (r.critical_flux > 0)
-    out += fmt::format("  boiling      {:.1f} kW/m2 at the end, critical {:.0f} kW/m2 on a bare surface; {:.2f} l of coolant lost\n",
-                       r.highest_flux * 1e-3, r.critical_flux * 1e-3, r.coolant_lost_litres);
-  out += r.shutdown ? fmt::format("  shut down    after {}: {}\n", hours_text(r.shutdown_seconds), r.shutdown_cause)
-                    : std::string("  no shutdown\n");
+    out += fmt::format(
+        "  boiling      {:.1f} kW/m2 at the end, critical {:.0f} kW/m2 on a bare surface; {:.2f} l of "
+        "coolant lost\n",
+        r.highest_flux * 1e-3, r.critical_flux * 1e-3, r.coolant_lost_litres);
+  out += r.shutdown
+             ? fmt::format("  shut down    after {}: {}\n", hours_text(r.shutdown_seconds), r.shutdown_cause)
+             : std::string("  no shutdown\n");
   return out;
 }
 

@@ -22,7 +22,8 @@ constexpr double kWidth = 860;
 /// Of accelerators, processors and so on, by role; then conversion, pumps and the building.
 constexpr std::string_view kRoleColours[power::kRoles] = {"#0072b2", "#56b4e9", "#e69f00", "#f0c75e",
                                                           "#cc79a7", "#009e73", "#8797a6"};
-constexpr std::string_view kConversionColour = "#b9c3cd", kPumpColour = "#22313f", kFacilityColour = "#8c564b";
+constexpr std::string_view kConversionColour = "#b9c3cd", kPumpColour = "#22313f",
+                           kFacilityColour = "#8c564b";
 
 class Page {
  public:
@@ -34,12 +35,15 @@ class Page {
   }
 
   std::string html() const {
-    return html_page(machine_.identity.name + " in operation",
-                     head() + verdict() + power() + temperatures() + tank() + events() + energy() + sensors() + made_by());
+    return html_page(
+        machine_.identity.name + " in operation",
+        head() + verdict() + power() + temperatures() + tank() + events() + energy() + sensors() + made_by());
   }
 
  private:
-  double x_of(double seconds) const { return in_hours_ ? seconds / 3600 : in_minutes_ ? seconds / 60 : seconds; }
+  double x_of(double seconds) const {
+    return in_hours_ ? seconds / 3600 : in_minutes_ ? seconds / 60 : seconds;
+  }
   AxisText time_axis() const { return {in_hours_ ? "hours" : in_minutes_ ? "minutes" : "seconds", 8}; }
   Range time_range() const { return {0, x_of(longest_), false}; }
 
@@ -66,19 +70,24 @@ class Page {
   }
 
   std::string head() const {
-    return fmt::format("<header>\n<p class=\"eyebrow\">Weft power report</p>\n<h1>{} in operation</h1>\n<p class=\"about\">{}"
-                       "</p>\n<p class=\"about\">{} from cold: {:.2f} kWh, PUE {:.3f}, energy balance to {:.0e}</p>\n</header>\n",
-                       escape_xml(machine_.identity.name), escape_xml(machine_.identity.about), hours_text(r_.seconds),
-                       r_.energy.total() / 3.6e6, r_.pue, std::abs(r_.balance_error));
+    return fmt::format(
+        "<header>\n<p class=\"eyebrow\">Weft power report</p>\n<h1>{} in operation</h1>\n<p "
+        "class=\"about\">{}"
+        "</p>\n<p class=\"about\">{} from cold: {:.2f} kWh, PUE {:.3f}, energy balance to "
+        "{:.0e}</p>\n</header>\n",
+        escape_xml(machine_.identity.name), escape_xml(machine_.identity.about), hours_text(r_.seconds),
+        r_.energy.total() / 3.6e6, r_.pue, std::abs(r_.balance_error));
   }
 
   std::string verdict() const {
-    std::string text = r_.shutdown ? fmt::format("Shut down after {}: {}.", hours_text(r_.shutdown_seconds), r_.shutdown_cause)
+    std::string text = r_.shutdown ? fmt::format("Shut down after {}: {}.", hours_text(r_.shutdown_seconds),
+                                                 r_.shutdown_cause)
                                    : "No shutdown.";
-    text += fmt::format(" The hottest chip was {} at {:.1f} C; its limit is {:g} C.", r_.hottest_part, r_.hottest_c,
-                        r_.chip_limit_c);
+    text += fmt::format(" The hottest chip was {} at {:.1f} C; its limit is {:g} C.", r_.hottest_part,
+                        r_.hottest_c, r_.chip_limit_c);
     if (r_.least_speed < 1) text += fmt::format(" Chips slowed down to {:.0f}%.", 100 * r_.least_speed);
-    return fmt::format("<div class=\"notice{}\"><b>{}</b></div>\n", r_.over_limit ? " bad" : "", escape_xml(text));
+    return fmt::format("<div class=\"notice{}\"><b>{}</b></div>\n", r_.over_limit ? " bad" : "",
+                       escape_xml(text));
   }
 
   std::string power() const {
@@ -92,11 +101,14 @@ class Page {
       if (r_.energy.roles[role] > 0)
         layers.push_back({power::kRoleNames[role], kRoleColours[role],
                           series([role](const Sample& s) { return s.role_watts[role] * 1e-3; })});
-    layers.push_back({"lost in conversion", kConversionColour, series([](const Sample& s) { return s.conversion_watts * 1e-3; })});
+    layers.push_back({"lost in conversion", kConversionColour,
+                      series([](const Sample& s) { return s.conversion_watts * 1e-3; })});
     if (r_.energy.pump > 0)
-      layers.push_back({"pumps and fans", kPumpColour, series([](const Sample& s) { return s.pump_watts * 1e-3; })});
+      layers.push_back(
+          {"pumps and fans", kPumpColour, series([](const Sample& s) { return s.pump_watts * 1e-3; })});
     if (r_.energy.facility > 0)
-      layers.push_back({"cooling of the building", kFacilityColour, series([](const Sample& s) { return s.facility_watts * 1e-3; })});
+      layers.push_back({"cooling of the building", kFacilityColour,
+                        series([](const Sample& s) { return s.facility_watts * 1e-3; })});
     std::vector<Point> below = series([](const Sample&) { return 0.0; });
     double highest = 0.001;
     std::vector<std::vector<Point>> tops;
@@ -109,7 +121,8 @@ class Page {
       tops.push_back(top);
       below = top;
     }
-    Chart chart(kWidth, 320, "power over time, stacked by part", time_range(), time_axis(), range_to(highest * 1.12, 6), {"kW", 6});
+    Chart chart(kWidth, 320, "power over time, stacked by part", time_range(), time_axis(),
+                range_to(highest * 1.12, 6), {"kW", 6});
     std::string legend;
     below = series([](const Sample&) { return 0.0; });
     for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -118,7 +131,8 @@ class Page {
       legend += legend_key(layers[i].colour, false, layers[i].name);
     }
     mark_events(chart);
-    return html_section("power", "Power", "What is drawn from the mains, stacked by the part that draws it.", legend + chart.svg());
+    return html_section("power", "Power", "What is drawn from the mains, stacked by the part that draws it.",
+                        legend + chart.svg());
   }
 
   std::string temperatures() const {
@@ -128,7 +142,8 @@ class Page {
       std::vector<Point> values;
     };
     const bool tank = r_.critical_flux > 0;
-    std::vector<Line> lines{{"hottest chip", kDeadColour, series([](const Sample& s) { return s.hottest_c; })}};
+    std::vector<Line> lines{
+        {"hottest chip", kDeadColour, series([](const Sample& s) { return s.hottest_c; })}};
     if (tank) {
       lines.push_back({"liquid", "#0072b2", series([](const Sample& s) { return s.liquid_c; })});
       lines.push_back({"vapour and air", "#56b4e9", series([](const Sample& s) { return s.vapour_c; })});
@@ -136,7 +151,8 @@ class Page {
     lines.push_back({"outlet", "#009e73", series([](const Sample& s) { return s.outlet_c; })});
     lines.push_back({"inlet", "#8797a6", series([](const Sample& s) { return s.inlet_c; })});
     const double top = std::max(r_.chip_limit_c, std::min(r_.hottest_c, r_.chip_limit_c + 60));
-    Chart chart(kWidth, 320, "temperatures over time", time_range(), time_axis(), range_to(top * 1.15, 6), {"degrees Celsius", 6});
+    Chart chart(kWidth, 320, "temperatures over time", time_range(), time_axis(), range_to(top * 1.15, 6),
+                {"degrees Celsius", 6});
     std::string legend;
     for (const Line& line : lines) {
       chart.line(line.values, {line.colour, 2.2, false});
@@ -160,30 +176,37 @@ class Page {
       low = std::min(low, s.overpressure_mbar);
       high = std::max(high, s.overpressure_mbar);
     }
-    Chart pressure(kWidth, 260, "pressure over the room's", time_range(), time_axis(), Range{low * 1.05, high * 1.15, false},
-                   {"mbar over the room", 6});
+    Chart pressure(kWidth, 260, "pressure over the room's", time_range(), time_axis(),
+                   Range{low * 1.05, high * 1.15, false}, {"mbar over the room", 6});
     pressure.line(series([](const Sample& s) { return s.overpressure_mbar; }), {"#0072b2", 2.2, false});
-    pressure.line({{0, limits.overpressure_mbar}, {x_of(longest_), limits.overpressure_mbar}}, {kDeadColour, 1.4, true});
+    pressure.line({{0, limits.overpressure_mbar}, {x_of(longest_), limits.overpressure_mbar}},
+                  {kDeadColour, 1.4, true});
     mark_events(pressure);
-    Chart level(kWidth, 260, "level of the liquid", time_range(), time_axis(), Range{0, 120, false}, {"percent", 6});
+    Chart level(kWidth, 260, "level of the liquid", time_range(), time_axis(), Range{0, 120, false},
+                {"percent", 6});
     level.line(series([](const Sample& s) { return 100 * s.level; }), {"#0072b2", 2.2, false});
     level.line(series([](const Sample& s) { return 100 * s.vapour_share; }), {"#56b4e9", 2.2, false});
     const double critical = 100 * power::bmc::barrier_height(std::max(1u, limits.level_barriers) - 1);
     level.line({{0, critical}, {x_of(longest_), critical}}, {kDeadColour, 1.4, true});
     mark_events(level);
-    return html_section("pressure", "Pressure of the tank",
-                        "Air over the vapour is compressed and let out as the tank warms up; then the pressure stays.",
-                        legend_key("#0072b2", false, "pressure") + legend_key(kDeadColour, true, "shutdown above") + pressure.svg()) +
-           html_section("level", "Level of the liquid", "Of the cold level; and how much of the condenser's height vapour reaches.",
-                        legend_key("#0072b2", false, "liquid") + legend_key("#56b4e9", false, "vapour at the condenser") +
+    return html_section(
+               "pressure", "Pressure of the tank",
+               "Air over the vapour is compressed and let out as the tank warms up; then the pressure stays.",
+               legend_key("#0072b2", false, "pressure") + legend_key(kDeadColour, true, "shutdown above") +
+                   pressure.svg()) +
+           html_section("level", "Level of the liquid",
+                        "Of the cold level; and how much of the condenser's height vapour reaches.",
+                        legend_key("#0072b2", false, "liquid") +
+                            legend_key("#56b4e9", false, "vapour at the condenser") +
                             legend_key(kDeadColour, true, "shutdown below") + level.svg());
   }
 
   std::string events() const {
     std::vector<std::vector<std::string>> rows;
     for (const auto& entry : r_.log)
-      rows.push_back({hours_text(static_cast<double>(entry.at.value) * 1e-12), power::bmc::severity_name(entry.severity),
-                      escape_xml(entry.source), escape_xml(entry.text)});
+      rows.push_back({hours_text(static_cast<double>(entry.at.value) * 1e-12),
+                      power::bmc::severity_name(entry.severity), escape_xml(entry.source),
+                      escape_xml(entry.text)});
     return html_section("events", "Events", "The script's, and the log of the controller and the watchdog.",
                         html_table({{"After", true}, {"Severity"}, {"Source"}, {"What"}}, rows));
   }
@@ -193,7 +216,8 @@ class Page {
     std::vector<std::vector<std::string>> rows;
     auto row = [&](const std::string& name, double joules, std::string_view colour) {
       if (joules != 0)
-        rows.push_back({name, fmt::format("{:.3f}", joules / 3.6e6), fmt::format("{:.1f}", joules / std::max(r_.seconds, 1e-9)),
+        rows.push_back({name, fmt::format("{:.3f}", joules / 3.6e6),
+                        fmt::format("{:.1f}", joules / std::max(r_.seconds, 1e-9)),
                         html_bar(std::clamp(joules / std::max(a.total(), 1e-9), 0.0, 1.0), colour)});
     };
     for (std::size_t i = 0; i < power::kRoles; ++i) row(power::kRoleNames[i], a.roles[i], kRoleColours[i]);
@@ -204,7 +228,8 @@ class Page {
     row("heat: with the stream", a.stream, "#009e73");
     row("heat: to the room", a.room, "#8797a6");
     row("heat: with coolant that left", a.lost, "#56b4e9");
-    return html_section("energy", "Where the energy went", "What came in as electricity, and how it left as heat; the rest is stored.",
+    return html_section("energy", "Where the energy went",
+                        "What came in as electricity, and how it left as heat; the rest is stored.",
                         html_table({{"Part"}, {"kWh", true}, {"W on average", true}, {"Share"}}, rows));
   }
 
@@ -214,12 +239,17 @@ class Page {
       rows.push_back({escape_xml(sensor.name), fmt::format("{:.2f}", sensor.value), escape_xml(sensor.unit),
                       sensor.critical_low > -1e29 ? fmt::format("{:.1f}", sensor.critical_low) : "",
                       sensor.critical_high < 1e29 ? fmt::format("{:.1f}", sensor.critical_high) : ""});
-    return html_section("sensors", "Sensors", "As the controller read them last, over I2C.",
-                        html_table({{"Sensor"}, {"Value", true}, {"Unit"}, {"Critical below", true}, {"Critical above", true}}, rows));
+    return html_section(
+        "sensors", "Sensors", "As the controller read them last, over I2C.",
+        html_table(
+            {{"Sensor"}, {"Value", true}, {"Unit"}, {"Critical below", true}, {"Critical above", true}},
+            rows));
   }
 
   std::string made_by() const {
-    return html_section("made-by", "Made by", "", fmt::format("<p><code>{}</code>, version {}</p>\n", escape_xml(command_), WEFT_VERSION));
+    return html_section(
+        "made-by", "Made by", "",
+        fmt::format("<p><code>{}</code>, version {}</p>\n", escape_xml(command_), WEFT_VERSION));
   }
 
   const OperationResult& r_;
@@ -231,7 +261,8 @@ class Page {
 
 }  // namespace
 
-std::string power_page(const OperationResult& result, const machine::Description& machine, const std::string& command) {
+std::string power_page(const OperationResult& result, const machine::Description& machine,
+                       const std::string& command) {
   return Page(result, machine, command).html();
 }
 

@@ -29,16 +29,16 @@ double supply_watts(const Body& body, double load) {
 std::string size_text(const Level& level) {
   std::vector<std::string> parts;
   if (level.litres() > 0)
-    parts.push_back(fmt::format("{} x {} x {} mm, {:.0f} l", level.width.value, level.depth.value, level.height.value,
-                                level.litres()));
+    parts.push_back(fmt::format("{} x {} x {} mm, {:.0f} l", level.width.value, level.depth.value,
+                                level.height.value, level.litres()));
   if (level.height_units > 0) parts.push_back(fmt::format("{:g} U", level.height_units));
   return join(parts, ", ");
 }
 
 std::string part_line(const Part& part) {
-  std::string out = fmt::format("{:g} {} ({}): {:g} W idle, {:g} W busy", part.per_node, part.name,
-                                power::kRoleNames[static_cast<std::size_t>(part.role)], part.idle_watts,
-                                part.full_watts());
+  std::string out =
+      fmt::format("{:g} {} ({}): {:g} W idle, {:g} W busy", part.per_node, part.name,
+                  power::kRoleNames[static_cast<std::size_t>(part.role)], part.idle_watts, part.full_watts());
   if (part.pj_per_bit > 0) out += fmt::format(", {:g} pJ/bit", part.pj_per_bit);
   return out + fmt::format("; slows at {:g} C, limit {:g} C", part.throttle_c, part.limit_c);
 }
@@ -68,23 +68,27 @@ std::string rack_text(const machine::Description& machine) {
   std::string indent = "  ";
   auto watts = [&](unsigned nodes) { return fmt::format("{:.0f} W", nodes * body.node_watts(1)); };
   out += fmt::format("{}{}: {}; {}\n", indent, root->name, root->about, size_text(*root));
-  out += fmt::format("{}|  {} supplies of {:g} W, {:g} V, {}; {} cooling\n", indent, body.supply.count, body.supply.watts,
-                     body.supply.volts, body.supply.shared ? "feeding all nodes together" : "each feeding its own nodes",
+  out += fmt::format("{}|  {} supplies of {:g} W, {:g} V, {}; {} cooling\n", indent, body.supply.count,
+                     body.supply.watts, body.supply.volts,
+                     body.supply.shared ? "feeding all nodes together" : "each feeding its own nodes",
                      body.cooling ? body.cooling->name : "no");
   const Level* level = root;
-  for (const Level* inner = body.level(level->holds); inner; level = inner, inner = body.level(inner->holds)) {
-    out += fmt::format("{}+- {} x {}: {}; {}; {}\n", indent, level->count, inner->name, inner->about, size_text(*inner),
-                       watts(body.nodes_in(*inner)));
+  for (const Level* inner = body.level(level->holds); inner;
+       level = inner, inner = body.level(inner->holds)) {
+    out += fmt::format("{}+- {} x {}: {}; {}; {}\n", indent, level->count, inner->name, inner->about,
+                       size_text(*inner), watts(body.nodes_in(*inner)));
     indent += "   ";
   }
   out += fmt::format("{}+- {} x node: {} at full load\n", indent, level->count, watts(1));
   for (const Part& part : body.parts) out += fmt::format("{}   +- {}\n", indent, part_line(part));
   const RackFigures f = rack_figures(machine);
-  out += fmt::format("\n  {} nodes, {:.1f} TFLOP/s, {:.2f} kW of parts, {:.2f} kW from the mains ({:.2f} idle)\n", f.nodes,
-                     f.tflops, f.part_watts * 1e-3, f.supply_watts * 1e-3, supply_watts(body, 0) * 1e-3);
+  out += fmt::format(
+      "\n  {} nodes, {:.1f} TFLOP/s, {:.2f} kW of parts, {:.2f} kW from the mains ({:.2f} idle)\n", f.nodes,
+      f.tflops, f.part_watts * 1e-3, f.supply_watts * 1e-3, supply_watts(body, 0) * 1e-3);
   out += fmt::format("  {:.2f} GFLOP/s per W", f.gflops_per_watt());
   if (f.litres > 0)
-    out += fmt::format(", {:.1f} GFLOP/s and {:.1f} W per litre", 1e3 * f.tflops / f.litres, f.supply_watts / f.litres);
+    out += fmt::format(", {:.1f} GFLOP/s and {:.1f} W per litre", 1e3 * f.tflops / f.litres,
+                       f.supply_watts / f.litres);
   if (f.height_units > 0)
     out += fmt::format(", {:.2f} TFLOP/s and {:.2f} kW per U", f.tflops / f.height_units,
                        f.supply_watts * 1e-3 / f.height_units);

@@ -19,7 +19,8 @@ const char* severity_name(Severity severity) {
   return kNames[static_cast<std::size_t>(severity)];
 }
 
-Controller::Controller(I2cBus& bus, const Wiring& wiring, const ControllerParameters& parameters, double lowest_limit_c)
+Controller::Controller(I2cBus& bus, const Wiring& wiring, const ControllerParameters& parameters,
+                       double lowest_limit_c)
     : bus_(bus),
       wiring_(wiring),
       parameters_(parameters),
@@ -93,7 +94,8 @@ void Controller::drive_reset(unsigned zone, bool released) {
 
 // --- sensors
 
-void Controller::put(const std::string& name, const std::string& unit, double value, double low, double high) {
+void Controller::put(const std::string& name, const std::string& unit, double value, double low,
+                     double high) {
   sensors_.push_back({name, unit, value, low, high});
 }
 
@@ -103,17 +105,22 @@ void Controller::read_board() {
   const double up = read_value(kFlowMeter, {kTimeUpstream, 4}, kTravelTimeSteps);
   // The speed of sound falls out of the difference of the two speeds: no temperature is needed for it.
   const double speed = down > 0 && up > 0 ? wiring_.ultrasound_path / 2 * (1 / down - 1 / up) : 0;
-  put("flow", "l/min", speed * wiring_.pipe_area * 60e3, parameters_.flow_share * wiring_.nominal_flow * 60e3, kNoHigh);
-  put("inlet", "C", read_value(kFlowMeter, {kInletTemperature, 2}, kTemperatureSteps), kNoLow, parameters_.outlet_c);
-  put("outlet", "C", read_value(kFlowMeter, {kOutletTemperature, 2}, kTemperatureSteps), kNoLow, parameters_.outlet_c);
+  put("flow", "l/min", speed * wiring_.pipe_area * 60e3, parameters_.flow_share * wiring_.nominal_flow * 60e3,
+      kNoHigh);
+  put("inlet", "C", read_value(kFlowMeter, {kInletTemperature, 2}, kTemperatureSteps), kNoLow,
+      parameters_.outlet_c);
+  put("outlet", "C", read_value(kFlowMeter, {kOutletTemperature, 2}, kTemperatureSteps), kNoLow,
+      parameters_.outlet_c);
   if (!wiring_.has_level) return;
   const auto pattern = static_cast<unsigned>(read_value(kSensorBoard, {kLevelPattern, 1}, 1));
   unsigned covered = 0;
   while (covered < kLightBarriers && (pattern >> covered & 1)) ++covered;
   put("level", "barriers", covered, parameters_.level_barriers, kNoHigh);
-  put("pressure", "mbar", read_value(kSensorBoard, {kPressure, 2}, kPressureSteps), kNoLow, parameters_.overpressure_mbar);
+  put("pressure", "mbar", read_value(kSensorBoard, {kPressure, 2}, kPressureSteps), kNoLow,
+      parameters_.overpressure_mbar);
   put("vapour", "C", read_value(kSensorBoard, {kVapourTemperature, 2}, kTemperatureSteps), kNoLow, kNoHigh);
-  put("liquid", "C", read_value(kSensorBoard, {kLiquidTemperature, 2}, kTemperatureSteps), kNoLow, parameters_.liquid_c);
+  put("liquid", "C", read_value(kSensorBoard, {kLiquidTemperature, 2}, kTemperatureSteps), kNoLow,
+      parameters_.liquid_c);
 }
 
 void Controller::read_zones() {
@@ -126,7 +133,8 @@ void Controller::read_zones() {
       ++reads_;
       return static_cast<std::uint16_t>(bytes[0] | bytes[1] << 8);
     };
-    put(fmt::format("chips{}", zone), "C", read_value(kThermometer, {0, 2}, kTemperatureSteps), kNoLow, chip_limit_c_);
+    put(fmt::format("chips{}", zone), "C", read_value(kThermometer, {0, 2}, kTemperatureSteps), kNoLow,
+        chip_limit_c_);
     put(fmt::format("voltage{}", zone), "V", word(PowerMonitor::kReadVout) / 1024.0, kNoLow, kNoHigh);
     put(fmt::format("current{}", zone), "A", from_linear11(word(PowerMonitor::kReadIout)), kNoLow, kNoHigh);
   }
@@ -166,8 +174,8 @@ void Controller::power_off(Time now, std::vector<LogEntry>& log, const std::stri
 
 void Controller::shut_down_for(const Sensor& sensor, Time now, std::vector<LogEntry>& log) {
   const bool low = sensor.value < sensor.critical_low;
-  cause_ = fmt::format("{} {:.1f} {} is {} {:.1f}", sensor.name, sensor.value, sensor.unit, low ? "below" : "above",
-                       low ? sensor.critical_low : sensor.critical_high);
+  cause_ = fmt::format("{} {:.1f} {} is {} {:.1f}", sensor.name, sensor.value, sensor.unit,
+                       low ? "below" : "above", low ? sensor.critical_low : sensor.critical_high);
   log.push_back({now, Severity::Critical, sensor.name, cause_});
   power_off(now, log, "a critical value");
   state_ = State::ShutDown;
@@ -179,8 +187,9 @@ void Controller::watch_supplies(Time now, std::vector<LogEntry>& log) {
     const bool good = power_good(supply);
     if (good && !good_[supply]) good_since_[supply] = now;
     if (!good && good_[supply]) {
-      log.push_back({now, Severity::Critical, fmt::format("supply{}", supply),
-                     wiring_.shared ? "power is no longer good" : "power is no longer good: its nodes are down"});
+      log.push_back(
+          {now, Severity::Critical, fmt::format("supply{}", supply),
+           wiring_.shared ? "power is no longer good" : "power is no longer good: its nodes are down"});
       if (!wiring_.shared) drive_reset(supply, false);
     }
     if (good && !good_[supply] && state_ == State::On) {
@@ -208,12 +217,14 @@ void Controller::power_up(Time now, std::vector<LogEntry>& log) {
   bool waiting = false;
   for (unsigned zone = 0; zone < wiring_.zones; ++zone) {
     if (zone_released_[zone]) continue;
-    const bool held = zone_has_power(zone) && now - good_since_[wiring_.shared ? 0 : zone] >= parameters_.reset_hold;
+    const bool held =
+        zone_has_power(zone) && now - good_since_[wiring_.shared ? 0 : zone] >= parameters_.reset_hold;
     if (held) {
       drive_reset(zone, true);
     } else if (now - good_since_[wiring_.shared ? 0 : zone] > kSupplyPatience) {
       // Its supply never came; of a bank, those that did must do.
-      if (wiring_.shared && std::find(good_.begin(), good_.end(), true) != good_.end()) drive_reset(zone, true);
+      if (wiring_.shared && std::find(good_.begin(), good_.end(), true) != good_.end())
+        drive_reset(zone, true);
     } else {
       waiting = true;
     }

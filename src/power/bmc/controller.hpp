@@ -1,8 +1,8 @@
 // The board management controller: a program that knows the machine by its I2C bus alone.
 //
 // It powers the machine up in order, reads all sensors again and again, writes down what happens, and shuts
-// the machine down when a value is critical. It tells a watchdog that it lives; when it does not, the watchdog
-// cuts the power.
+// the machine down when a value is critical. It tells a watchdog that it lives; when it does not, the
+// watchdog cuts the power.
 #pragma once
 
 #include <string>
@@ -33,7 +33,8 @@ class Controller {
  public:
   enum class State : std::uint8_t { Off, PoweringUp, On, ShutDown };
 
-  Controller(I2cBus& bus, const Wiring& wiring, const ControllerParameters& parameters, double lowest_limit_c);
+  Controller(I2cBus& bus, const Wiring& wiring, const ControllerParameters& parameters,
+             double lowest_limit_c);
 
   /// Does what is due, and says when it wants to run again.
   Time run(Time now, std::vector<LogEntry>& log);

@@ -84,12 +84,16 @@ double Instruments::seen(const std::string& sensor, double value) {
 }
 
 void Instruments::show(const thermal::PlantReadings& r, const std::vector<bool>& good) {
-  auto steps = [](double value, double in_one) { return static_cast<std::int64_t>(std::lround(value * in_one)); };
+  auto steps = [](double value, double in_one) {
+    return static_cast<std::int64_t>(std::lround(value * in_one));
+  };
   const thermal::MediumReadings& m = r.medium;
   // Ultrasound is faster with the stream than against it.
   const double speed = seen("flow", m.flow) / std::max(wiring_.pipe_area, 1e-9);
-  flow_meter_->set(kTimeDownstream, steps(wiring_.ultrasound_path / (wiring_.sound_speed + speed), kTravelTimeSteps), 4);
-  flow_meter_->set(kTimeUpstream, steps(wiring_.ultrasound_path / (wiring_.sound_speed - speed), kTravelTimeSteps), 4);
+  flow_meter_->set(kTimeDownstream,
+                   steps(wiring_.ultrasound_path / (wiring_.sound_speed + speed), kTravelTimeSteps), 4);
+  flow_meter_->set(kTimeUpstream,
+                   steps(wiring_.ultrasound_path / (wiring_.sound_speed - speed), kTravelTimeSteps), 4);
   flow_meter_->set(kInletTemperature, steps(seen("inlet", m.inlet_c), kTemperatureSteps), 2);
   flow_meter_->set(kOutletTemperature, steps(seen("outlet", m.outlet_c), kTemperatureSteps), 2);
   if (wiring_.has_level) {
@@ -97,18 +101,23 @@ void Instruments::show(const thermal::PlantReadings& r, const std::vector<bool>&
     unsigned pattern = 0;
     for (unsigned i = 0; i < kLightBarriers; ++i) pattern |= (level >= barrier_height(i) ? 1u : 0u) << i;
     sensor_board_->set(kLevelPattern, pattern, 1);
-    sensor_board_->set(kPressure, steps(std::clamp(seen("pressure", m.overpressure_pa / 100), -3000.0, 3000.0), kPressureSteps), 2);
+    sensor_board_->set(
+        kPressure,
+        steps(std::clamp(seen("pressure", m.overpressure_pa / 100), -3000.0, 3000.0), kPressureSteps), 2);
     sensor_board_->set(kVapourTemperature, steps(seen("vapour", m.vapour_c), kTemperatureSteps), 2);
     sensor_board_->set(kLiquidTemperature, steps(seen("liquid", m.liquid_c), kTemperatureSteps), 2);
   }
   for (unsigned i = 0; i < wiring_.supplies; ++i) supply_pins_[i / 8]->set_input(8 + i % 8, good[i]);
   for (unsigned zone = 0; zone < wiring_.zones; ++zone) {
-    const double watts = r.zone_watts[zone], amperes = seen(fmt::format("current{}", zone), watts / wiring_.supply_volts);
+    const double watts = r.zone_watts[zone],
+                 amperes = seen(fmt::format("current{}", zone), watts / wiring_.supply_volts);
     const bool on = wiring_.shared ? std::find(good.begin(), good.end(), true) != good.end() : good[zone];
     double hottest = -100;
-    for (unsigned i = 0; i < wiring_.parts; ++i) hottest = std::max(hottest, r.junction_c[zone * wiring_.parts + i]);
+    for (unsigned i = 0; i < wiring_.parts; ++i)
+      hottest = std::max(hottest, r.junction_c[zone * wiring_.parts + i]);
     zones_[zone].monitor->show(on ? wiring_.supply_volts : 0, amperes, m.liquid_c);
-    zones_[zone].thermometer->set(0, steps(seen(fmt::format("chips{}", zone), hottest), kTemperatureSteps), 2);
+    zones_[zone].thermometer->set(0, steps(seen(fmt::format("chips{}", zone), hottest), kTemperatureSteps),
+                                  2);
   }
 }
 

@@ -21,9 +21,11 @@ inline constexpr std::uint8_t kMuxAddress = 0x70, kSupplyPins = 0x20, kSensorBoa
                               kResetPins = 0x22;
 inline constexpr unsigned kMostSupplies = 56, kLightBarriers = 8;
 /// Registers of the sensor board, two bytes each but the first.
-inline constexpr std::uint8_t kLevelPattern = 0, kPressure = 2, kVapourTemperature = 4, kLiquidTemperature = 6;
+inline constexpr std::uint8_t kLevelPattern = 0, kPressure = 2, kVapourTemperature = 4,
+                              kLiquidTemperature = 6;
 /// Registers of the flow meter: travel times of ultrasound in tens of picoseconds, four bytes; temperatures.
-inline constexpr std::uint8_t kTimeDownstream = 0, kTimeUpstream = 4, kInletTemperature = 8, kOutletTemperature = 10;
+inline constexpr std::uint8_t kTimeDownstream = 0, kTimeUpstream = 4, kInletTemperature = 8,
+                              kOutletTemperature = 10;
 /// Temperatures are sixteenths of a kelvin, pressures tenths of a millibar over the room's.
 inline constexpr double kTemperatureSteps = 16, kPressureSteps = 10, kTravelTimeSteps = 1e11;
 

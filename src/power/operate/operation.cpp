@@ -189,15 +189,18 @@ void Operation::look() {
   }
   for (std::size_t z = 0; z < readings_.speed.size(); ++z)
     if (plant_.zone_inputs()[z].powered) out_.least_speed = std::min(out_.least_speed, readings_.speed[z]);
-  out_.highest_overpressure_mbar = std::max(out_.highest_overpressure_mbar, readings_.medium.overpressure_pa / 100);
+  out_.highest_overpressure_mbar =
+      std::max(out_.highest_overpressure_mbar, readings_.medium.overpressure_pa / 100);
   if (readings_.medium.level_nominal_m > 0)
-    out_.least_level = std::min(out_.least_level, readings_.medium.level_m / readings_.medium.level_nominal_m);
+    out_.least_level =
+        std::min(out_.least_level, readings_.medium.level_m / readings_.medium.level_nominal_m);
   // A bank that is asked for too much switches itself off.
   if (body_.supply.shared && plant_.working_supplies > 0 &&
       readings_.supplied_watts > kOverload * body_.supply.watts * plant_.working_supplies) {
     for (SupplyState& s : supplies_) s.tripped = true;
-    note(Severity::Critical, "supplies", fmt::format("{:.0f} W asked of {} supplies of {:.0f} W: they switch off",
-                                                     readings_.supplied_watts, plant_.working_supplies, body_.supply.watts));
+    note(Severity::Critical, "supplies",
+         fmt::format("{:.0f} W asked of {} supplies of {:.0f} W: they switch off", readings_.supplied_watts,
+                     plant_.working_supplies, body_.supply.watts));
   }
 }
 
@@ -236,7 +239,8 @@ Time Operation::next_time(Time until) const {
 }
 
 void Operation::advance(Time until) {
-  const Time sample_interval{std::max<std::int64_t>(1'000'000'000, options_.duration.value / options_.samples)};
+  const Time sample_interval{
+      std::max<std::int64_t>(1'000'000'000, options_.duration.value / options_.samples)};
   while (true) {
     now_ = next_time(until);
     plant_.advance(seconds(now_));
@@ -273,7 +277,8 @@ OperationResult Operation::result() const {
   out.pue = out.energy.equipment() > 0 ? out.energy.total() / out.energy.equipment() : 0;
   out.highest_flux = readings_.highest_flux;
   out.critical_flux = readings_.medium.critical_flux;
-  out.coolant_lost_litres = 1e3 * (coolant_at_start_kg_ - readings_.medium.coolant_kg) / readings_.medium.cold_density;
+  out.coolant_lost_litres =
+      1e3 * (coolant_at_start_kg_ - readings_.medium.coolant_kg) / readings_.medium.cold_density;
   out.log = log_;
   out.sensors = controller_.sensors();
   out.solver_steps = plant_.steps();

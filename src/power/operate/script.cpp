@@ -48,7 +48,16 @@ std::vector<Statement> split_statements(std::string_view text) {
 struct Form {
   const char* words;  // "stop pump"
   Kind kind;
-  enum class Value : std::uint8_t { None, Share, LitresPerHour, Kelvin, Supply, Phase, Sensor, SensorValue } value;
+  enum class Value : std::uint8_t {
+    None,
+    Share,
+    LitresPerHour,
+    Kelvin,
+    Supply,
+    Phase,
+    Sensor,
+    SensorValue
+  } value;
   double fixed = 0;
   bool tank = false;  // of a tank alone
 };
@@ -119,10 +128,12 @@ class Parser {
     event.kind = form->kind;
     event.value = form->fixed;
     if (form->tank && !names_.has_tank)
-      return fail(words[2], fmt::format("'{}' is for machines in a tank; this one is cooled otherwise", form->words));
+      return fail(words[2],
+                  fmt::format("'{}' is for machines in a tank; this one is cooled otherwise", form->words));
     if (!read_value(*form, words, next, event)) return;
     if (next < words.size())
-      return fail(words[next], fmt::format("'{}' is too much: the statement is complete before it", words[next].text));
+      return fail(words[next],
+                  fmt::format("'{}' is too much: the statement is complete before it", words[next].text));
     std::vector<std::string> text;
     for (std::size_t i = 2; i < words.size(); ++i) text.push_back(words[i].text);
     event.text = join(text, " ");
@@ -151,7 +162,8 @@ class Parser {
     if (form.value == Value::None) return true;
     auto wrong = [&](const std::string& expected) {
       if (next < words.size())
-        fail(words[next], fmt::format("expected {} after '{}', got '{}'", expected, form.words, words[next].text));
+        fail(words[next],
+             fmt::format("expected {} after '{}', got '{}'", expected, form.words, words[next].text));
       else
         fail(words.back(), fmt::format("expected {} after '{}'", expected, form.words));
       return false;
@@ -188,7 +200,8 @@ class Parser {
       case Value::Sensor:
       case Value::SensorValue:
         if (std::find(names_.sensors.begin(), names_.sensors.end(), word) == names_.sensors.end())
-          return wrong(fmt::format("a sensor{} ({})", did_you_mean(word, names_.sensors), join(names_.sensors, ", ")));
+          return wrong(
+              fmt::format("a sensor{} ({})", did_you_mean(word, names_.sensors), join(names_.sensors, ", ")));
         event.sensor = word;
         if (form.value == Value::Sensor) break;
         ++next;

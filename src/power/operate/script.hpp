@@ -31,14 +31,29 @@ namespace weft::power::operate {
 
 struct Event {
   enum class Kind : std::uint8_t {
-    Pump, Load, Coil, Leak, Open, Valve, Supply, Phase, Hang, Watchdog, Stick, Lie, MendSensor, Inlet, Room, Power
+    Pump,
+    Load,
+    Coil,
+    Leak,
+    Open,
+    Valve,
+    Supply,
+    Phase,
+    Hang,
+    Watchdog,
+    Stick,
+    Lie,
+    MendSensor,
+    Inlet,
+    Room,
+    Power
   };
   Time at;
   Kind kind = Kind::Pump;
   double value = 0;     // a share, litres an hour, kelvin; 1 and 0 for what is on or off
   unsigned number = 0;  // of a supply or phase
   std::string sensor;
-  std::string text;     // as written, without the time
+  std::string text;  // as written, without the time
 };
 
 /// What a script may name.

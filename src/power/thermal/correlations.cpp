@@ -23,26 +23,30 @@ double nucleate_factor(const Fluid& f, double boiling_c, double pascal, double s
   const Densities density(f, boiling_c, pascal);
   return f.viscosity.at(boiling_c) * f.latent_heat *
          std::sqrt(kGravity * density.difference() / f.surface_tension.at(boiling_c)) *
-         cube(f.specific_heat / (surface_factor * f.latent_heat * std::pow(f.prandtl(boiling_c), f.prandtl_exponent)));
+         cube(f.specific_heat /
+              (surface_factor * f.latent_heat * std::pow(f.prandtl(boiling_c), f.prandtl_exponent)));
 }
 
 }  // namespace
 
 double natural_convection(const Fluid& f, double fluid_c, double difference, double height) {
-  const double film_c = fluid_c + difference / 2, k = f.conductivity.at(film_c), density = f.density.at(film_c);
+  const double film_c = fluid_c + difference / 2, k = f.conductivity.at(film_c),
+               density = f.density.at(film_c);
   const double prandtl = f.prandtl(film_c);
-  const double rayleigh = kGravity * f.expansion * std::abs(difference) * cube(height) * density * density * prandtl /
-                          (f.viscosity.at(film_c) * f.viscosity.at(film_c));
-  const double nusselt =
-      0.825 + 0.387 * std::pow(rayleigh, 1.0 / 6) / std::pow(1 + std::pow(0.492 / prandtl, 9.0 / 16), 8.0 / 27);
+  const double rayleigh = kGravity * f.expansion * std::abs(difference) * cube(height) * density * density *
+                          prandtl / (f.viscosity.at(film_c) * f.viscosity.at(film_c));
+  const double nusselt = 0.825 + 0.387 * std::pow(rayleigh, 1.0 / 6) /
+                                     std::pow(1 + std::pow(0.492 / prandtl, 9.0 / 16), 8.0 / 27);
   return nusselt * nusselt * k / height;
 }
 
-double nucleate_flux(const Fluid& f, double boiling_c, double pascal, double superheat, double surface_factor) {
+double nucleate_flux(const Fluid& f, double boiling_c, double pascal, double superheat,
+                     double surface_factor) {
   return superheat <= 0 ? 0 : nucleate_factor(f, boiling_c, pascal, surface_factor) * cube(superheat);
 }
 
-double nucleate_superheat(const Fluid& f, double boiling_c, double pascal, double flux, double surface_factor) {
+double nucleate_superheat(const Fluid& f, double boiling_c, double pascal, double flux,
+                          double surface_factor) {
   return std::cbrt(flux / nucleate_factor(f, boiling_c, pascal, surface_factor));
 }
 
@@ -55,7 +59,8 @@ double zuber_critical_flux(const Fluid& f, double boiling_c, double pascal) {
 double critical_flux(const Fluid& f, double pascal, double subcooling) {
   const double boiling_c = f.saturation_c(pascal);
   double flux = zuber_critical_flux(f, boiling_c, pascal);
-  if (f.critical_heat_flux > 0) flux *= f.critical_heat_flux / zuber_critical_flux(f, f.boiling_c, kAtmosphere);
+  if (f.critical_heat_flux > 0)
+    flux *= f.critical_heat_flux / zuber_critical_flux(f, f.boiling_c, kAtmosphere);
   const Densities density(f, boiling_c, pascal);
   const double more = 0.1 * std::pow(density.liquid / density.vapour, 0.75) * f.specific_heat *
                       std::max(0.0, subcooling) / f.latent_heat;
@@ -67,8 +72,9 @@ double film_coefficient(const Fluid& f, double boiling_c, double pascal, double 
   const double film_c = boiling_c + difference / 2;
   const Densities density(f, film_c, pascal);
   const double heat = f.latent_heat + 0.4 * f.vapour_specific_heat * difference;
-  return 0.62 * fourth_root(cube(f.vapour_conductivity) * density.vapour * (f.density.at(boiling_c) - density.vapour) *
-                            kGravity * heat / (f.vapour_viscosity * length * difference));
+  return 0.62 * fourth_root(cube(f.vapour_conductivity) * density.vapour *
+                            (f.density.at(boiling_c) - density.vapour) * kGravity * heat /
+                            (f.vapour_viscosity * length * difference));
 }
 
 double least_film_flux(const Fluid& f, double boiling_c, double pascal) {
@@ -78,19 +84,21 @@ double least_film_flux(const Fluid& f, double boiling_c, double pascal) {
          fourth_root(kGravity * f.surface_tension.at(boiling_c) * density.difference() / (sum * sum));
 }
 
-double condensation_coefficient(const Fluid& f, double vapour_c, double pascal, double difference, double diameter,
-                                unsigned rows) {
+double condensation_coefficient(const Fluid& f, double vapour_c, double pascal, double difference,
+                                double diameter, unsigned rows) {
   const double film_c = vapour_c - difference / 2;
   const Densities density(f, film_c, pascal);
   const double heat = f.latent_heat + 0.68 * f.specific_heat * difference;
-  return 0.729 * fourth_root(density.liquid * density.difference() * kGravity * heat * cube(f.conductivity.at(film_c)) /
+  return 0.729 * fourth_root(density.liquid * density.difference() * kGravity * heat *
+                             cube(f.conductivity.at(film_c)) /
                              (rows * f.viscosity.at(film_c) * diameter * std::max(0.1, difference)));
 }
 
 double tube_coefficient(const Fluid& f, double fluid_c, double speed, double diameter) {
   const double k = f.conductivity.at(fluid_c);
   const double reynolds = f.density.at(fluid_c) * speed * diameter / f.viscosity.at(fluid_c);
-  const double turbulent = 0.023 * std::pow(std::max(reynolds, 1e-9), 0.8) * std::pow(f.prandtl(fluid_c), 0.4);
+  const double turbulent =
+      0.023 * std::pow(std::max(reynolds, 1e-9), 0.8) * std::pow(f.prandtl(fluid_c), 0.4);
   return std::max(3.66, turbulent) * k / diameter;
 }
 

@@ -38,9 +38,9 @@ double tube_coefficient(const Fluid& fluid, double fluid_c, double speed, double
 
 /// What boiling on a surface depends on besides its temperature.
 struct BoilingSurface {
-  double surface_factor;    // Csf
-  double critical_factor;   // of a coating, on the critical flux
-  double length;            // m
+  double surface_factor;   // Csf
+  double critical_factor;  // of a coating, on the critical flux
+  double length;           // m
 };
 
 /// A boiling curve: flux over the temperature of a wall, through convection, nucleate boiling, the critical

@@ -1,9 +1,9 @@
 // Two-phase immersion: boards in a closed tank of liquid that boils on chips and condenses on coils of water.
 //
 // After GreenICE. The gas over the liquid is in two layers, vapour below (it is heavier) and air above. Air
-// over the coils is compressed and keeps vapour from them, until a relief valve has let enough of it out: from
-// then on what boils condenses, and the pressure stays. States are masses and energies, so that what leaves
-// one place enters another to the last joule.
+// over the coils is compressed and keeps vapour from them, until a relief valve has let enough of it out:
+// from then on what boils condenses, and the pressure stays. States are masses and energies, so that what
+// leaves one place enters another to the last joule.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,9 +92,10 @@ class Immersion final : public Medium {
     const double liquid_volume = liquid_mass_ / fluid_.density.at(liquid_c_);
     gas_volume_ = std::max(volume_ - liquid_volume, 0.02 * volume_);
     const double constant = fluid_.gas_constant();
-    gas_c_ = (y[kGasEnergy] - vapour_mass_ * (fluid_.vapour_enthalpy(0) - constant * kKelvin) +
-              air_mass_ * kAirConstant * kKelvin) /
-             (vapour_mass_ * (fluid_.vapour_specific_heat - constant) + air_mass_ * (kAirHeat - kAirConstant));
+    gas_c_ =
+        (y[kGasEnergy] - vapour_mass_ * (fluid_.vapour_enthalpy(0) - constant * kKelvin) +
+         air_mass_ * kAirConstant * kKelvin) /
+        (vapour_mass_ * (fluid_.vapour_specific_heat - constant) + air_mass_ * (kAirHeat - kAirConstant));
     gas_c_ = std::clamp(gas_c_, -50.0, 400.0);
     const double kelvin = gas_c_ + kKelvin;
     vapour_pressure_ = vapour_mass_ * constant * kelvin / gas_volume_;
@@ -103,8 +104,8 @@ class Immersion final : public Medium {
     air_volume_ = gas_volume_ * (1 - vapour_pressure_ / pressure_);
     coverage_ = std::clamp((above_coil_bottom_ - air_volume_) / (above_coil_bottom_ - above_coil_), 0.0, 1.0);
     level_ = liquid_volume / footprint_;
-    wetted_ = std::clamp((level_ - metres(p_.boards_bottom)) / (metres(p_.boards_top) - metres(p_.boards_bottom)),
-                         0.0, 1.0);
+    wetted_ = std::clamp(
+        (level_ - metres(p_.boards_bottom)) / (metres(p_.boards_top) - metres(p_.boards_bottom)), 0.0, 1.0);
     curves_.clear();
   }
 
@@ -125,8 +126,8 @@ class Immersion final : public Medium {
     const double surviving = std::clamp(1 + (liquid_c_ - boiling_c_) / kBubbleBand, 0.0, 1.0);
     const double latent = vapour_heat - fluid_.liquid_enthalpy(liquid_c_);
     const double boiled = there * (surviving * std::max(0.0, heat.to_liquid) / latent +
-                                   std::max(0.0, liquid_c_ - boiling_c_) * fluid_.specific_heat * liquid_mass_ /
-                                       (latent * kFlashSeconds));
+                                   std::max(0.0, liquid_c_ - boiling_c_) * fluid_.specific_heat *
+                                       liquid_mass_ / (latent * kFlashSeconds));
     const double exchanged = there * kSurfaceExchange * footprint_ *
                              (fluid_.saturation_pressure(liquid_c_) - vapour_pressure_) /
                              (fluid_.gas_constant() * (gas_c_ + kKelvin));
@@ -136,10 +137,10 @@ class Immersion final : public Medium {
     // Condensation where vapour reaches the coils; they warm the air above otherwise, or are warmed by it.
     const double below = std::max(0.0, boiling_c_ - y[kCoil]);
     const double vapour_left = std::min(1.0, y[kVapour] / 0.01);
-    const double condensing =
-        below <= 0 ? 0
-                   : vapour_left * coil_area_ * around.coil_share * coverage_ * below *
-                         condensation_coefficient(fluid_, boiling_c_, pressure_, below, metres(p_.tube), p_.coil_rows);
+    const double condensing = below <= 0 ? 0
+                                         : vapour_left * coil_area_ * around.coil_share * coverage_ * below *
+                                               condensation_coefficient(fluid_, boiling_c_, pressure_, below,
+                                                                        metres(p_.tube), p_.coil_rows);
     const double condensate_heat = fluid_.liquid_enthalpy(boiling_c_ - below / 2);
     const double condensed = condensing / (fluid_.vapour_enthalpy(gas_c_) - condensate_heat);
     const double to_coil_from_air = kGasCoefficient * coil_area_ * (1 - coverage_) * (gas_c_ - y[kCoil]);
@@ -200,20 +201,23 @@ class Immersion final : public Medium {
     for (const auto& [key, made] : curves_)
       if (key.first == part.surface && key.second == length) return made;
     const bool coated = part.surface == Surface::Coated;
-    const BoilingSurface surface{coated ? p_.coated_surface : p_.bare_surface, coated ? p_.coated_critical : 1,
-                                 length};
-    curves_.push_back({{part.surface, length}, BoilingCurve(fluid_, std::max(pressure_, 1e3), liquid_c_, surface)});
+    const BoilingSurface surface{coated ? p_.coated_surface : p_.bare_surface,
+                                 coated ? p_.coated_critical : 1, length};
+    curves_.push_back(
+        {{part.surface, length}, BoilingCurve(fluid_, std::max(pressure_, 1e3), liquid_c_, surface)});
     return curves_.back().second;
   }
 
   double water_rate(const Surroundings& around) const {
-    return std::max(1e-9, water_.density.at(p_.inlet_c) * water_.specific_heat * p_.flow_lpm / 60e3 * around.pump);
+    return std::max(1e-9,
+                    water_.density.at(p_.inlet_c) * water_.specific_heat * p_.flow_lpm / 60e3 * around.pump);
   }
 
   /// From the coil's metal to the water in it.
   double water_heat(double coil_c, const Surroundings& around) const {
     const double bore = 0.875 * metres(p_.tube), inlet_c = p_.inlet_c + around.inlet_shift;
-    const double speed = p_.flow_lpm / 60e3 * around.pump / (p_.coil_tubes * p_.coils * 0.785398 * bore * bore);
+    const double speed =
+        p_.flow_lpm / 60e3 * around.pump / (p_.coil_tubes * p_.coils * 0.785398 * bore * bore);
     const double inner_area = p_.coils * p_.coil_area_m2 * 0.875;
     const double rate = water_rate(around);
     const double units = tube_coefficient(water_, inlet_c, speed, bore) * inner_area / rate;
@@ -306,20 +310,21 @@ WEFT_REGISTER(
          .field(&P::pump_watts, "pump_watts", "Electricity of its pump, W", Range<double>{0, 1e5})
          .field(&P::relief_mbar, "relief_mbar", "Overpressure from which the relief valve lets gas out, mbar",
                 Range<double>{1, 5000})
-         .field(&P::relief_lps_per_mbar, "relief_lps_per_mbar", "What it lets out, l/s for each mbar above that",
-                Range<double>{1e-4, 100})
+         .field(&P::relief_lps_per_mbar, "relief_lps_per_mbar",
+                "What it lets out, l/s for each mbar above that", Range<double>{1e-4, 100})
          .field(&P::ambient_c, "ambient_c", "Temperature of the room, C", Range<double>{-20, 60})
          .field(&P::ambient_mbar, "ambient_mbar", "Pressure of the room, mbar", Range<double>{500, 1100})
          .field(&P::wall_in, "wall_in", "From liquid to wall, W/K", Range<double>{0, 1e5})
          .field(&P::wall_out, "wall_out", "From wall to room, W/K", Range<double>{0, 1e5})
          .field(&P::wall_heat, "wall_heat", "Heat the wall stores, J/K", Range<double>{1, 1e8})
-         .field(&P::coil_heat, "coil_heat", "Heat the coils and their water store, J/K", Range<double>{1, 1e8})
+         .field(&P::coil_heat, "coil_heat", "Heat the coils and their water store, J/K",
+                Range<double>{1, 1e8})
          .field(&P::bare_surface, "bare_surface", "Rohsenow's surface factor of bare chips",
                 Range<double>{1e-4, 0.1})
          .field(&P::coated_surface, "coated_surface", "The same with a boiling enhancement coating",
                 Range<double>{1e-4, 0.1})
-         .field(&P::coated_critical, "coated_critical", "What the coating multiplies the critical heat flux by",
-                Range<double>{0.1, 10})
+         .field(&P::coated_critical, "coated_critical",
+                "What the coating multiplies the critical heat flux by", Range<double>{0.1, 10})
          .field(&P::opening_m2, "opening_m2", "Area of the open lid, m2", Range<double>{0, 100})
          .field(&P::opening_speed, "opening_speed", "Speed of the air that goes in and out there, m/s",
                 Range<double>{0, 10})

@@ -12,10 +12,10 @@ namespace weft::power::thermal {
 
 /// What people, faults and the controller set from outside; constant between two events.
 struct Surroundings {
-  double pump = 1;           // share of the nominal flow
-  double coil_share = 1;     // of the condenser's surface that works
-  double leak = 0;           // m3/s of liquid
-  bool open = false;         // the lid is off
+  double pump = 1;        // share of the nominal flow
+  double coil_share = 1;  // of the condenser's surface that works
+  double leak = 0;        // m3/s of liquid
+  bool open = false;      // the lid is off
   bool relief_blocked = false;
   double inlet_shift = 0;    // K over the described inlet temperature
   double ambient_shift = 0;  // K over the described room
@@ -39,14 +39,14 @@ struct EnergyFlows {
 struct MediumReadings {
   double liquid_c = 0, vapour_c = 0, inlet_c = 0, outlet_c = 0, ambient_c = 0;
   double overpressure_pa = 0;
-  double flow = 0;            // m3/s of the stream
+  double flow = 0;  // m3/s of the stream
   double flow_nominal = 0;
-  double pipe_area = 0;       // m2, where the flow is measured
+  double pipe_area = 0;  // m2, where the flow is measured
   double level_m = 0, level_nominal_m = 0;
-  double coolant_litres = 0;  // liquid, as warm as it is
-  double coolant_kg = 0;      // liquid and vapour: what is less than at the start is lost
-  double cold_density = 1000; // kg/m3, to say what is lost in litres
-  double vapour_share = 0;    // of the condenser's height that vapour reaches
+  double coolant_litres = 0;   // liquid, as warm as it is
+  double coolant_kg = 0;       // liquid and vapour: what is less than at the start is lost
+  double cold_density = 1000;  // kg/m3, to say what is lost in litres
+  double vapour_share = 0;     // of the condenser's height that vapour reaches
   double boiling_c = 0, critical_flux = 0;
 };
 

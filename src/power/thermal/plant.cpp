@@ -37,8 +37,8 @@ Plant::Plant(const Body& body, double relative)
   medium_->tolerances(absolute.data() + medium_at_);
   // Accounts follow from the other states: they must not make steps shorter.
   std::fill(absolute.begin() + static_cast<std::ptrdiff_t>(accounts_at_), absolute.end(), 100.0);
-  solver_ = std::make_unique<Solver>([this](const double* y, double* dy) { derivative(y, dy); }, start, absolute,
-                                     relative);
+  solver_ = std::make_unique<Solver>([this](const double* y, double* dy) { derivative(y, dy); }, start,
+                                     absolute, relative);
   stored_at_start_ = stored();
 }
 
@@ -114,7 +114,8 @@ PlantReadings Plant::read() {
       drawn += count * watts;
       if (y[at] > out.hottest_c) out.hottest_c = y[at], out.hottest_part = i;
       const SurfaceHeat given = medium_->surface_heat(part, y[at + 1]);
-      out.highest_flux = std::max(out.highest_flux, (given.to_liquid + given.to_gas) / (part.area_cm2 * 1e-4));
+      out.highest_flux =
+          std::max(out.highest_flux, (given.to_liquid + given.to_gas) / (part.area_cm2 * 1e-4));
     }
     const double output = drawn / body_.supply.converter_efficiency;
     out.zone_watts.push_back(output);

@@ -31,15 +31,15 @@ struct Accounts {
 
 struct PlantReadings {
   MediumReadings medium;
-  std::vector<double> junction_c;   // zone by zone, part by part
-  std::vector<double> speed;        // by zone: of its slowest computing part
-  std::vector<double> zone_watts;   // output of supplies
+  std::vector<double> junction_c;  // zone by zone, part by part
+  std::vector<double> speed;       // by zone: of its slowest computing part
+  std::vector<double> zone_watts;  // output of supplies
   std::array<double, kRoles> role_watts{};
-  double supplied_watts = 0;        // output of all supplies
+  double supplied_watts = 0;  // output of all supplies
   double equipment_watts = 0, pump_watts = 0, facility_watts = 0;
   double hottest_c = 0;
   std::size_t hottest_part = 0;
-  double highest_flux = 0;          // of a surface, W/m2
+  double highest_flux = 0;  // of a surface, W/m2
 };
 
 class Plant {

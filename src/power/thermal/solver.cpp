@@ -34,11 +34,14 @@ struct Solver::Parts {
 
 namespace {
 
-void must(int result, const char* what) { WEFT_CHECK(result >= 0, fmt::format("{} failed: {}", what, result)); }
+void must(int result, const char* what) {
+  WEFT_CHECK(result >= 0, fmt::format("{} failed: {}", what, result));
+}
 
 }  // namespace
 
-Solver::Solver(Derivative derivative, std::vector<double> start, std::vector<double> absolute, double relative)
+Solver::Solver(Derivative derivative, std::vector<double> start, std::vector<double> absolute,
+               double relative)
     : parts_(std::make_unique<Parts>()) {
   Parts& p = *parts_;
   p.derivative = std::move(derivative);
@@ -78,8 +81,8 @@ void Solver::advance(double until) {
   realtype reached = now_;
   const int result = CVode(parts_->cvode, until, parts_->state, &reached, CV_NORMAL);
   if (result < 0)
-    throw std::runtime_error(fmt::format("the heat equations cannot be followed beyond {:.3f} s (CVODE: {})", reached,
-                                         result));
+    throw std::runtime_error(
+        fmt::format("the heat equations cannot be followed beyond {:.3f} s (CVODE: {})", reached, result));
   now_ = until;
 }
 

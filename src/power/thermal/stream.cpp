@@ -114,26 +114,35 @@ config::Section stream_section() {
   using config::Range;
   return config::Schema<P>()
       .field(of<P>(&StreamParameters::fluid), "fluid", "What flows: air, water, novec-649, fc-72 or hfe-7100")
-      .field(of<P>(&StreamParameters::flow_lpm), "flow_lpm", "How much of it, l/min", Range<double>{0.01, 1e9})
-      .field(of<P>(&StreamParameters::inlet_c), "inlet_c", "Temperature at which it comes in, C", Range<double>{0, 90})
-      .field(of<P>(&StreamParameters::coolant_litres), "coolant_litres", "What is in the machine at a time, l", Range<double>{0.01, 1e7})
-      .field(of<P>(&StreamParameters::pump_watts), "pump_watts", "Electricity of pumps or fans, W", Range<double>{0, 1e6})
-      .field(of<P>(&StreamParameters::channel_mm), "channel_mm", "Width of the channels of plates or sinks, mm", Range<double>{0.01, 100})
-      .field(of<P>(&StreamParameters::channel_speed), "channel_speed", "Speed in them at full flow, m/s", Range<double>{0.001, 100})
-      .field(of<P>(&StreamParameters::ambient_c), "ambient_c", "Temperature of the room, C", Range<double>{-20, 60})
-      .field(of<P>(&StreamParameters::room_watts_per_kelvin), "room_watts_per_kelvin", "From the coolant to the room, W/K",
-             Range<double>{0, 1e5})
+      .field(of<P>(&StreamParameters::flow_lpm), "flow_lpm", "How much of it, l/min",
+             Range<double>{0.01, 1e9})
+      .field(of<P>(&StreamParameters::inlet_c), "inlet_c", "Temperature at which it comes in, C",
+             Range<double>{0, 90})
+      .field(of<P>(&StreamParameters::coolant_litres), "coolant_litres",
+             "What is in the machine at a time, l", Range<double>{0.01, 1e7})
+      .field(of<P>(&StreamParameters::pump_watts), "pump_watts", "Electricity of pumps or fans, W",
+             Range<double>{0, 1e6})
+      .field(of<P>(&StreamParameters::channel_mm), "channel_mm",
+             "Width of the channels of plates or sinks, mm", Range<double>{0.01, 100})
+      .field(of<P>(&StreamParameters::channel_speed), "channel_speed", "Speed in them at full flow, m/s",
+             Range<double>{0.001, 100})
+      .field(of<P>(&StreamParameters::ambient_c), "ambient_c", "Temperature of the room, C",
+             Range<double>{-20, 60})
+      .field(of<P>(&StreamParameters::room_watts_per_kelvin), "room_watts_per_kelvin",
+             "From the coolant to the room, W/K", Range<double>{0, 1e5})
       .field(of<P>(&StreamParameters::facility_cop), "facility_cop",
-             "Heat that the building moves for each unit of electricity; 0: it needs none", Range<double>{0, 100})
+             "Heat that the building moves for each unit of electricity; 0: it needs none",
+             Range<double>{0, 100})
       .check([](const P& p, const config::Complain& complain) { check(p, complain); })
       .section();
 }
 
-WEFT_REGISTER(CoolingKind, {"cold-plate", "water through a plate on every chip", stream_section<StreamParameters>(),
-                            [](const void* parameters) -> std::shared_ptr<Medium> {
-                              return std::make_shared<Stream>(*static_cast<const StreamParameters*>(parameters),
-                                                              *find_fluid("water"));
-                            }});
+WEFT_REGISTER(CoolingKind,
+              {"cold-plate", "water through a plate on every chip", stream_section<StreamParameters>(),
+               [](const void* parameters) -> std::shared_ptr<Medium> {
+                 return std::make_shared<Stream>(*static_cast<const StreamParameters*>(parameters),
+                                                 *find_fluid("water"));
+               }});
 
 WEFT_REGISTER(CoolingKind, {"air", "air through a heat sink on every chip", stream_section<AirParameters>(),
                             [](const void* parameters) -> std::shared_ptr<Medium> {

@@ -1,0 +1,127 @@
+// `weft power`, `weft show --rack` and `weft run --power` as a user runs them; and an IPMI client that is not
+// ours on the controller's management port.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <nlohmann/json.hpp>
+
+#include "run_program.hpp"
+#include "test_paths.hpp"
+
+namespace weft::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(PowerCommand, AnHourOfGreenice) {
+  ProgramResult r = run_program({"power", "greenice", "--time", "1h", "--load", "1", "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  auto result = nlohmann::json::parse(r.out);
+  EXPECT_NEAR(result["pue"].get<double>(), 1.01, 0.01);
+  EXPECT_LT(std::abs(result["energy_balance_error"].get<double>()), 1e-3);
+  EXPECT_FALSE(result["shutdown"].get<bool>());
+}
+
+TEST(PowerCommand, APumpThatStopsEndsInAnOrderlyShutdownAndAPage) {
+  ScratchFolder folder;
+  ProgramResult r = run_program(
+      {"power", "greenice", "--time", "1h", "--fault", "at 20min stop pump", "--out", folder.file("out")});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, AllOf(HasSubstr("stop pump"),
+                           HasSubstr("shut down    after 20 min 0 s: flow 0.0 l/min is below 10.0")));
+  EXPECT_THAT(read_file(folder.file("out/report.html")),
+              AllOf(HasSubstr("Pressure of the tank"), HasSubstr("stop pump")));
+  EXPECT_THAT(read_file(folder.file("out/samples.csv")), HasSubstr("seconds,processor_watts"));
+}
+
+TEST(PowerCommand, ErrorsAreToldAllAtOnce) {
+  ProgramResult r = run_program({"power", "greenice", "--time", "soon", "--load", "3"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("--time"), HasSubstr("--load: 3 is outside 0 to 1")));
+  r = run_program({"power", "greenice", "--fault", "at 1min stop pmup; at 2min leak much"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("did you mean 'stop pump'?"), HasSubstr("litres an hour")));
+  r = run_program({"power", "torus"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("describes no power and cooling"));
+}
+
+TEST(ShowRack, DrawsTheTreeAndItsFigures) {
+  ProgramResult r = run_program({"show", "greenice", "--rack"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out,
+              AllOf(HasSubstr("tank:"), HasSubstr("4 x backplane"), HasSubstr("8 x node"),
+                    HasSubstr("32 nodes, 32.0 TFLOP/s, 10.40 kW of parts"), HasSubstr("2.67 TFLOP/s")));
+  r = run_program({"show", "quong", "--rack", "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_GT(nlohmann::json::parse(r.out)["tflops"].get<double>(), 60);
+}
+
+/// A port of 127.0.0.1 that nobody has just now.
+unsigned free_port() {
+  const int s = socket(AF_INET, SOCK_DGRAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  bind(s, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(s, reinterpret_cast<sockaddr*>(&address), &size);
+  close(s);
+  return ntohs(address.sin_port);
+}
+
+std::string ipmitool(unsigned port, const std::string& words) {
+  const std::string command = "timeout 20 ipmitool -I lanplus -C 3 -H 127.0.0.1 -p " + std::to_string(port) +
+                              " -U admin -P weft " + words + " 2>&1";
+  std::string out;
+  if (FILE* pipe = popen(command.c_str(), "r")) {
+    char buffer[4096];
+    while (std::size_t n = fread(buffer, 1, sizeof(buffer), pipe)) out.append(buffer, n);
+    pclose(pipe);
+  }
+  return out;
+}
+
+/// Asks until the answer has what is waited for, or for a minute.
+std::string ipmitool_until(unsigned port, const std::string& words, const std::string& wanted) {
+  std::string out;
+  for (int i = 0; i < 30; ++i) {
+    out = ipmitool(port, words);
+    if (out.find(wanted) != std::string::npos) break;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  return out;
+}
+
+TEST(PowerIpmi, IpmitoolReadsSensorsAndEventsAndSwitchesPower) {
+  if (std::system("command -v ipmi_sim >/dev/null && command -v ipmitool >/dev/null") != 0)
+    GTEST_SKIP() << "needs openipmi and ipmitool";
+  const unsigned port = free_port();
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string text = std::to_string(port);
+    freopen("/dev/null", "w", stdout);
+    freopen("/dev/null", "w", stderr);
+    execl(WEFT_PROGRAM, "weft", "power", "greenice", "--time", "10h", "--pace", "60", "--ipmi", text.c_str(),
+          "--fault", "at 2h stop pump", nullptr);
+    _exit(127);
+  }
+  EXPECT_THAT(ipmitool_until(port, "sensor", "flow"),
+              AllOf(HasSubstr("flow"), HasSubstr("pressure"), HasSubstr("chips7"), HasSubstr("degrees C")));
+  EXPECT_THAT(ipmitool_until(port, "chassis power status", "is on"), HasSubstr("Chassis Power is on"));
+  ipmitool(port, "chassis power off");
+  EXPECT_THAT(ipmitool_until(port, "chassis power status", "is off"), HasSubstr("Chassis Power is off"));
+  ipmitool(port, "chassis power on");
+  EXPECT_THAT(ipmitool_until(port, "chassis power status", "is on"), HasSubstr("Chassis Power is on"));
+  EXPECT_THAT(ipmitool_until(port, "sel list", "Power Unit"), HasSubstr("Power Unit"))
+      << "the pump stops after two minutes";
+  kill(child, SIGTERM);
+  waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace weft::test
