@@ -226,6 +226,16 @@ void apply_body_state(Options& o, const machine::Machine& machine) {
   }
 }
 
+void summarize(const Options& o, const measure::ProgramResult& result,
+               const std::optional<measure::RunPower>& power) {
+  if (!o.run.mpi && o.run.ranks > 1 && used_no_network(result))
+    fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
+               o.run.command.front(), o.run.ranks);
+  fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
+             result.machine, result.engine, host::time_text(result.run.end));
+  if (power) fmt::print(stderr, "weft: {}\n", report::run_power_text(*power));
+}
+
 int run(Options& o) {
   if (!o.compute.empty()) o.machine.settings.push_back("host.compute=" + o.compute);
   machine::Machine machine = machine::build(o.machine.describe());
@@ -290,13 +300,7 @@ int run(Options& o) {
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
     return 1;
   }
-  if (!o.quiet && !o.run.mpi && o.run.ranks > 1 && used_no_network(result))
-    fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
-               o.run.command.front(), o.run.ranks);
-  if (!o.quiet)
-    fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
-               result.machine, engine.name, host::time_text(result.run.end));
-  if (!o.quiet && power) fmt::print(stderr, "weft: {}\n", report::run_power_text(*power));
+  if (!o.quiet) summarize(o, result, power);
   return 0;
 }
 

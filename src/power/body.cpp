@@ -79,6 +79,15 @@ const config::Section& level_section() {
   return section;
 }
 
+namespace {
+
+void check_part(const Part& p, const config::Complain& complain) {
+  if (p.limit_c <= p.throttle_c)
+    complain("limit_c", fmt::format("is {} C; a chip slows down first, at {} C", p.limit_c, p.throttle_c));
+}
+
+}  // namespace
+
 const config::Section& part_section() {
   using P = Part;
   const Range<double> watts{0, 1e5}, temperature{0, 500}, small{0, 1e3};
@@ -109,11 +118,7 @@ const config::Section& part_section() {
                  temperature)
           .field(&P::limit_c, "limit_c", "Junction temperature it must not pass, C", temperature)
           .field(&P::throttle_floor, "throttle_floor", "Its least speed, of 1", Range<double>{0.01, 1})
-          .check([](const P& p, const config::Complain& complain) {
-            if (p.limit_c <= p.throttle_c)
-              complain("limit_c",
-                       fmt::format("is {} C; a chip slows down first, at {} C", p.limit_c, p.throttle_c));
-          })
+          .check(check_part)
           .section();
   return section;
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kMolarGasConstant = 8.314462618;
 
-std::vector<Fluid> make_fluids() {
+Fluid make_novec() {
   Fluid novec;
   novec.name = "novec-649";
   novec.about = "3M Novec 649, a fluoroketone";
@@ -31,8 +31,11 @@ std::vector<Fluid> make_fluids() {
   novec.vapour_viscosity = 1.2e-5;
   novec.expansion = 1.8e-3;
   novec.critical_heat_flux = 200e3;
+  return novec;
+}
 
-  Fluid fc72 = novec;
+Fluid make_fc72() {
+  Fluid fc72 = make_novec();
   fc72.name = "fc-72";
   fc72.about = "3M Fluorinert FC-72, a perfluorocarbon";
   fc72.source =
@@ -48,8 +51,11 @@ std::vector<Fluid> make_fluids() {
   fc72.specific_heat = 1050;
   fc72.critical_heat_flux = 220e3;
   fc72.expansion = 1.6e-3;
+  return fc72;
+}
 
-  Fluid hfe = novec;
+Fluid make_hfe() {
+  Fluid hfe = make_novec();
   hfe.name = "hfe-7100";
   hfe.about = "3M Novec HFE-7100, a hydrofluoroether";
   hfe.source =
@@ -66,7 +72,10 @@ std::vector<Fluid> make_fluids() {
   hfe.specific_heat = 1183;
   hfe.expansion = 1.8e-3;
   hfe.critical_heat_flux = 0;
+  return hfe;
+}
 
+Fluid make_water() {
   Fluid water;
   water.name = "water";
   water.about = "water";
@@ -88,7 +97,10 @@ std::vector<Fluid> make_fluids() {
   water.expansion = 2.6e-4;
   water.critical_heat_flux = 1000e3;
   water.prandtl_exponent = 1;
+  return water;
+}
 
+Fluid make_air() {
   Fluid air;
   air.name = "air";
   air.about = "air";
@@ -105,7 +117,7 @@ std::vector<Fluid> make_fluids() {
   air.vapour_viscosity = 1.85e-5;
   air.expansion = 3.35e-3;
   air.boils = false;
-  return {air, water, novec, fc72, hfe};
+  return air;
 }
 
 /// The slope of ln(pressure) over -1/T, from the boiling point and the vapour pressure at 25 C.
@@ -144,7 +156,7 @@ double Fluid::vapour_enthalpy(double celsius) const {
 }
 
 const std::vector<Fluid>& fluids() {
-  static const std::vector<Fluid> all = make_fluids();
+  static const std::vector<Fluid> all{make_air(), make_water(), make_novec(), make_fc72(), make_hfe()};
   return all;
 }
 

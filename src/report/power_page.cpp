@@ -65,7 +65,8 @@ class Page {
       row = x - last < 0.18 * x_of(longest_) ? row + 1 : 0;
       last = x;
       if (row > 4) continue;  // the table below has all of them
-      chart.upright(x, critical ? entry.source : entry.text, critical ? kDeadColour : kFaintInk, row);
+      chart.upright(x, critical ? "critical: " + entry.source : entry.text,
+                    critical ? kDeadColour : kFaintInk, row);
     }
   }
 

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 constexpr std::int64_t kMinute = 60'000'000'000'000;
 
 OperationResult operate(const std::string& machine, int minutes, const std::string& script = "",
-                        double load = 1, double tolerance = 1e-5, std::vector<std::string> settings = {}) {
+                        double load = 1, double tolerance = 1e-6, std::vector<std::string> settings = {}) {
   const machine::Description d = machine::describe(machine, settings);
   OperationOptions options;
   options.duration = Time{minutes * kMinute};
@@ -63,12 +63,12 @@ TEST(Operation, ColdPlatesReachTheSteadyStateThatOneCalculatesByHand) {
 }
 
 TEST(Operation, CoatingTakesTwentyKelvin) {
-  EXPECT_NEAR(operate("greenice", 60, "", 1, 1e-5, {"power.part.knc.surface=bare"}).hottest_c, 100, 2);
+  EXPECT_NEAR(operate("greenice", 60, "", 1, 1e-6, {"power.part.knc.surface=bare"}).hottest_c, 100, 2);
   EXPECT_NEAR(operate("greenice", 60).hottest_c, 80, 2);
 }
 
 TEST(Operation, OneCoilIsNotEnoughAndTwoAre) {
-  const OperationResult one = operate("greenice", 60, "", 1, 1e-5, {"cooling.coils=1"});
+  const OperationResult one = operate("greenice", 60, "", 1, 1e-6, {"cooling.coils=1"});
   EXPECT_GT(one.coolant_lost_litres, 1) << "what cannot condense leaves by the relief valve";
   EXPECT_TRUE(one.shutdown);
   const OperationResult two = operate("greenice", 60);
@@ -84,7 +84,7 @@ TEST(Operation, TheReliefValveLetsAirOutAndThenTheTankIsInBalance) {
 
 TEST(Operation, StepSizesDoNotMatter) {
   for (const char* script : {"", "at 10min stop pump", "at 8min wet coil 50%"}) {
-    const OperationResult coarse = operate("greenice", 30, script, 1, 1e-4),
+    const OperationResult coarse = operate("greenice", 30, script, 1, 1e-5),
                           fine = operate("greenice", 30, script, 1, 1e-8);
     EXPECT_NEAR(coarse.energy.total(), fine.energy.total(), 0.005 * fine.energy.total()) << script;
     EXPECT_NEAR(coarse.hottest_c, fine.hottest_c, 0.005 * fine.hottest_c) << script;

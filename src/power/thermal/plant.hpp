@@ -45,7 +45,7 @@ struct PlantReadings {
 class Plant {
  public:
   /// `relative`: tolerance of the solver.
-  Plant(const Body& body, double relative = 1e-5);
+  Plant(const Body& body, double relative = 1e-6);
 
   const Body& body() const { return body_; }
   const Medium& medium() const { return *medium_; }
