@@ -61,6 +61,42 @@ TEST(ShowRack, DrawsTheTreeAndItsFigures) {
   EXPECT_GT(nlohmann::json::parse(r.out)["tflops"].get<double>(), 60);
 }
 
+nlohmann::json run_on_greenice(std::vector<std::string> more) {
+  std::vector<std::string> words{"run", "greenice", "-n", "8", "--json", "--compute", "fixed", "--power"};
+  words.insert(words.end(), more.begin(), more.end());
+  words.insert(words.end(), {"--", WEFT_BUILD "/examples/halo"});
+  ProgramResult r = run_program(words);
+  EXPECT_EQ(r.code, 0) << r.err;
+  return r.code == 0 ? nlohmann::json::parse(r.out) : nlohmann::json();
+}
+
+TEST(RunPower, AJobsEnergyIsWhatItsNodesDrewWhileItRan) {
+  auto power = run_on_greenice({})["power"];
+  const double seconds = power["over_time"].back()["seconds"].get<double>() * 64 / 63;
+  const double busy = power["busy_share"], nodes = power["nodes"];
+  EXPECT_EQ(nodes, 8);
+  const double accelerators = nodes * (100 + 200 * busy) * seconds;
+  EXPECT_NEAR(power["parts_joules"]["accelerator"].get<double>(), accelerators, 0.001 * accelerators);
+  EXPECT_GT(power["parts_joules"]["router"].get<double>(), nodes * 20 * seconds) << "and some for each bit";
+  EXPECT_GT(power["conversion_joules"].get<double>(), 0);
+}
+
+TEST(RunPower, ChipsThatHaveSlowedDownSlowTheRanks) {
+  // Chips at 80 C that slow down from 60 C on.
+  const std::vector<std::string> hot{"--set", "power.part.knc.throttle_c=60", "--power-fault",
+                                     "at 1min load 100%"};
+  auto cold = run_on_greenice({}), slow = run_on_greenice(hot);
+  EXPECT_GT(slow["power"]["over_time"].back()["seconds"].get<double>(),
+            1.05 * cold["power"]["over_time"].back()["seconds"].get<double>());
+}
+
+TEST(RunPower, AMachineWithoutPowerRunsNothing) {
+  ProgramResult r =
+      run_program({"run", "greenice", "-n", "2", "--power-fault", "at 5min stop pump", "--", "/bin/true"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("has no power after an hour: flow"));
+}
+
 /// A port of 127.0.0.1 that nobody has just now.
 unsigned free_port() {
   const int s = socket(AF_INET, SOCK_DGRAM, 0);
