@@ -130,7 +130,7 @@ class Front {
         fmt::format(
             "name \"weft\"\nset_working_mc 0x20\n  startlan 1\n    addr 127.0.0.1 {}\n    priv_limit admin\n"
             "    allowed_auths_admin md5\n    allowed_auths_user md5\n    allowed_auths_operator md5\n  "
-            "endlan\n"
+            "  guid 77656674000000000000000000000001\n  endlan\n"
             "  chassis_control \"{}/chassis\"\n"
             "  user 2 true \"admin\" \"weft\" admin 10 md5\n",
             port_, folder_));
@@ -165,7 +165,7 @@ class Front {
     if (low) events[14 - 2] = '1';
     std::string out = fmt::format("sensor_add 0x20 0 {} {} 1 poll 500 file \"{}/sensor{}\"\n", number + 1,
                                   kind.type, folder_, number);
-    out += fmt::format("sensor_set_threshold 0x20 0 {} fixed {} 0 {} 0 0 {} 0\n", number + 1, enabled,
+    out += fmt::format("sensor_set_threshold 0x20 0 {} readable {} 0 {} 0 0 {} 0\n", number + 1, enabled,
                        high_byte, low_byte);
     out += fmt::format("sensor_set_event_support 0x20 0 {0} enable scanning per-state {1} {1} {1} {1}\n",
                        number + 1, events);
