@@ -5,6 +5,7 @@
 
 #include "app/verb.hpp"
 #include "machine/description.hpp"
+#include "power/body.hpp"
 
 namespace weft::app {
 
@@ -58,6 +59,7 @@ const std::vector<KindSection>& kind_sections() {
       kind_section<routing::RoutingKind>("routing", "How packets are routed"),
       kind_section<machine::RouterKind>("router", "What every router is made of"),
       kind_section<machine::NicKind>("nic", "What every endpoint has: ports, engines, translation"),
+      kind_section<power::CoolingKind>("cooling", "What takes the heat away"),
       device_sections()};
   return sections;
 }

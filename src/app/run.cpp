@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 #include <set>
 
 #include "app/run_disturbance.hpp"
@@ -13,6 +14,8 @@
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
+#include "measure/run/run_power.hpp"
+#include "report/run_power.hpp"
 #include "report/run_report.hpp"
 #include "workload/placement.hpp"
 
@@ -30,7 +33,8 @@ struct Options {
   std::vector<std::string> slow;
   bool json = false;
   unsigned threads = 1;
-  bool quiet = false;
+  bool quiet = false, power = false;
+  std::string power_fault;
 };
 
 volatile sig_atomic_t interrupts = 0;
@@ -106,15 +110,23 @@ void make_folder(const std::string& path) {
   if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", path, failed.message()));
 }
 
+Json result_json(const measure::ProgramResult& result, const RunWatch& watch, const machine::Machine& machine,
+                 const std::optional<measure::RunPower>& power) {
+  Json out = report::run_json(result, watch.stats(), watch.details(), machine);
+  if (power) out["power"] = report::run_power_json(*power);
+  return out;
+}
+
 void write_results(const std::string& folder, const measure::ProgramResult& result, const RunWatch& watch,
-                   const machine::Machine& machine) {
+                   const machine::Machine& machine, const std::optional<measure::RunPower>& power) {
   auto write = [&](const std::string& name, const std::string& text) {
     write_file(folder + "/" + name, text);
   };
-  write("result.json", report::run_json(result, watch.stats(), watch.details(), machine).dump(1) + "\n");
+  write("result.json", result_json(result, watch, machine, power).dump(1) + "\n");
   write("matrix.csv", report::matrix_csv(watch.stats()));
   write("breakdown.csv", report::breakdown_csv(watch.stats()));
-  write("report.html", report::run_page(result, watch.stats(), watch.details(), machine));
+  write("report.html", report::run_page(result, watch.stats(), watch.details(), machine,
+                                        power ? report::run_power_section(*power) : ""));
 }
 
 /// The command as it could be typed again.
@@ -193,12 +205,44 @@ bool used_no_network(const measure::ProgramResult& result) {
   return std::ranges::all_of(result.nics, [](const nic::Counters& c) { return c.packets_sent == 0; });
 }
 
+/// Chips that have slowed down slow the ranks on their nodes; a machine without power runs nothing.
+void apply_body_state(Options& o, const machine::Machine& machine) {
+  const power::Body& body = *machine.description.body;
+  if (!o.power_fault.empty()) o.power = true;
+  if (!o.power) return;
+  if (!body.described())
+    throw UserError(
+        fmt::format("--power: {} describes no power and cooling", machine.description.identity.name));
+  if (o.power_fault.empty()) return;
+  const measure::BodyState state = measure::body_after(body, o.power_fault);
+  o.run.slow.resize(o.run.ranks, 1);
+  for (unsigned rank = 0; rank < o.run.ranks; ++rank) {
+    const std::uint32_t node = o.run.place.empty() ? rank / o.run.per_node : o.run.place[rank];
+    const double slowness = state.slowness(node % std::max(1u, body.nodes()));
+    if (slowness == 0)
+      throw UserError(fmt::format("--power-fault: node {} has no power after an hour{}", node,
+                                  state.shutdown ? ": " + state.cause : ""));
+    o.run.slow[rank] *= slowness;
+  }
+}
+
+void summarize(const Options& o, const measure::ProgramResult& result,
+               const std::optional<measure::RunPower>& power) {
+  if (!o.run.mpi && o.run.ranks > 1 && used_no_network(result))
+    fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
+               o.run.command.front(), o.run.ranks);
+  fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
+             result.machine, result.engine, host::time_text(result.run.end));
+  if (power) fmt::print(stderr, "weft: {}\n", report::run_power_text(*power));
+}
+
 int run(Options& o) {
   if (!o.compute.empty()) o.machine.settings.push_back("host.compute=" + o.compute);
   machine::Machine machine = machine::build(o.machine.describe());
   check(o, machine);
   read_disturbance(o.slow, o.noise, o.run);
   o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
+  apply_body_state(o, machine);
   const network::EngineKind& engine = engine_named(o.engine);
   auto network = engine.make(machine, {o.run.seed, o.threads, faults_of(o, engine, machine)});
   o.run.library = library_path();
@@ -219,7 +263,7 @@ int run(Options& o) {
 
   if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
   if (!o.out.empty()) make_folder(o.out);
-  RunWatch watch(o.run.ranks, !o.out.empty() || o.json, o.trace, o.record);
+  RunWatch watch(o.run.ranks, !o.out.empty() || o.json || o.power, o.trace, o.record);
   o.run.log_calls = watch.wants_calls();
   measure::ProgramResult result;
   {
@@ -243,8 +287,10 @@ int run(Options& o) {
   result.machine = machine.description.identity.name;
   result.engine = engine.name;
   result.seed = o.run.seed;
-  if (!o.out.empty()) write_results(o.out, result, watch, machine);
-  if (o.json) fmt::print("{}\n", report::run_json(result, watch.stats(), watch.details(), machine).dump(1));
+  std::optional<measure::RunPower> power;
+  if (o.power) power = measure::power_of(result, watch.details(), machine);
+  if (!o.out.empty()) write_results(o.out, result, watch, machine, power);
+  if (o.json) fmt::print("{}\n", result_json(result, watch, machine, power).dump(1));
   // What broke may be why a run failed: it is told first.
   if (!o.quiet)
     for (const network::Network::Incident& incident : result.incidents)
@@ -254,12 +300,7 @@ int run(Options& o) {
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
     return 1;
   }
-  if (!o.quiet && !o.run.mpi && o.run.ranks > 1 && used_no_network(result))
-    fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
-               o.run.command.front(), o.run.ranks);
-  if (!o.quiet)
-    fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
-               result.machine, engine.name, host::time_text(result.run.end));
+  if (!o.quiet) summarize(o, result, power);
   return 0;
 }
 
@@ -283,6 +324,13 @@ void declare_output(CommandLine& app, Options& o) {
   app.add_option("--record", o.record,
                  "File for a .weftrace of the run's traffic, which `weft replay` runs again")
       .option_text("FILE");
+  app.add_flag("--power", o.power,
+               "Energy of the job by part, power over time and temperatures, in the report");
+  app.add_option("--power-fault", o.power_fault,
+                 "The job starts after an hour at full load with this script, as for `weft power --fault`: "
+                 "ranks on chips "
+                 "that have slowed down run slower")
+      .option_text("SCRIPT");
   app.add_flag("--json", o.json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o.quiet, "No summary at the end");
 }

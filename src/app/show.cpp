@@ -8,6 +8,7 @@
 #include "base/output_file.hpp"
 #include "report/machine_facts.hpp"
 #include "report/picture.hpp"
+#include "report/power_report.hpp"
 
 namespace weft::app {
 
@@ -16,7 +17,7 @@ namespace {
 struct Options {
   MachineOptions machine;
   std::string picture;
-  bool sources = false, json = false;
+  bool sources = false, json = false, rack = false;
 };
 
 void write_picture(const machine::Machine& machine, const std::string& path) {
@@ -27,7 +28,21 @@ void write_picture(const machine::Machine& machine, const std::string& path) {
   file.close();
 }
 
+int show_rack(const Options& options) {
+  const machine::Description description = options.machine.describe();
+  const std::string text = report::rack_text(description);
+  if (text.empty())
+    throw UserError(fmt::format("{} does not say how it is packed: it has no section [rack.NAME]",
+                                description.identity.name));
+  if (options.json)
+    fmt::print("{}\n", report::rack_json(description).dump(2));
+  else
+    fmt::print("{}", text);
+  return 0;
+}
+
 int show(const Options& options) {
+  if (options.rack) return show_rack(options);
   report::MachineFacts facts = report::examine(machine::build_graph(options.machine.describe()));
   if (!options.picture.empty()) {
     auto start = std::chrono::steady_clock::now();
@@ -50,6 +65,8 @@ std::function<int()> declare_show(CommandLine& app) {
   options->machine.declare(app);
   app.add_option("--picture", options->picture, "Draw the machine into this file").option_text("FILE.svg");
   app.add_flag("--sources", options->sources, "Also list every parameter and where its value comes from");
+  app.add_flag("--rack", options->rack,
+               "How it is packed and what it draws instead: boards, chassis, rack; performance per watt, litre and unit");
   app.add_flag("--json", options->json, "Machine-readable: one object, sources included");
   return [options] { return show(*options); };
 }

@@ -7,6 +7,7 @@
 #include "base/input_file.hpp"
 #include "machine/core_clock.hpp"
 #include "machine/profiles.hpp"
+#include "power/body.hpp"
 
 namespace weft::machine {
 
@@ -71,6 +72,7 @@ std::vector<KindChoice> choices_of(std::string_view section) {
   if (section == "routing") return choices<routing::RoutingKind>();
   if (section == "router") return choices<RouterKind>();
   if (section == "nic") return choices<NicKind>();
+  if (section == "cooling") return choices<power::CoolingKind>();
   return {};
 }
 
@@ -247,6 +249,14 @@ void read_nic(const Table& root, Reader& reader, Description& out) {
     out.nic = kind->view(parameters.get());
 }
 
+std::shared_ptr<const power::Body> read_body(const Table& root, Reader& reader) {
+  auto out = std::make_shared<power::Body>();
+  power::read_body(root, reader, *out);
+  if (root.find("cooling"))
+    out->cooling = read_kind<power::CoolingKind>(root, "cooling", reader, out->cooling_parameters);
+  return out;
+}
+
 /// Those that are worth telling: whoever has more has another kind of file.
 constexpr std::size_t kMostMistakes = 50;
 
@@ -327,7 +337,8 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
 }
 
 void check_top_level(const Table& root, Diagnostics& problems) {
-  std::vector<std::string> known{"base", "topology", "routing", "router", "nic", "node", "cable", "sources"};
+  std::vector<std::string> known{"base", "topology", "routing", "router", "nic", "node", "cable", "sources",
+                                 "rack", "power",    "cooling"};
   for (const FixedSection& fixed : fixed_sections())
     if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
   for (const auto& [name, node] : root.entries)
@@ -372,6 +383,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
   core_section().read(&out.core, root.find("core"), "core", reader);
+  out.body = read_body(root, reader);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
   apply_core(out.core, out.nic, out.router, out.cables);
@@ -398,6 +410,10 @@ const std::vector<FixedSection>& fixed_sections() {
       {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
       {"core", "Clock and width of the chip with interface and router", &core_section()},
       {"processor", "What computes on a node", &processor_section()},
+      {"rack.NAME", "A level of packaging: board, blade, chassis, rack", &power::level_section()},
+      {"power.part.NAME", "What draws power on a node, and how hot it may be", &power::part_section()},
+      {"power.supply", "Power supplies of the outermost level", &power::supply_section()},
+      {"controller", "Board management controller and its watchdog", &power::controller_section()},
   };
   return sections;
 }

@@ -16,6 +16,10 @@
 #include "topology/cable.hpp"
 #include "topology/kind.hpp"
 
+namespace weft::power {
+struct Body;
+}
+
 namespace weft::machine {
 
 struct Identity {
@@ -55,6 +59,7 @@ struct Description {
   MpiParameters mpi;
   ProcessorParameters processor;
   CoreParameters core;
+  std::shared_ptr<const power::Body> body;  // how it is packed, powered and cooled; always there
 
   std::vector<config::Setting> settings;                     // every parameter, as it is in force
   std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from

@@ -79,6 +79,19 @@ void Chart::line(const std::vector<Point>& values, LineLook look) {
       path, look.colour, look.width, look.dashed ? " stroke-dasharray=\"5 4\"" : "");
 }
 
+void Chart::area(const std::vector<Point>& lower, const std::vector<Point>& upper, std::string_view colour,
+                 const std::string& note) {
+  if (upper.empty()) return;
+  std::string path;
+  auto add = [&](Point value) {
+    Point p = at(value);
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", p.x, p.y);
+  };
+  for (Point value : upper) add(value);
+  for (auto value = lower.rbegin(); value != lower.rend(); ++value) add(*value);
+  inside_ += fmt::format("<path d=\"{}z\" fill=\"{}\">{}</path>\n", path, colour, note_of(note));
+}
+
 void Chart::mark(Point value, Mark shape, std::string_view colour, const std::string& note) {
   Point p = at({value.x, std::min(value.y, y_.high)});
   marks_ += mark_shape(p, value.y > y_.high ? Mark::Arrow : shape, colour, note_of(note));

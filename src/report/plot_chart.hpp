@@ -36,6 +36,9 @@ class Chart {
 
   /// A line through values; what lies beyond the axes is cut off.
   void line(const std::vector<Point>& values, LineLook look);
+  /// The area between two lines over the same values of x.
+  void area(const std::vector<Point>& lower, const std::vector<Point>& upper, std::string_view colour,
+            const std::string& note);
   /// A mark on a value; beyond the upper end it lies on the edge. `note` shows where the pointer rests on it.
   void mark(Point value, Mark shape, std::string_view colour, const std::string& note);
   /// A bar between two values of x, from 0 up to y.

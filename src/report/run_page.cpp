@@ -32,14 +32,14 @@ std::string time_of(double nanoseconds) {
 class Page {
  public:
   Page(const measure::ProgramResult& result, const measure::RunStats& stats,
-       const measure::RunDetails& details, const machine::Machine& machine)
-      : result_(result), stats_(stats), details_(details), machine_(machine) {}
+       const measure::RunDetails& details, const machine::Machine& machine, const std::string& more)
+      : result_(result), stats_(stats), details_(details), machine_(machine), more_(more) {}
 
   std::string html() const {
     measure::LinkLoads loads(machine_);
     return html_page(
         title(), head() + failure() + summary_section(result_, details_) +
-                     timeline_section(result_, details_) + calls_section(details_, stats_.ranks()) +
+                     timeline_section(result_, details_) + more_ + calls_section(details_, stats_.ranks()) +
                      collectives_section(details_, loads) +
                      links_section(result_, details_, loads, machine_) + matrix() + sizes() +
                      protocols_section(result_.run) + breakdown() + ranks() + interfaces() + configuration());
@@ -230,13 +230,15 @@ class Page {
   const measure::RunStats& stats_;
   const measure::RunDetails& details_;
   const machine::Machine& machine_;
+  const std::string& more_;
 };
 
 }  // namespace
 
 std::string run_page(const measure::ProgramResult& result, const measure::RunStats& stats,
-                     const measure::RunDetails& details, const machine::Machine& machine) {
-  return Page(result, stats, details, machine).html();
+                     const measure::RunDetails& details, const machine::Machine& machine,
+                     const std::string& more) {
+  return Page(result, stats, details, machine, more).html();
 }
 
 }  // namespace weft::report

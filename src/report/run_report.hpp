@@ -11,8 +11,10 @@ namespace weft::report {
 
 Json run_json(const measure::ProgramResult& result, const measure::RunStats& stats,
               const measure::RunDetails& details, const machine::Machine& machine);
+/// `more`: sections that belong to some runs only, as HTML.
 std::string run_page(const measure::ProgramResult& result, const measure::RunStats& stats,
-                     const measure::RunDetails& details, const machine::Machine& machine);
+                     const measure::RunDetails& details, const machine::Machine& machine,
+                     const std::string& more = "");
 /// from,to,operations,bytes
 std::string matrix_csv(const measure::RunStats& stats);
 /// operation,count,bytes,parts...

@@ -1,0 +1,163 @@
+// `weft power`, `weft show --rack` and `weft run --power` as a user runs them; and an IPMI client that is not
+// ours on the controller's management port.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include <nlohmann/json.hpp>
+
+#include "run_program.hpp"
+#include "test_paths.hpp"
+
+namespace weft::test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(PowerCommand, AnHourOfGreenice) {
+  ProgramResult r = run_program({"power", "greenice", "--time", "1h", "--load", "1", "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  auto result = nlohmann::json::parse(r.out);
+  EXPECT_NEAR(result["pue"].get<double>(), 1.01, 0.01);
+  EXPECT_LT(std::abs(result["energy_balance_error"].get<double>()), 1e-3);
+  EXPECT_FALSE(result["shutdown"].get<bool>());
+}
+
+TEST(PowerCommand, APumpThatStopsEndsInAnOrderlyShutdownAndAPage) {
+  ScratchFolder folder;
+  ProgramResult r = run_program(
+      {"power", "greenice", "--time", "1h", "--fault", "at 20min stop pump", "--out", folder.file("out")});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, AllOf(HasSubstr("stop pump"),
+                           HasSubstr("shut down    after 20 min 0 s: flow 0.0 l/min is below 10.0")));
+  EXPECT_THAT(read_file(folder.file("out/report.html")),
+              AllOf(HasSubstr("Pressure of the tank"), HasSubstr("stop pump")));
+  EXPECT_THAT(read_file(folder.file("out/samples.csv")), HasSubstr("seconds,processor_watts"));
+}
+
+TEST(PowerCommand, ErrorsAreToldAllAtOnce) {
+  ProgramResult r = run_program({"power", "greenice", "--time", "soon", "--load", "3"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("--time"), HasSubstr("--load: 3 is outside 0 to 1")));
+  r = run_program({"power", "greenice", "--fault", "at 1min stop pmup; at 2min leak much"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("did you mean 'stop pump'?"), HasSubstr("litres an hour")));
+  r = run_program({"power", "torus"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("describes no power and cooling"));
+}
+
+TEST(ShowRack, DrawsTheTreeAndItsFigures) {
+  ProgramResult r = run_program({"show", "greenice", "--rack"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out,
+              AllOf(HasSubstr("tank:"), HasSubstr("4 x backplane"), HasSubstr("8 x node"),
+                    HasSubstr("32 nodes, 32.0 TFLOP/s, 10.40 kW of parts"), HasSubstr("2.67 TFLOP/s")));
+  r = run_program({"show", "quong", "--rack", "--json"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_GT(nlohmann::json::parse(r.out)["tflops"].get<double>(), 60);
+}
+
+nlohmann::json run_on_greenice(std::vector<std::string> more) {
+  std::vector<std::string> words{"run", "greenice", "-n", "8", "--json", "--compute", "fixed", "--power"};
+  words.insert(words.end(), more.begin(), more.end());
+  words.insert(words.end(), {"--", WEFT_BUILD "/examples/halo"});
+  ProgramResult r = run_program(words);
+  EXPECT_EQ(r.code, 0) << r.err;
+  return r.code == 0 ? nlohmann::json::parse(r.out) : nlohmann::json();
+}
+
+TEST(RunPower, AJobsEnergyIsWhatItsNodesDrewWhileItRan) {
+  auto power = run_on_greenice({})["power"];
+  const double seconds = power["over_time"].back()["seconds"].get<double>() * 64 / 63;
+  const double busy = power["busy_share"], nodes = power["nodes"];
+  EXPECT_EQ(nodes, 8);
+  const double accelerators = nodes * (100 + 200 * busy) * seconds;
+  EXPECT_NEAR(power["parts_joules"]["accelerator"].get<double>(), accelerators, 0.001 * accelerators);
+  EXPECT_GT(power["parts_joules"]["router"].get<double>(), nodes * 20 * seconds) << "and some for each bit";
+  EXPECT_GT(power["conversion_joules"].get<double>(), 0);
+}
+
+TEST(RunPower, ChipsThatHaveSlowedDownSlowTheRanks) {
+  // Chips at 80 C that slow down from 60 C on.
+  const std::vector<std::string> hot{"--set", "power.part.knc.throttle_c=60", "--power-fault",
+                                     "at 1min load 100%"};
+  auto cold = run_on_greenice({}), slow = run_on_greenice(hot);
+  EXPECT_GT(slow["power"]["over_time"].back()["seconds"].get<double>(),
+            1.05 * cold["power"]["over_time"].back()["seconds"].get<double>());
+}
+
+TEST(RunPower, AMachineWithoutPowerRunsNothing) {
+  ProgramResult r =
+      run_program({"run", "greenice", "-n", "2", "--power-fault", "at 5min stop pump", "--", "/bin/true"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("has no power after an hour: flow"));
+}
+
+/// A port of 127.0.0.1 that nobody has just now.
+unsigned free_port() {
+  const int s = socket(AF_INET, SOCK_DGRAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  bind(s, reinterpret_cast<sockaddr*>(&address), size);
+  getsockname(s, reinterpret_cast<sockaddr*>(&address), &size);
+  close(s);
+  return ntohs(address.sin_port);
+}
+
+std::string ipmitool(unsigned port, const std::string& words) {
+  const std::string command = "timeout 20 ipmitool -I lanplus -C 3 -H 127.0.0.1 -p " + std::to_string(port) +
+                              " -U admin -P weft " + words + " 2>&1";
+  std::string out;
+  if (FILE* pipe = popen(command.c_str(), "r")) {
+    char buffer[4096];
+    while (std::size_t n = fread(buffer, 1, sizeof(buffer), pipe)) out.append(buffer, n);
+    pclose(pipe);
+  }
+  return out;
+}
+
+/// Asks until the answer has what is waited for, or for some minutes.
+std::string ipmitool_until(unsigned port, const std::string& words, const std::string& wanted) {
+  std::string out;
+  for (int i = 0; i < 200; ++i) {
+    out = ipmitool(port, words);
+    if (out.find(wanted) != std::string::npos) break;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  return out;
+}
+
+TEST(PowerIpmi, IpmitoolReadsSensorsAndEventsAndSwitchesPower) {
+  if (std::system("command -v ipmi_sim >/dev/null && command -v ipmitool >/dev/null") != 0)
+    GTEST_SKIP() << "needs openipmi and ipmitool";
+  const unsigned port = free_port();
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string text = std::to_string(port);
+    freopen("/dev/null", "w", stdout);
+    freopen("/dev/null", "w", stderr);
+    execl(WEFT_PROGRAM, "weft", "power", "greenice", "--time", "10h", "--pace", "60", "--ipmi", text.c_str(),
+          "--fault", "at 90min stop pump", nullptr);
+    _exit(127);
+  }
+  EXPECT_THAT(ipmitool_until(port, "sensor", "flow"),
+              AllOf(HasSubstr("flow"), HasSubstr("pressure"), HasSubstr("chips7"), HasSubstr("degrees C")));
+  EXPECT_THAT(ipmitool_until(port, "chassis power status", "is on"), HasSubstr("Chassis Power is on"));
+  ipmitool(port, "chassis power off");
+  EXPECT_THAT(ipmitool_until(port, "chassis power status", "is off"), HasSubstr("Chassis Power is off"));
+  ipmitool(port, "chassis power on");
+  EXPECT_THAT(ipmitool_until(port, "chassis power status", "is on"), HasSubstr("Chassis Power is on"));
+  EXPECT_THAT(ipmitool_until(port, "sel list", "Power Unit"), HasSubstr("Power Unit"))
+      << "the pump stops after a minute and a half";
+  kill(child, SIGTERM);
+  waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace weft::test
