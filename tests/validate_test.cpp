@@ -41,9 +41,10 @@ TEST(ValidateCommand, QuicklyAllFiguresAreWithinTheirTolerances) {
   EXPECT_LT(bases["calibrated"], bases["predicted"] + bases["structure"]);
   EXPECT_GE(std::ranges::count_if(published, [](const std::string& id) { return id.starts_with("V-"); }), 60);
   std::string page = test::read_file(out + "/validation.html");
-  for (const char* plot : {"Latency over hops", "Message rate over pairs", "Message rate over size",
-                           "Bandwidth over size", "Bandwidth over message size", "What the core clock drives",
-                           "Random pairs over candidate ports", "Latency over packet size"})
+  for (const char* plot :
+       {"Latency over hops", "Message rate over pairs", "Message rate over size", "Bandwidth over size",
+        "Unidirectional MPI bandwidth", "What the core clock drives", "Random pairs over candidate ports",
+        "One-way latency over packet size"})
     EXPECT_NE(page.find(plot), std::string::npos) << plot;
   EXPECT_NE(r.err.find("experiment 1 of"), std::string::npos) << "progress";
 }
@@ -53,6 +54,32 @@ TEST(ValidateCommand, AFigureOutsideItsToleranceIsTold) {
       test::run_program({"validate", "tianhe2", "--figure", "V-TH2-01", "--set", "host.post_cost=100ns"});
   EXPECT_EQ(r.code, 1);
   EXPECT_NE(r.out.find("OUTSIDE"), std::string::npos) << r.out;
+}
+
+TEST(ValidateCommand, APaperIsDrawnByItsNumbers) {
+  test::ScratchFolder scratch;
+  std::string out = scratch.file("paper");
+  ProgramResult r = test::run_program({"validate", "--paper", "apenet", "--quick", "--out", out});
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::string page = test::read_file(out + "/apenet.html");
+  for (const char* part :
+       {"Table 1: Evolution of the APElink cards", "Figure 7: Latency measurement", "34 Gb/s"})
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  EXPECT_NE(r.out.find("V-APE-01"), std::string::npos);
+  EXPECT_EQ(r.out.find("V-TH2-01"), std::string::npos) << "another paper's figure";
+}
+
+TEST(ValidateCommand, APaperThatIsNoneIsRefused) {
+  ProgramResult r = test::run_program({"validate", "--paper", "extol"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_NE(r.err.find("did you mean 'extoll'"), std::string::npos) << r.err;
+}
+
+TEST(ValidateCommand, SourcesOfWorkloadsAreShown) {
+  ProgramResult r = test::run_program({"validate", "--sources"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_NE(r.out.find("workload.pending"), std::string::npos) << r.out;
+  EXPECT_NE(r.out.find("calibrated: 45% of the time"), std::string::npos) << r.out;
 }
 
 TEST(ValidateCommand, TheSameTwiceOnAnyNumberOfThreads) {

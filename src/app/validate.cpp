@@ -7,6 +7,8 @@
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
+#include "base/text.hpp"
+#include "measure/lab/workload_file.hpp"
 #include "measure/validate/figure.hpp"
 #include "report/validation_report.hpp"
 
@@ -19,7 +21,7 @@ namespace fs = std::filesystem;
 struct Options {
   measure::ValidateOptions validate;
   std::string out;
-  bool json = false, list = false;
+  bool json = false, list = false, sources = false;
 };
 
 int list_figures() {
@@ -27,6 +29,12 @@ int list_figures() {
     for (const measure::Figure& f : e->figures)
       fmt::print("{:<10} {:<24} {:<18} {}{}\n", f.id, f.point, e->machine, f.what,
                  f.quick ? "" : " (not in --quick)");
+  return 0;
+}
+
+int list_sources() {
+  for (const measure::lab::WorkloadValue& v : measure::lab::workload_values())
+    fmt::print("{:<14} {:<18} {:<10} {}\n", v.workload, v.key, v.value, v.source);
   return 0;
 }
 
@@ -44,8 +52,13 @@ void show_progress(const std::string& experiment, std::size_t done, std::size_t 
   std::fflush(stderr);
 }
 
+std::string page_file(const Options& o) {
+  return fmt::format("{}/{}.html", o.out, o.validate.paper.empty() ? "validation" : o.validate.paper);
+}
+
 int run(Options& o) {
   if (o.list) return list_figures();
+  if (o.sources) return list_sources();
   o.validate.progress = show_progress;
   if (o.validate.threads == 0) o.validate.threads = default_threads();
   if (!o.out.empty()) {
@@ -55,7 +68,9 @@ int run(Options& o) {
   }
   measure::ValidateResult result = measure::validate(o.validate);
   if (!o.out.empty()) {
-    write_file(o.out + "/validation.html", report::validation_page(result));
+    write_file(page_file(o), o.validate.paper.empty()
+                                 ? report::validation_page(result)
+                                 : report::paper_page(measure::paper_named(o.validate.paper), result));
     write_file(o.out + "/validation.md", report::validation_markdown(result));
     write_file(o.out + "/validation.json", report::validation_json(result).dump(1) + "\n");
   }
@@ -63,7 +78,7 @@ int run(Options& o) {
     fmt::print("{}\n", report::validation_json(result).dump(1));
   else
     fmt::print("{}", report::validation_text(result));
-  if (!o.out.empty()) fmt::print(stderr, "weft: {}/validation.html has the plots\n", o.out);
+  if (!o.out.empty()) fmt::print(stderr, "weft: {} has the plots\n", page_file(o));
   return result.failures() ? 1 : 0;
 }
 
@@ -76,14 +91,24 @@ std::function<int()> declare(CommandLine& app) {
   repeated("--figure", o->validate.figures, "ID", "Only this figure, such as V-TH2-03; may be repeated");
   repeated("--set", o->validate.settings, "KEY=VALUE",
            "Override a value of the profiles, to see what depends on it; may be repeated");
+  app.add_option("--paper", o->validate.paper,
+                 fmt::format("Only the figures of this paper, and with --out a page with its figures and "
+                             "tables by their numbers: {}",
+                             join(measure::paper_names(), ", ")))
+      .option_text("NAME");
   app.add_flag("--quick", o->validate.quick, "Fewer sizes and draws; less than a minute");
   app.add_flag("--list", o->list, "List the figures there are");
+  app.add_flag(
+      "--sources", o->sources,
+      "Where the values of the built-in programs come from; those of a machine: weft show MACHINE --sources");
   app.add_option("--threads", o->validate.threads,
                  "Experiments at a time; 0: the cores there are. Results are the same")
       .option_text("N [0]")
       .range(0, 1024);
   o->validate.threads = 0;
-  app.add_option("--out", o->out, "Folder for validation.html, with plots, validation.md and validation.json")
+  app.add_option("--out", o->out,
+                 "Folder for validation.html (with --paper NAME.html), with plots, validation.md and "
+                 "validation.json")
       .option_text("DIR");
   app.add_flag("--json", o->json, "Machine-readable: a list with a row for each figure");
   app.footer("\nExits with 1 where a figure is outside its tolerance and is not listed as an open failure.");

@@ -5,6 +5,7 @@
 
 #include "base/json.hpp"
 #include "measure/validate/figure.hpp"
+#include "measure/validate/paper.hpp"
 
 namespace weft::report {
 
@@ -17,5 +18,8 @@ Json validation_json(const measure::ValidateResult& result);
 std::string validation_markdown(const measure::ValidateResult& result);
 
 std::string validation_page(const measure::ValidateResult& result);
+
+/// The figures and tables of a paper by their numbers.
+std::string paper_page(const measure::Paper& paper, const measure::ValidateResult& result);
 
 }  // namespace weft::report

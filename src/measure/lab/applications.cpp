@@ -1,7 +1,6 @@
 // Programs over all processes of a cluster.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <memory>
 
 #include "base/random.hpp"
@@ -18,7 +17,13 @@ std::vector<network::EndpointId> first_nodes(unsigned nodes) {
   return out;
 }
 
-Time from_ns(double ns) { return {std::llround(ns * 1e3)}; }
+/// What takes this long at the processor's nominal clock.
+Time at_clock(const machine::Machine& m, Time nominal) {
+  const machine::ProcessorParameters& p = m.description.processor;
+  if (p.clock.value == 0 || p.nominal_clock.value == 0) return nominal;
+  return {static_cast<std::int64_t>(static_cast<__int128>(nominal.value) * p.nominal_clock.value /
+                                    p.clock.value)};
+}
 
 /// What all processes of the random-updates benchmark share.
 struct Updates {
@@ -31,7 +36,7 @@ struct Updates {
 
   void apply(Process& p, std::uint64_t updates) {
     // Half of an update's own time is making it, half applying it.
-    compute(p, from_ns(how.compute_ns / 2 * static_cast<double>(updates)));
+    compute(p, {how.compute.value * static_cast<std::int64_t>(updates) / 2});
     bool before = applied >= all / 4, later = applied >= all - all / 4;
     applied += updates;
     if (!before && applied >= all / 4) quarter = p.clock;
@@ -57,7 +62,7 @@ Task update(Updates& u, unsigned rank) {
       if (received) u.apply(p, me.last_length() / 8);
     }
     if (made < u.how.updates && pending < u.how.pending) {
-      u.compute(p, from_ns(u.how.compute_ns / 2));
+      u.compute(p, {u.how.compute.value / 2});
       std::uint32_t to = random_below(u.how.seed, rank, made++, ranks);
       if (to == rank) {
         u.apply(p, 1);
@@ -79,6 +84,7 @@ struct Halo {
   HaloExchange how;
   std::vector<std::unique_ptr<Messenger>> members;
   std::array<unsigned, 2> grid{};
+  Gate next_step = {};
 };
 
 Task exchange(Halo& h, unsigned rank) {
@@ -88,11 +94,13 @@ Task exchange(Halo& h, unsigned rank) {
       (x + 1) % h.grid[0] + y * h.grid[0], (x + h.grid[0] - 1) % h.grid[0] + y * h.grid[0],
       x + (y + 1) % h.grid[1] * h.grid[0], x + (y + h.grid[1] - 1) % h.grid[1] * h.grid[0]};
   for (unsigned step = 0; step < h.how.steps; ++step) {
-    me.process().compute(from_ns(h.how.compute_us * 1e3));
+    me.process().compute(h.how.compute);
     co_await me.expect(4);
-    for (unsigned to : neighbours) co_await me.send(h.members[to]->process(), h.how.bytes);
+    for (unsigned to : neighbours)
+      co_await me.send(h.members[to]->process(), static_cast<std::uint64_t>(h.how.bytes.value));
     co_await me.receive(4);
     co_await me.sent();
+    co_await me.process().meet(h.next_step);
   }
 }
 
@@ -102,6 +110,7 @@ ApplicationResult random_updates(const machine::Machine& machine, const RandomUp
   Lab lab(machine, how.engine, first_nodes(how.nodes), how.seed);
   Updates u;
   u.how = how;
+  u.how.compute = at_clock(machine, how.compute);
   unsigned ranks = how.nodes * how.per_node;
   for (unsigned r = 0; r < ranks; ++r)
     u.members.push_back(std::make_unique<Messenger>(lab.add(r / how.per_node, how.pending * 8 + 128)));
@@ -117,18 +126,22 @@ ApplicationResult halo_exchange(const machine::Machine& machine, const HaloExcha
   Lab lab(machine, how.engine, first_nodes(how.nodes));
   Halo h;
   h.how = how;
+  h.how.compute = at_clock(machine, how.compute);
   unsigned ranks = how.nodes * how.per_node;
   h.grid[0] = ranks;
+  h.next_step.expected = ranks;
   for (unsigned w = 1; w * w <= ranks; ++w)
     if (ranks % w == 0) h.grid = {ranks / w, w};
   for (unsigned r = 0; r < ranks; ++r)
-    h.members.push_back(std::make_unique<Messenger>(lab.add(r / how.per_node, how.bytes + 128)));
+    h.members.push_back(std::make_unique<Messenger>(
+        lab.add(r / how.per_node, static_cast<std::uint64_t>(how.bytes.value) + 128)));
   for (unsigned r = 0; r < ranks; ++r) lab.start(h.members[r]->process(), exchange(h, r));
   lab.run();
   Time end{0};
   for (const auto& member : h.members) end = std::max(end, member->process().clock);
-  double seconds = static_cast<double>(end.value) * 1e-12, compute = how.compute_us * 1e-6 * how.steps;
-  return {seconds, compute * ranks * how.gflops * 1e9, 1 - compute / seconds};
+  const double seconds = static_cast<double>(end.value) * 1e-12;
+  auto all_steps = [&](Time one) { return static_cast<double>(one.value) * 1e-12 * how.steps; };
+  return {seconds, all_steps(how.compute) * ranks * how.gflops * 1e9, 1 - all_steps(h.how.compute) / seconds};
 }
 
 }  // namespace weft::measure::lab

@@ -42,27 +42,24 @@ struct ApplicationResult {
   double per_second() const { return work / seconds; }
 };
 
-/// HPCC RandomAccess. Two values are calibrated on what the EXTOLL paper measured with 64 processes: a
-/// process's own time for an update is 11% of what an update took, and with 88 updates held back messages are
-/// as small as its rate asks for. The benchmark's rules allow 1024.
+/// HPCC RandomAccess; workload_file.hpp has its values.
 struct RandomUpdates {
-  unsigned nodes = 8, per_node = 8;
-  std::uint64_t updates = 8192;  // of each process
-  unsigned pending = 88;         // updates a process holds back
-  double compute_ns = 33.8;      // a process's own time for an update
+  unsigned nodes = 0, per_node = 0;
+  std::uint64_t updates = 0;  // of each process
+  unsigned pending = 0;       // updates a process holds back
+  Time compute{0};            // a process's own time for an update, at the processor's nominal clock
   std::string engine = "flit";
   std::uint64_t seed = 1;
 };
 ApplicationResult random_updates(const machine::Machine& machine, const RandomUpdates& how);
 
-/// A weather model's exchange on a grid of two dimensions. The EXTOLL paper says that WRF spent 45% of its
-/// time in MPI and what it reached; the size of its messages is assumed, the rest follows.
+/// A weather model's exchange on a grid of two dimensions.
 struct HaloExchange {
-  unsigned nodes = 8, per_node = 8;
-  unsigned steps = 20;
-  std::uint64_t bytes = 4096;  // to each of four neighbours in a step
-  double compute_us = 129.7;   // of a process in a step
-  double gflops = 1.378;       // of a process while it computes
+  unsigned nodes = 0, per_node = 0;
+  unsigned steps = 0;
+  DataSize bytes{0};  // to each of four neighbours in a step
+  Time compute{0};    // of a process in a step, at the processor's nominal clock
+  double gflops = 0;  // of a process while it computes
   std::string engine = "flit";
 };
 ApplicationResult halo_exchange(const machine::Machine& machine, const HaloExchange& how);

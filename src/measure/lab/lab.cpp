@@ -35,6 +35,8 @@ network::EndpointId Process::node() const { return lab_.fabric().node(port_.nic)
 Task Process::post(nic::Descriptor descriptor) {
   while (queued_ >= lab_.fabric().parameters().queue_slots) co_await Suspend{*this, Wait::Slot};
   clock = clock + lab_.machine().description.host.post_cost;
+  // A bus and an interface are booked in the order of posts: nobody may book ahead of others' present.
+  if (lab_.fabric().now() < clock) co_await in_step();
   descriptor.posted = clock.value;
   ++queued_;
   lab_.fabric_->post(port_, descriptor);
@@ -46,6 +48,21 @@ Task Process::next() {
 }
 
 Task Process::in_step() { co_await Suspend{*this, Wait::Step}; }
+
+Task Process::meet(Gate& gate) {
+  gate.waiting.push_back(this);
+  if (gate.waiting.size() < gate.expected) {
+    co_await Suspend{*this, Wait::Gate};
+    co_return;
+  }
+  Time last{0};
+  for (const Process* one : gate.waiting) last = std::max(last, one->clock);
+  for (Process* one : gate.waiting) {
+    one->clock = last;
+    if (one != this) lab_.plan(*one, last);
+  }
+  gate.waiting.clear();
+}
 
 void Process::take_front() {
   item = arrived_.front();

@@ -27,6 +27,13 @@ struct Item {
 };
 
 class Lab;
+class Process;
+
+/// Where processes wait for each other; it takes no time.
+struct Gate {
+  std::size_t expected = 0;
+  std::vector<Process*> waiting = {};
+};
 
 /// One program's place: its clock, its port, its memory.
 class Process {
@@ -47,6 +54,8 @@ class Process {
   bool waiting() const { return !arrived_.empty() && arrived_.front().time() <= clock; }
   /// Lets all others come as far as this clock.
   Task in_step();
+  /// Waits until all that a gate expects are there; all leave it when the last has come.
+  Task meet(Gate& gate);
   Item item;
 
   /// A descriptor for an operation on another process; all of both memories is registered.
@@ -81,7 +90,7 @@ class Process {
   std::vector<Placed> placed_;
   std::coroutine_handle<> waiter_;
   std::size_t program_ = 0;
-  enum class Wait { None, Slot, Arrival, Step } waits_ = Wait::None;
+  enum class Wait { None, Slot, Arrival, Step, Gate } waits_ = Wait::None;
 };
 
 class Lab : private nic::Host {

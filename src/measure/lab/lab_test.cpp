@@ -3,10 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <numeric>
 
 #include "measure/lab/benchmarks.hpp"
 #include "measure/lab/streams.hpp"
+#include "measure/lab/workload_file.hpp"
 
 namespace weft::measure::lab {
 namespace {
@@ -81,7 +83,7 @@ TEST(Lab, LongMessagesAreFetchedAndFillTheWire) {
 TEST(Lab, LongMessagesFromSeveralSendersAllArrive) {
   // Their pieces come back in any order; every update must be applied for this to end.
   machine::Machine m = with("extoll-r1", {"mpi.eager_limit=0B", "mpi.get_size=64B"});
-  RandomUpdates how;
+  RandomUpdates how = random_access_workload();
   how.updates = 128;
   EXPECT_GT(random_updates(m, how).per_second(), 0);
 }
@@ -95,11 +97,57 @@ TEST(Lab, EnginesAgreeWhereNobodyIsInTheWay) {
 
 TEST(Lab, TheSameTwice) {
   machine::Machine m = with("extoll-r1");
-  RandomUpdates how;
+  RandomUpdates how = random_access_workload();
   how.updates = 256;
   ApplicationResult a = random_updates(m, how), b = random_updates(m, how);
   EXPECT_EQ(a.seconds, b.seconds);
   EXPECT_EQ(a.library_share, b.library_share);
+}
+
+TEST(Lab, AFasterProcessorComputesFaster) {
+  HaloExchange how = weather_workload();
+  how.steps = 2;
+  ApplicationResult now = halo_exchange(with("extoll-r1"), how),
+                    slower = halo_exchange(with("extoll-r1", {"processor.clock=1.25GHz"}), how);
+  EXPECT_GT(slower.seconds, now.seconds + 2 * 129e-6)
+      << "129.7 us more in each of two steps, and more in MPI";
+  EXPECT_EQ(slower.work, now.work);
+}
+
+TEST(Lab, AFasterChipDoesNotSlowAnExchangeDown) {
+  HaloExchange how = weather_workload();
+  how.steps = 5;
+  double before = 0;
+  for (const char* clock : {"156MHz", "312MHz", "468MHz", "624MHz"}) {
+    double speed = halo_exchange(with("extoll-r1", {std::string("core.clock=") + clock}), how).per_second();
+    EXPECT_GE(speed, 0.99 * before) << clock;
+    before = speed;
+  }
+}
+
+TEST(Workload, EveryValueHasItsSource) {
+  std::vector<WorkloadValue> values = workload_values();
+  EXPECT_EQ(values.size(), 11u);
+  for (const WorkloadValue& v : values)
+    EXPECT_TRUE(v.source.starts_with("assumed") || v.source.starts_with("calibrated") ||
+                v.source.find(".txt ") != std::string::npos)
+        << v.workload << " " << v.key;
+}
+
+TEST(Workload, MistakesInAFileAreToldTogether) {
+  std::string path = testing::TempDir() + "workload.toml";
+  std::ofstream(path)
+      << "[workload]\nnodes = 8\nper_nodes = 8\nupdates = 1\npending = 4096\ncompute = \"1ns\"\n";
+  try {
+    read_random_updates(path);
+    ADD_FAILURE() << "accepted";
+  } catch (const UserError& error) {
+    std::string all;
+    for (const Diagnostic& d : error.diagnostics()) all += d.text() + "\n";
+    EXPECT_NE(all.find("per_nodes"), std::string::npos) << all;
+    EXPECT_NE(all.find("pending"), std::string::npos) << all;
+    EXPECT_NE(all.find("did you mean"), std::string::npos) << all;
+  }
 }
 
 TEST(Lab, WhatWaitsForEverIsTold) {

@@ -28,11 +28,14 @@ double mechanistic_time(double share, double factor, bool more_is_better) {
   return 1 - share + share * (more_is_better ? 1 / factor : factor);
 }
 
-/// b of a time of communication that goes as exp(-b (x - 1)), least squares of its logarithm.
-double exponent_of(const std::vector<WorkloadPrediction::Point>& points, double library_share) {
+/// b of a time of communication that goes as exp(-b (x - 1)), least squares of its logarithm. Pauses leave
+/// the machine as it is out, as the paper does: the first pause takes the processor's time where the wire was
+/// the limit.
+double exponent_of(const std::vector<WorkloadPrediction::Point>& points, double library_share, bool pauses) {
   std::vector<std::array<double, 2>> rows;
   std::vector<double> logs;
   for (const auto& p : points) {
+    if (pauses && p.factor == 1 && points.size() > 2) continue;
     double communication = 1 / p.relative - (1 - library_share);
     if (communication <= 0) continue;
     rows.push_back({1, p.factor});
@@ -120,7 +123,7 @@ class Predictor {
     for (std::size_t i = 0; i < times.size(); ++i)
       squares += std::pow(mechanistic_time(out.share, factors_[i], more) / times[i] - 1, 2);
     out.residual = std::sqrt(squares / static_cast<double>(times.size()));
-    out.exponent = exponent_of(out.points, out.library_share);
+    out.exponent = exponent_of(out.points, out.library_share, variation_.property == Property::MessageRate);
     for (double factor : o_.beyond) {
       Extrapolation e{factor, 1 / mechanistic_time(out.share, factor, more),
                       1 / exponential_time(out, factor)};

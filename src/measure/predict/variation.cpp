@@ -39,6 +39,19 @@ std::string scaled_time(const std::string& key, Time time, double factor) {
   return fmt::format("{}={}ps", key, std::llround(static_cast<double>(time.value) * factor));
 }
 
+constexpr std::uint64_t kLongMessage = 4096;
+
+/// A pause after each message of this size that lowers the rate of all processes of a node together to a
+/// share of its highest.
+double pause_ps(const machine::Machine& m, std::uint64_t bytes, double factor, unsigned processes_per_node) {
+  lab::PairSetup setup;
+  setup.pairs = std::max(1u, processes_per_node);
+  double all = lab::message_rate(m, setup, bytes);
+  setup.pairs = 1;
+  double alone = lab::message_rate(m, setup, bytes);
+  return std::max(0.0, (processes_per_node / (factor * all) - 1 / alone) * 1e12);
+}
+
 }  // namespace
 
 std::string Variation::name() const { return kNames[static_cast<std::size_t>(property)]; }
@@ -113,15 +126,13 @@ std::vector<std::string> settings_for(const Variation& v, const machine::Machine
         out.push_back(scaled_time(key, {setting<Time>(d, key)}, factor));
       break;
     case Property::MessageRate: {
-      // Processes of a node together must not send faster than the share asked for: what each spends on a
-      // message is raised by a pause after it.
-      lab::PairSetup setup;
-      setup.pairs = std::max(1u, processes_per_node);
-      double all = lab::message_rate(m, setup, 8);
-      setup.pairs = 1;
-      double alone = lab::message_rate(m, setup, 8);
-      double pause = processes_per_node / (factor * all) - 1 / alone;
-      out.push_back(fmt::format("mpi.send_delay={}ps", std::max(0ll, std::llround(pause * 1e12))));
+      // A part for each message and a part for each KiB, so that short and long messages come at the share
+      // asked for.
+      const double small = pause_ps(m, 8, factor, processes_per_node),
+                   large = pause_ps(m, kLongMessage, factor, processes_per_node);
+      const double per_kib = (large - small) * 1024 / static_cast<double>(kLongMessage - 8);
+      out.push_back(fmt::format("mpi.send_delay={}ps", std::llround(small)));
+      out.push_back(fmt::format("mpi.send_delay_per_kib={}ps", std::max(0ll, std::llround(per_kib))));
       break;
     }
   }

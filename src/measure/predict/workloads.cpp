@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "measure/lab/benchmarks.hpp"
+#include "measure/lab/workload_file.hpp"
 #include "measure/predict/predict.hpp"
 
 namespace weft::measure {
@@ -12,7 +12,7 @@ namespace {
 unsigned nodes_of(const machine::Machine& m) { return std::min(8u, m.graph->endpoints()); }
 
 WorkloadResult random_access(const machine::Machine& m) {
-  lab::RandomUpdates how;
+  lab::RandomUpdates how = lab::random_access_workload();
   how.nodes = nodes_of(m);
   how.updates = 4096;
   lab::ApplicationResult r = lab::random_updates(m, how);
@@ -20,7 +20,7 @@ WorkloadResult random_access(const machine::Machine& m) {
 }
 
 WorkloadResult weather(const machine::Machine& m) {
-  lab::HaloExchange how;
+  lab::HaloExchange how = lab::weather_workload();
   how.nodes = nodes_of(m);
   lab::ApplicationResult r = lab::halo_exchange(m, how);
   return {r.seconds, r.work, r.library_share};

@@ -13,29 +13,30 @@ using lab::PairSetup;
 
 void latency(Trial& trial) {
   machine::Machine m = trial.machine();
-  Plot plot{"Latency over packet size",
-            "exanest-trenz",
-            "Half a round trip between bare-metal programs over packetizer and mailbox, which carry 32 B at "
-            "a time.",
-            "bytes",
-            "ns",
-            false,
-            false,
-            {}};
   PairSetup one, two;
   one.engine = two.engine = "flit";
   two.nodes = {{0, 3}};  // across the square
-  double first = 0, second = 0;
-  for (auto [setup, name] : {std::pair{&one, "ours, one hop"}, {&two, "ours, two hops"}}) {
-    Series series{name, Series::Look::Ours, {}};
+  auto over_size = [&](const char* title, const PairSetup& setup,
+                       std::vector<std::pair<double, double>> published) {
+    Plot plot{
+        title,
+        "exanest-trenz",
+        "Half a round trip between bare-metal programs over packetizer and mailbox, which carry 32 B at a "
+        "time.",
+        "bytes",
+        "us",
+        false,
+        false,
+        {{"ours", Series::Look::Ours, {}}, {"published", Series::Look::Published, std::move(published)}}};
     for (std::uint64_t bytes : {8u, 16u, 32u, 64u, 96u, 128u, 160u, 192u, 224u, 256u})
-      series.points.emplace_back(bytes, lab::message_latency_ns(m, *setup, bytes));
-    (setup == &one ? first : second) = series.points.front().second;
-    if (setup == &one) trial.give("V-EXN-02", "", series.points.back().second);
-    plot.series.push_back(std::move(series));
-  }
-  plot.series.push_back({"published", Series::Look::Published, {{8, 1200}, {256, 2000}, {8, 1600}}});
-  trial.plots.push_back(std::move(plot));
+      plot.series[0].points.emplace_back(bytes, lab::message_latency_ns(m, setup, bytes) * 1e-3);
+    trial.plots.push_back(plot);
+    return plot.series[0].points;
+  };
+  auto near = over_size("One-way latency over packet size, one hop", one, {{8, 1.2}, {256, 2}});
+  auto far = over_size("One-way latency over packet size, two hops", two, {{8, 1.6}});
+  const double first = near.front().second * 1e3, second = far.front().second * 1e3;
+  trial.give("V-EXN-02", "", near.back().second * 1e3);
   trial.give("V-EXN-01", "", first);
   trial.give("V-EXN-03", "", second);
   trial.give("V-EXN-04", "", second - first);

@@ -6,7 +6,7 @@
 
 #include "measure/lab/benchmarks.hpp"
 #include "measure/predict/clock_scaling.hpp"
-#include "measure/validate/mpi_pairs.hpp"
+#include "measure/validate/osu_rates.hpp"
 
 namespace weft::measure {
 
@@ -16,40 +16,18 @@ using lab::PairSetup;
 
 // ---- message rate and bandwidth
 
-/// The fewest pairs that reach 97% of the highest rate.
-std::size_t saturating(const std::vector<double>& rates) {
-  double most = *std::max_element(rates.begin(), rates.end());
-  std::size_t pairs = 0;
-  while (rates[pairs] < 0.97 * most) ++pairs;
-  return pairs + 1;
-}
-
 void message_rate(Trial& trial) {
-  std::vector<double> rates;
-  Plot over_pairs{"Message rate over pairs",
-                  "extoll-r1",
-                  "Messages of 8 B between two nodes, MPI, windows of 64 that are answered.",
-                  "pairs of processes",
-                  "million messages/s",
-                  false,
-                  false,
-                  {}};
-  Series series{"ours", Series::Look::Ours, {}};
-  for (unsigned pairs = 1; pairs <= 8; ++pairs) {
-    rates.push_back(run_pairs(trial, {.pairs = pairs}, {"rate", "64", "4"}, {8}).front().second * 1e-6);
-    series.points.emplace_back(pairs, rates.back());
-  }
-  over_pairs.series.push_back(std::move(series));
-  over_pairs.series.push_back({"published", Series::Look::Published, {{4, 9.73}, {8, 9.73}}});
-  trial.plots.push_back(std::move(over_pairs));
-  double most = *std::max_element(rates.begin(), rates.end());
-  std::size_t enough = saturating(rates);
+  std::vector<PairsRate> rates = rates_over_pairs(trial, {1, 2, 3, 4, 5, 6, 7, 8}, {{4, 9.73}, {8, 9.73}});
+  const double most = highest(rates);
+  const unsigned enough = saturating(rates);
   double unanswered = run_pairs(trial, {.pairs = 4}, {"rate", "512", "2"}, {8}).front().second * 1e-6;
-  trial.give("V-EX1-01", "", rates[3], fmt::format("four pairs; {:.2f} M/s with windows of 512", unanswered));
+  trial.give("V-EX1-01", "", rates[3].rate,
+             fmt::format("four pairs; {:.2f} M/s with windows of 512", unanswered));
   trial.give("V-EX1-01", "highest", most, "up to eight pairs");
-  trial.give("V-EX1-03", "saturated", static_cast<double>(enough),
-             "fewest pairs with 97% of the highest rate");
-  double least = *std::min_element(rates.begin() + static_cast<std::ptrdiff_t>(enough) - 1, rates.end());
+  trial.give("V-EX1-03", "saturated", enough, "fewest pairs with 97% of the highest rate");
+  double least = most;
+  for (const PairsRate& r : rates)
+    if (r.pairs >= enough) least = std::min(least, r.rate);
   trial.give("V-EX1-03", "beyond", 100 * least / most, "the lowest rate with that many pairs or more");
   machine::Machine m = trial.machine();
   trial.give("C1", "", static_cast<double>(lab::wire_bytes(m, 8)));
@@ -57,6 +35,7 @@ void message_rate(Trial& trial) {
   four.pairs = 4;
   trial.give("C3", "", static_cast<double>(m.description.core.clock.value) / lab::message_rate(m, four, 8),
              "of the interface, without MPI's answers");
+  show_rate_anatomy(trial, "EXTOLL", most);
 }
 
 const Figure::Open kPairsInStep{
@@ -117,39 +96,12 @@ WEFT_REGISTER(ExperimentKind, {"extoll-r1/message-rate",
                                message_rate});
 
 void bandwidth(Trial& trial) {
-  Plot rate{"Message rate over size",
-            "extoll-r1",
-            "Four pairs of processes on two nodes, MPI.",
-            "bytes",
-            "million messages/s",
-            true,
-            false,
-            {}};
-  Plot bandwidth{
-      "Bandwidth over size",
-      "extoll-r1",
-      "The same messages. Up to 2 KiB they travel in small messages of 64 B, beyond that they are fetched "
-      "in packets of 128 B.",
-      "bytes",
-      "MB/s",
-      true,
-      false,
-      {}};
-  Series rates{"ours", Series::Look::Ours, {}}, speeds{"ours", Series::Look::Ours, {}};
-  std::vector<std::uint64_t> sizes;
-  for (std::uint64_t bytes = 1; bytes <= (trial.quick ? 1u << 16 : 1u << 18); bytes *= trial.quick ? 16 : 2)
-    sizes.push_back(bytes);
-  double peak = 0;
-  for (auto [bytes, each] : run_pairs(trial, {.pairs = 4}, {"rate", "64", trial.quick ? "1" : "2"}, sizes)) {
-    rates.points.emplace_back(bytes, each * 1e-6);
-    speeds.points.emplace_back(bytes, each * bytes * 1e-6);
-    peak = std::max(peak, speeds.points.back().second);
-  }
-  rate.series = {rates, {"published", Series::Look::Published, {{8, 9.73}}}};
-  bandwidth.series = {speeds, {"published peak", Series::Look::Published, {{1 << 14, 480}, {1 << 18, 480}}}};
-  trial.plots.push_back(std::move(rate));
-  trial.plots.push_back(std::move(bandwidth));
-  trial.give("V-EX1-02", "", peak);
+  trial.give(
+      "V-EX1-02", "",
+      peak_over_sizes(trial,
+                      "Up to 2 KiB they travel in small messages of 64 B, beyond that they are fetched in "
+                      "packets of 128 B.",
+                      {8, 9.73}, {{1 << 14, 480}, {1 << 18, 480}}));
 }
 
 WEFT_REGISTER(ExperimentKind, {"extoll-r1/bandwidth",

@@ -113,6 +113,8 @@ class Trial {
   const std::vector<std::string>& settings() const { return settings_; }
 
   void give(std::string id, std::string point, double ours, std::string note = "");
+  /// A value that stands in a paper's table and is not compared on its own.
+  void show(std::string name, double ours);
 
   struct Value {
     std::string id, point;
@@ -120,6 +122,7 @@ class Trial {
     std::string note;
   };
   std::vector<Value> values;
+  std::vector<std::pair<std::string, double>> shown;
   std::vector<Plot> plots;
 
  private:
@@ -139,6 +142,7 @@ using Experiments = config::Registry<ExperimentKind>;
 
 struct ValidateOptions {
   std::string machine;                // empty: all
+  std::string paper;                  // empty: all; else the figures of its machines
   std::vector<std::string> figures;   // ids; empty: all
   std::vector<std::string> settings;  // over the profiles
   bool quick = false;
@@ -149,8 +153,9 @@ struct ValidateOptions {
 
 struct ValidateResult {
   std::vector<FigureResult> figures;
-  std::vector<MissingFigure> missing;  // of all machines; none where a machine or figures were asked for
+  std::vector<MissingFigure> missing;  // of all machines or of a paper; none where others were asked for
   std::vector<Plot> plots;
+  std::vector<std::pair<std::string, double>> shown;  // by name, for tables of papers
   double seconds = 0;
   std::size_t count(Basis basis) const;
   std::size_t open_failures() const;
@@ -159,7 +164,7 @@ struct ValidateResult {
   std::size_t outside() const { return open_failures() + failures(); }
 };
 
-/// Throws UserError where there is no such machine or figure.
+/// Throws UserError where there is no such machine, paper or figure.
 ValidateResult validate(const ValidateOptions& options);
 
 /// All figures there are, in the order of their experiments.

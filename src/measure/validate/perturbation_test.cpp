@@ -85,7 +85,7 @@ const std::vector<Perturbation>& perturbations() {
       {"extoll-r1", "cable.default.length=20m", {plus("V-EX1-04", 90), stays("V-EX1-05 raw")}},
       {"extoll-r1",
        "processor.clock=1.25GHz",
-       {times("V-EX1-07 updates", 0.75, 0.02), stays("V-EX1-04"), stays("C1")}},
+       {times("V-EX1-07 updates", 0.683, 0.02), stays("V-EX1-04"), stays("C1")}},
       {"extoll-r1", "mpi.send_cost=1us", {plus("V-EX1-03 saturated", 3, 1), stays("V-EX1-05 raw")}},
 
       // Two crossings of a router for neighbours, three for those across the square.
@@ -104,11 +104,21 @@ const std::vector<Perturbation>& perturbations() {
 
       // Buffers shorter than a cable's credit round trip: the torus, with its few cables, falls behind the
       // tree.
-      {"topologies", "router.buffer_flits=16", {plus("V-EXN-13", -2)}},
+      {"topologies", "router.buffer_flits=16", {plus("V-EXN-13", -2), plus("V-EXN-15", -2)}},
       {"extoll-r1", "host.post_cost=3ns", {plus("V-EX1-13 ASIC", 25, 25)}},
 
       {"apenet-plus", "router.latency=100ns", {plus("V-APE-01", 40), stays("V-APE-02")}},
       {"apenet-plus", "cable.default.length=50m", {stays("V-APE-01"), stays("C27")}},
+      // The bytes the paper counts, and the unit that takes them one after the other.
+      {"infiniband-qdr",
+       "nic.header=64B",
+       {plus("C2 IB-QDR wire", 32), times("C2 IB-QDR message rate", 1, 0.02)}},
+      {"infiniband-qdr",
+       "nic.occupancy=292ns",
+       {times("C2 IB-QDR message rate", 0.5, 0.03), stays("C2 IB-QDR wire")}},
+      {"ethernet-10g",
+       "nic.occupancy=3us",
+       {times("C2 10GE message rate", 0.5, 0.03), stays("C2 10GE wire")}},
       // 8 GT/s with 128b/130b over 5 GT/s with 8b/10b.
       {"apenet-plus", "host.bus=pcie-gen3-x8", {times("V-APE-07", 8 * 128.0 / 130 / 4), stays("V-APE-02")}},
       {"apenet-plus",

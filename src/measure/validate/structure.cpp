@@ -1,4 +1,6 @@
 // Figures that follow from a machine's description: counts, rates, distances.
+#include <fmt/format.h>
+
 #include "machine/description.hpp"
 #include "machine/nic_parameters.hpp"
 #include "measure/lab/benchmarks.hpp"
@@ -11,6 +13,12 @@ namespace weft::measure {
 namespace {
 
 double gbps(DataRate rate) { return static_cast<double>(rate.value) * 1e-9; }
+
+/// Settings of an experiment, and over them those of the user.
+std::vector<std::string> with_user(const Trial& trial, std::vector<std::string> settings) {
+  settings.insert(settings.end(), trial.settings().begin(), trial.settings().end());
+  return settings;
+}
 
 const topology::CableType& first_cable(const machine::Machine& m) { return m.graph->cable_types().front(); }
 
@@ -109,8 +117,19 @@ WEFT_REGISTER(ExperimentKind,
                  "003 section 6.2.1"}},
                greenice});
 
+/// What a blade, a chassis and a rack hold, for table 1.
 void track(Trial& trial, const char* id) {
-  trial.give("C20", id, machine::build_graph(trial.description()).graph->endpoints());
+  machine::Machine m = machine::build_graph(trial.description());
+  trial.give("C20", id, m.graph->endpoints());
+  const auto& shape = *m.graph->shape_as<topology::ExanestShape>();
+  const unsigned cores = m.description.processor.sockets * m.description.processor.cores;
+  auto counts = [&](const char* place, unsigned fpgas) {
+    trial.show(fmt::format("{} FPGAs per {}", id, place), fpgas);
+    trial.show(fmt::format("{} cores per {}", id, place), fpgas * cores);
+  };
+  counts("blade", shape.qfdbs_per_mezzanine() * shape.fpgas_per_qfdb);
+  counts("chassis", shape.chassis_fpgas());
+  counts("rack", shape.rack_fpgas());
 }
 void track1(Trial& trial) {
   track(trial, "Track-1");
@@ -146,7 +165,50 @@ void apenet(Trial& trial) {
   trial.give("V-APE-02", "", gbps(first_cable(m).raw_rate()));
   trial.give("V-APE-07", "", gbps(m.description.host.bus_rate()) / 8);
   trial.give("C27", "", gbps(first_cable(m).rate()));
+  const topology::RouterId card = 0;
+  trial.show("APElink+ links", m.graph->port_count(card) - m.graph->endpoints() / m.graph->routers());
 }
+
+/// The paper's test bed: transceivers of 6 Gb/s on a development kit. Words of 128 bit have a clock that
+/// follows from the rate of a link and its coding.
+void apenet_test_bed(Trial& trial) {
+  constexpr double kWordBits = 128;
+  auto word_mhz = [&](const topology::CableType& cable) {
+    return static_cast<double>(cable.rate().value) / kWordBits * 1e-6;
+  };
+  machine::Machine kit = machine::build_graph(
+      machine::describe(trial.machine_name(), with_user(trial, {"cable.default.lane_rate=6Gbps"})));
+  machine::Machine card = machine::build_graph(trial.description());
+  trial.give("V-APE-03", "", gbps(first_cable(kit).raw_rate()), "four lanes of 6 Gb/s, which is assumed");
+  trial.give("V-APE-06", "", word_mhz(first_cable(kit)),
+             "the clock of 128 bit words at that rate, after its coding");
+  trial.give("V-APE-05", "", word_mhz(first_cable(card)),
+             "the same at 8.5 Gb/s on each lane, the most the transceivers can");
+}
+
+WEFT_REGISTER(ExperimentKind,
+              {"apenet-plus/test-bed",
+               36,
+               "apenet-plus",
+               {{"V-APE-03", "", "rate of a link that the test bed can test", "Gb/s", 24, percent_off(0.5),
+                 Basis::Structure, true, "section 3.3"},
+                {"V-APE-06", "", "clock up to which the latency is stable", "MHz", 160, percent_off(10),
+                 Basis::Structure, true, "section 3.3"},
+                {"V-APE-05",
+                 "",
+                 "clock up to which the recovered clock is stable",
+                 "MHz",
+                 400,
+                 percent_off(10),
+                 Basis::Structure,
+                 true,
+                 "section 3.3",
+                 {},
+                 Figure::Open{
+                     "400 MHz of 128 bit words are 51.2 Gb/s, more than four lanes of 8.5 Gb/s carry: it "
+                     "must be another clock, and which one is not said",
+                     "which clock the paper means"}}},
+               apenet_test_bed});
 
 WEFT_REGISTER(ExperimentKind, {"apenet-plus/structure",
                                35,

@@ -8,7 +8,6 @@
 #include "measure/lab/benchmarks.hpp"
 #include "measure/lab/streams.hpp"
 #include "measure/predict/fit.hpp"
-#include "measure/traffic/sweep.hpp"
 #include "measure/validate/mpi_pairs.hpp"
 #include "routing/distances.hpp"
 
@@ -103,7 +102,7 @@ WEFT_REGISTER(ExperimentKind,
 // ---- processes on a node
 
 void processes(Trial& trial) {
-  Plot plot{"Latency over processes on a node",
+  Plot plot{"Average MPI latency over processes on a node",
             "tianhe2",
             "Mean half round trip of MPI between processes on two neighbouring nodes, all at once.",
             "processes on each node",
@@ -153,85 +152,93 @@ WEFT_REGISTER(ExperimentKind,
 
 // ---- exclusive and shared receive buffers
 
+constexpr std::uint64_t kChannelSizes[] = {8, 256, 2048};
+
 void exclusive_and_shared(Trial& trial) {
-  auto latency = [&](const char* eager, std::uint64_t bytes) {
-    MpiPairs how;
-    how.settings = {fmt::format("mpi.eager={}", eager)};
-    return run_pairs(trial, how, {"latency", "20"}, {bytes}).front().second;
+  std::vector<std::uint64_t> sizes(std::begin(kChannelSizes), std::end(kChannelSizes));
+  if (!trial.quick) sizes = {8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096};
+  auto latencies = [&](const char* eager) {
+    return run_pairs(trial, {.settings = {fmt::format("mpi.eager={}", eager)}}, {"latency", "20"}, sizes);
   };
-  for (std::uint64_t bytes : {8u, 256u, 2048u})
-    trial.give("V-TH2-05", fmt::format("{} B", bytes),
-               100 * latency("exclusive", bytes) / latency("shared", bytes));
+  auto exclusive = latencies("exclusive"), shared = latencies("shared");
+  Plot plot{"MPI latency between neighbour nodes",
+            "tianhe2",
+            "Half a round trip, with buffers of the pair's own (ER) and buffers that all senders share (SR).",
+            "bytes",
+            "us",
+            true,
+            false,
+            {{"PIO-ER, ours", Series::Look::Ours, {}}, {"PIO-SR, ours", Series::Look::Ours, {}}}};
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    plot.series[0].points.emplace_back(exclusive[i].first, exclusive[i].second * 1e-3);
+    plot.series[1].points.emplace_back(shared[i].first, shared[i].second * 1e-3);
+    if (std::find(std::begin(kChannelSizes), std::end(kChannelSizes), sizes[i]) != std::end(kChannelSizes))
+      trial.give("V-TH2-05", fmt::format("{} B", sizes[i]), 100 * exclusive[i].second / shared[i].second);
+  }
+  trial.plots.push_back(std::move(plot));
 }
 
-const Figure::Open kSmallAreAlike{"a message that fits into one small message takes the same path under both",
-                                  "how the paper's small messages travel, which it does not say"};
-WEFT_REGISTER(ExperimentKind, {"tianhe2/exclusive-and-shared",
-                               17,
-                               "tianhe2",
-                               {{"V-TH2-05",
-                                 "8 B",
-                                 "latency with exclusive buffers, of that with shared ones",
-                                 "%",
-                                 98,
-                                 points_off(1.9),
-                                 Basis::Predicted,
-                                 true,
-                                 "figure 6: slightly lower",
-                                 {"V-TH2-01"},
-                                 kSmallAreAlike},
-                                {"V-TH2-05",
-                                 "256 B",
-                                 "latency with exclusive buffers, of that with shared ones",
-                                 "%",
-                                 98,
-                                 points_off(1.9),
-                                 Basis::Predicted,
-                                 true,
-                                 "figure 6: slightly lower",
-                                 {"V-TH2-01"}},
-                                {"V-TH2-05",
-                                 "2048 B",
-                                 "latency with exclusive buffers, of that with shared ones",
-                                 "%",
-                                 98,
-                                 points_off(1.9),
-                                 Basis::Predicted,
-                                 true,
-                                 "figure 6: slightly lower",
-                                 {"V-TH2-01"}}},
-                               exclusive_and_shared});
+std::vector<Figure> channel_figures() {
+  std::vector<Figure> out;
+  for (std::uint64_t bytes : kChannelSizes)
+    out.push_back({"V-TH2-05",
+                   fmt::format("{} B", bytes),
+                   "latency with exclusive buffers, of that with shared ones",
+                   "%",
+                   98,
+                   points_off(1.9),
+                   Basis::Predicted,
+                   true,
+                   "figure 6: slightly lower",
+                   {"V-TH2-01"}});
+  out.front().open = {"a message that fits into one small message takes the same path under both",
+                      "how the paper's small messages travel, which it does not say"};
+  return out;
+}
+
+WEFT_REGISTER(ExperimentKind,
+              {"tianhe2/exclusive-and-shared", 17, "tianhe2", channel_figures(), exclusive_and_shared});
 
 // ---- bandwidth
 
-void bandwidth(Trial& trial) {
-  Plot plot{"Bandwidth over message size",
-            "tianhe2",
-            "Between neighbouring nodes, MPI: puts up to the eager limit, then gets by the receiver.",
-            "bytes",
-            "MB/s",
-            true,
-            false,
-            {}};
-  std::vector<std::uint64_t> sizes;
-  for (std::uint64_t bytes = 1024; bytes <= 4u << 20; bytes *= trial.quick ? 64 : 4) sizes.push_back(bytes);
-  double peak[2] = {0, 0};
-  for (bool both : {false, true}) {
-    Series series{both ? "ours, both ways" : "ours, one way", Series::Look::Ours, {}};
-    for (auto [bytes, each] : run_pairs(trial, {}, {both ? "both" : "rate", "16", "2"}, sizes)) {
-      double mbs = each * bytes * 1e-6;
-      peak[both] = std::max(peak[both], mbs);
-      series.points.emplace_back(bytes, mbs);
+/// Bandwidths by size, and a plot of them with the published peak.
+double bandwidth_plot(Trial& trial, const char* title, const char* words, double published) {
+  Plot plot{
+      title,
+      "tianhe2",
+      "Between neighbouring nodes, MPI: puts up to the eager limit, then gets by the receiver, which are the "
+      "same with exclusive (ER) and shared (SR) buffers.",
+      "bytes",
+      "MB/s",
+      true,
+      false,
+      {}};
+  double peak = 0;
+  for (const char* eager : {"exclusive", "shared"}) {
+    const bool shared = std::string(eager) == "shared";
+    if (shared && trial.quick) continue;
+    std::vector<std::uint64_t> sizes;
+    const std::uint64_t smallest = trial.quick ? 1024 : 64, largest = shared ? 1u << 14 : 4u << 20;
+    for (std::uint64_t bytes = smallest; bytes <= largest; bytes *= trial.quick ? 64 : 4)
+      sizes.push_back(bytes);
+    Series series{shared ? "SR, ours" : "ER, ours", Series::Look::Ours, {}};
+    for (auto [bytes, each] :
+         run_pairs(trial, {.settings = {fmt::format("mpi.eager={}", eager)}}, {words, "16", "2"}, sizes)) {
+      series.points.emplace_back(bytes, each * bytes * 1e-6);
+      peak = std::max(peak, series.points.back().second);
     }
     plot.series.push_back(std::move(series));
-    double published = both ? 23200 : 12005;
-    plot.series.push_back({both ? "published peak, both ways" : "published peak, one way",
-                           Series::Look::Published,
-                           {{1 << 20, published}, {4 << 20, published}}});
   }
+  plot.series.push_back(
+      {"published peak", Series::Look::Published, {{1 << 20, published}, {4 << 20, published}}});
   trial.plots.push_back(std::move(plot));
-  trial.give("V-TH2-07", "", peak[0], "packets of 256 B and 32 B of header, assumed");
-  trial.give("V-TH2-08", "", peak[1]);
+  return peak;
+}
+
+void bandwidth(Trial& trial) {
+  trial.give("V-TH2-07", "", bandwidth_plot(trial, "Unidirectional MPI bandwidth", "rate", 12005),
+             "packets of 256 B and 32 B of header, assumed");
+  trial.give("V-TH2-08", "", bandwidth_plot(trial, "Bidirectional MPI bandwidth", "both", 23200));
 }
 
 WEFT_REGISTER(ExperimentKind, {"tianhe2/bandwidth",
@@ -276,20 +283,6 @@ WEFT_REGISTER(ExperimentKind, {"tianhe2/neighbour-pairs",
                                  {"V-TH2-07"}}},
                                neighbour_pairs});
 
-/// What the network takes of all that is offered, averaged over draws.
-double accepted(const machine::Machine& m, workload::WorkloadText text, std::uint64_t batch, unsigned draws) {
-  double sum = 0;
-  for (unsigned seed = 1; seed <= draws; ++seed) {
-    workload::Workload workload = workload::read_workload(text);
-    workload.seed = seed;
-    workload.batch = batch;
-    SweepOptions options;
-    options.loads = {1};
-    sum += sweep(m, workload, options).points.front().accepted;
-  }
-  return sum / draws;
-}
-
 /// What pairs drawn at random get of a link's rate: all they move over the mean of their times, as the
 /// benchmark adds them up.
 double random_pairs_share(const machine::Machine& m, unsigned packets, unsigned draws) {
@@ -324,9 +317,14 @@ void random_pairs(Trial& trial) {
                  fmt::format("{} nodes of one group, the routing of the profile; {}", nodes,
                              count_of(draws, "draw")));
   }
+  Series over_nodes{"ours", Series::Look::Ours, {}};
   if (!trial.quick) {
-    machine::Machine whole = trial.machine({});
-    trial.give("V-TH2-10", "whole", 100 * random_pairs_share(whole, 128, 1),
+    machine::Machine frame = trial.machine({"topology.groups=1", "topology.group_frames=1"}),
+                     whole = trial.machine({});
+    over_nodes.points = {{frame.graph->endpoints(), 100 * random_pairs_share(frame, 768, draws)},
+                         {nodes, series.points.back().second},
+                         {whole.graph->endpoints(), 100 * random_pairs_share(whole, 128, 1)}};
+    trial.give("V-TH2-10", "whole", over_nodes.points.back().second,
                fmt::format("all {} nodes, the profile as it is; 1 draw; published without a number of nodes",
                            whole.graph->endpoints()));
   }
@@ -345,6 +343,19 @@ void random_pairs(Trial& trial) {
   plot.series.push_back(std::move(series));
   plot.series.push_back({"published", Series::Look::Published, {{kShippedCandidates, 68.75}}});
   trial.plots.push_back(std::move(plot));
+  if (trial.quick) return;
+  Plot scale{
+      "Bandwidth of random pairs over nodes",
+      "tianhe2",
+      "Nodes paired at random in one frame, one group and the whole machine. At how many nodes the published "
+      "share was measured is not known; the ring stands at one group.",
+      "nodes",
+      "% of peak",
+      true,
+      false,
+      {}};
+  scale.series = {std::move(over_nodes), {"published", Series::Look::Published, {{nodes, 68.75}}}};
+  trial.plots.push_back(std::move(scale));
 }
 
 WEFT_REGISTER(ExperimentKind,
@@ -367,72 +378,6 @@ WEFT_REGISTER(ExperimentKind,
                               "of different groups collide there twice",
                               "the number of nodes the paper paired, which it does not say"}}},
                random_pairs});
-
-// ---- one router
-
-void router(Trial& trial) {
-  machine::Machine m =
-      trial.machine({"topology.kind=torus", "topology.dims=[1]", "topology.endpoints_per_router=24",
-                     "routing.kind=dimension-order", "router.kind=tiled", "router.switching=wormhole",
-                     "router.shared_flits=0"});
-  workload::WorkloadText uniform, permutation;
-  uniform.packet = permutation.packet = "8";
-  permutation.pattern = "permutation";
-  permutation.source = "fixed";
-  trial.give("V-TH2-11", "uniform", 100 * accepted(m, uniform, 0, 1),
-             "sizes of row and column buffers calibrated");
-  trial.give("V-TH2-11", "permutation", 100 * accepted(m, permutation, 2000, 1));
-
-  if (trial.quick) return;
-  // How much buffer static shares need to take as much as a shared buffer does.
-  auto with = [&](int own, int shared) {
-    machine::Machine mesh = trial.machine(
-        {"topology.kind=mesh", "topology.dims=[4,4]", "routing.kind=dimension-order",
-         "router.message_classes=4", "router.channels=1", "router.ports=0", "router.switching=wormhole",
-         "router.clock=1GHz", "router.latency=4ns", "cable.default.length=0m", "cable.default.delay=10ns",
-         "cable.default.lanes=1", "cable.default.lane_rate=128Gbps", "cable.default.coding=none",
-         "cable.default.fallback_rates=[]", "cable.default.min_lanes=0",
-         fmt::format("router.buffer_flits={}", own), fmt::format("router.shared_flits={}", shared)});
-    workload::WorkloadText text;
-    text.packet = "8";
-    return accepted(mesh, text, 0, 1);
-  };
-  const int total = 64;
-  double fixed = with(total / 4, 0);
-  int shared = total;
-  while (shared > 12 && with(1, shared - 8 - 4) >= fixed) shared -= 8;
-  trial.give(
-      "V-TH2-12", "", 100.0 * (total - shared) / total,
-      fmt::format("{} shared flits take what {} in four static shares take; published is a lower bound",
-                  shared, total));
-}
-
-WEFT_REGISTER(ExperimentKind, {"tianhe2/router",
-                               15,
-                               "tianhe2",
-                               {{"V-TH2-11", "uniform", "throughput of the tiled router, uniform traffic",
-                                 "%", 96, points_off(1.5), Basis::Calibrated, true, "section 2.1.2"},
-                                {"V-TH2-11",
-                                 "permutation",
-                                 "throughput of the tiled router, a flow from each input to one output",
-                                 "%",
-                                 100,
-                                 points_off(1),
-                                 Basis::Predicted,
-                                 true,
-                                 "section 6.2",
-                                 {"V-TH2-11 uniform"}},
-                                {"V-TH2-12",
-                                 "",
-                                 "memory saved by buffers shared by all channels",
-                                 "%",
-                                 30,
-                                 at_least(),
-                                 Basis::Predicted,
-                                 false,
-                                 "section 2.1.2: more than 30%",
-                                 {"V-TH2-11 uniform"}}},
-                               router});
 
 }  // namespace
 

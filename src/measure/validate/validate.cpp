@@ -8,6 +8,7 @@
 
 #include "base/parallel.hpp"
 #include "measure/validate/figure.hpp"
+#include "measure/validate/paper.hpp"
 
 namespace weft::measure {
 
@@ -36,6 +37,8 @@ machine::Machine Trial::machine(std::vector<std::string> settings) const {
 void Trial::give(std::string id, std::string point, double ours, std::string note) {
   values.push_back({std::move(id), std::move(point), ours, std::move(note)});
 }
+
+void Trial::show(std::string name, double ours) { shown.emplace_back(std::move(name), ours); }
 
 const char* name(Basis basis) {
   switch (basis) {
@@ -71,6 +74,21 @@ std::vector<const ExperimentKind*> experiments_in_order() {
   return out;
 }
 
+std::vector<std::string> paper_names() {
+  std::vector<const Paper*> all;
+  for (const auto& [name, paper] : Papers::all()) all.push_back(&paper);
+  std::stable_sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->order < b->order; });
+  std::vector<std::string> out;
+  for (const Paper* paper : all) out.push_back(paper->name);
+  return out;
+}
+
+const Paper& paper_named(const std::string& name) {
+  const Paper* paper = Papers::find(name);
+  WEFT_CHECK(paper, "a paper that was asked for is known by now");
+  return *paper;
+}
+
 namespace {
 
 bool wanted(const Figure& figure, const ValidateOptions& o) {
@@ -97,7 +115,17 @@ void check_names(const ValidateOptions& o, const std::vector<const ExperimentKin
       problems.add({}, "--figure",
                    fmt::format("there is no figure '{}'{}; `weft validate --list` shows them", id,
                                did_you_mean(id, known(ids))));
+  if (!o.paper.empty() && !Papers::find(o.paper))
+    problems.add({}, "--paper",
+                 fmt::format("there is no paper '{}'{}; expected one of {}", o.paper,
+                             did_you_mean(o.paper, paper_names()), join(paper_names(), ", ")));
   problems.throw_if_any();
+}
+
+bool of_paper(const ValidateOptions& o, const std::string& machine) {
+  if (o.paper.empty()) return true;
+  const std::vector<std::string>& machines = paper_named(o.paper).machines;
+  return std::find(machines.begin(), machines.end(), machine) != machines.end();
 }
 
 /// Puts an experiment's values to the figures it announced.
@@ -111,6 +139,7 @@ void collect(const ExperimentKind& e, const Trial& trial, const ValidateOptions&
     out.figures.push_back({e.name, e.machine, figure, at->ours, at->note});
   }
   out.plots.insert(out.plots.end(), trial.plots.begin(), trial.plots.end());
+  out.shown.insert(out.shown.end(), trial.shown.begin(), trial.shown.end());
 }
 
 }  // namespace
@@ -123,7 +152,7 @@ ValidateResult validate(const ValidateOptions& o) {
   std::vector<const ExperimentKind*> all = experiments_in_order();
   check_names(o, all);
   std::erase_if(all, [&](const ExperimentKind* e) {
-    return (!o.machine.empty() && e->machine != o.machine) ||
+    return (!o.machine.empty() && e->machine != o.machine) || !of_paper(o, e->machine) ||
            std::none_of(e->figures.begin(), e->figures.end(), [&](const Figure& f) { return wanted(f, o); });
   });
   std::vector<Trial> trials;
@@ -140,6 +169,9 @@ ValidateResult validate(const ValidateOptions& o) {
   ValidateResult out;
   for (std::size_t i = 0; i < all.size(); ++i) collect(*all[i], trials[i], o, out);
   if (o.machine.empty() && o.figures.empty()) out.missing = missing_figures();
+  if (!o.paper.empty())
+    std::erase_if(out.missing,
+                  [&](const MissingFigure& f) { return !f.source.starts_with(paper_named(o.paper).file); });
   out.seconds = since(start);
   return out;
 }

@@ -151,7 +151,7 @@ TEST(Predict, PausesLowerTheMessageRateToTheShareAskedFor) {  // F220
   machine::Machine m = machine::build(extoll());
   Variation v = read_variation("message-rate=70%", m.description);
   std::vector<std::string> settings = settings_for(v, m, 0.7, 8);
-  ASSERT_EQ(settings.size(), 1u);
+  ASSERT_EQ(settings.size(), 2u) << "for each message, and for each KiB of it";
   auto slower = run("extoll-r1", {"V-EX1-01"}, settings);
   EXPECT_NEAR(ours(slower, "V-EX1-01", "highest") / 9.75, 0.7, 0.03);
 }

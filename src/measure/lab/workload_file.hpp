@@ -1,0 +1,26 @@
+// What the built-in programs of an experiment compute and send: files of profiles/workloads/, each value with
+// its source.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "measure/lab/benchmarks.hpp"
+
+namespace weft::measure::lab {
+
+/// Throws UserError with every error found.
+RandomUpdates read_random_updates(const std::string& path);
+HaloExchange read_halo_exchange(const std::string& path);
+
+/// Those that come with Weft.
+RandomUpdates random_access_workload();
+HaloExchange weather_workload();
+
+struct WorkloadValue {
+  std::string workload, key, value, source;
+};
+/// All values of the workloads that come with Weft.
+std::vector<WorkloadValue> workload_values();
+
+}  // namespace weft::measure::lab
