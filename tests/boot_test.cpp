@@ -53,41 +53,27 @@ std::vector<Frame> read_capture(const std::string& path) {
   std::vector<Frame> out;
   for (std::size_t at = 0; at + 12 <= text.size(); at += word(at + 4))
     if (word(at) == 6)
-      out.push_back({std::uint64_t{word(at + 12)} << 32 | word(at + 16), text.substr(at + 28, word(at + 20))});
+      out.push_back(
+          {std::uint64_t{word(at + 12)} << 32 | word(at + 16), text.substr(at + 28, word(at + 20))});
   return out;
 }
 
 // Every part of a frame's time is a round number: see the closed form below.
-const std::vector<std::string> kPlain{"boot",
-                                      "torus",
-                                      "--set",
-                                      "topology.dims=[2,2]",
-                                      "--set",
-                                      "nic.send_latency=100ns",
-                                      "--set",
-                                      "nic.receive_latency=200ns",
-                                      "--set",
-                                      "nic.translation=none",
-                                      "--set",
-                                      "nic.payload=256B",
-                                      "--set",
-                                      "nic.header=32B",
-                                      "--set",
-                                      "nic.descriptor=64B",
-                                      "--set",
-                                      "nic.memory_queues=0",
-                                      "--set",
-                                      "host.bus=axi-128",
-                                      "--set",
-                                      "host.write_latency=150ns",
-                                      "--set",
-                                      "host.read_latency=300ns",
-                                      "--set",
-                                      "host.interrupt=2us",
-                                      "--set",
-                                      "node.device.eth0.send_cost=400ns",
-                                      "--set",
-                                      "node.device.eth0.receive_cost=700ns"};
+const std::vector<std::string> kPlain{"boot",  "torus",
+                                      "--set", "topology.dims=[2,2]",
+                                      "--set", "nic.send_latency=100ns",
+                                      "--set", "nic.receive_latency=200ns",
+                                      "--set", "nic.translation=none",
+                                      "--set", "nic.payload=256B",
+                                      "--set", "nic.header=32B",
+                                      "--set", "nic.descriptor=64B",
+                                      "--set", "nic.memory_queues=0",
+                                      "--set", "host.bus=axi-128",
+                                      "--set", "host.write_latency=150ns",
+                                      "--set", "host.read_latency=300ns",
+                                      "--set", "host.interrupt=2us",
+                                      "--set", "node.device.eth0.send_cost=400ns",
+                                      "--set", "node.device.eth0.receive_cost=700ns"};
 
 TEST_F(Boot, PingIsTheClosedFormToTheNanosecondAndTwoRunsAreTheSame) {
   const std::string job = script("if [ $NODE = 0 ]; then ping -c 3 -s 56 node1 | tail -3; else sleep 10; fi");
@@ -95,9 +81,9 @@ TEST_F(Boot, PingIsTheClosedFormToTheNanosecondAndTwoRunsAreTheSame) {
   for (int run : {0, 1}) {
     std::vector<std::string> words = kPlain;
     const std::string to = folder.file("out" + std::to_string(run));
-    for (const std::string& more : {std::string("-n"), std::string("2"), std::string("--engine"), std::string("ideal"),
-                                    std::string("--out"), to, std::string("--capture"), std::string("0"),
-                                    std::string("--"), job})
+    for (const std::string& more :
+         {std::string("-n"), std::string("2"), std::string("--engine"), std::string("ideal"),
+          std::string("--out"), to, std::string("--capture"), std::string("0"), std::string("--"), job})
       words.push_back(more);
     ProgramResult r = run_program(words);
     ASSERT_EQ(r.code, 0) << r.err << r.out;
@@ -113,7 +99,8 @@ TEST_F(Boot, PingIsTheClosedFormToTheNanosecondAndTwoRunsAreTheSame) {
   // Driver, descriptor, data, chip, network, chip, data, event, interrupt, driver; there and back.
   const std::int64_t bytes = 14 + 20 + 8 + 56;
   auto bus = [](std::int64_t n) { return n * 8 * 1'000'000'000'000 / 19'200'000'000; };
-  const nlohmann::json machine = nlohmann::json::parse(run_program({"show", "torus", "--set", "topology.dims=[2,2]", "--json"}).out);
+  const nlohmann::json machine =
+      nlohmann::json::parse(run_program({"show", "torus", "--set", "topology.dims=[2,2]", "--json"}).out);
   unsigned answered = 0;
   std::uint64_t asked = 0, first = 0;
   for (const Frame& frame : read_capture(folder.file("out0/node0.pcapng"))) {
@@ -124,8 +111,8 @@ TEST_F(Boot, PingIsTheClosedFormToTheNanosecondAndTwoRunsAreTheSame) {
     const std::uint64_t took = frame.at - asked;
     if (!answered++) first = took;
     EXPECT_EQ(took, first);
-    const std::int64_t ends = 400'000 + bus(64) + 150'000 + bus(bytes) + 300'000 + 100'000 + 200'000 + bus(bytes) +
-                              bus(16) + 150'000 + 2'000'000 + 700'000;
+    const std::int64_t ends = 400'000 + bus(64) + 150'000 + bus(bytes) + 300'000 + 100'000 + 200'000 +
+                              bus(bytes) + bus(16) + 150'000 + 2'000'000 + 700'000;
     EXPECT_GT(static_cast<std::int64_t>(took) * 1000, 2 * ends);
     EXPECT_LT(static_cast<std::int64_t>(took) * 1000, 2 * (ends + 1'000'000));
   }
@@ -148,7 +135,8 @@ TEST_F(Boot, JobsHaveTheirNodesNameAndTheHostsFilesAndWriteNoneOfThem) {
 }
 
 TEST_F(Boot, AnHourOfSleepTakesAMoment) {
-  ProgramResult r = boot("date +%s; sleep 3600; date +%s", {"torus", "--set", "topology.dims=[2,2]", "-n", "1", "--engine", "ideal"});
+  ProgramResult r = boot("date +%s; sleep 3600; date +%s",
+                         {"torus", "--set", "topology.dims=[2,2]", "-n", "1", "--engine", "ideal"});
   ASSERT_EQ(r.code, 0) << r.err;
   EXPECT_THAT(r.out, HasSubstr("node0: 1767225600\n"));
   EXPECT_THAT(r.out, HasSubstr("node0: 1767229200\n"));
@@ -166,18 +154,22 @@ TEST_F(Boot, AFileComesWholeOverTcp) {
 }
 
 TEST_F(Boot, ANodeThatIsKilledIsNamedAndOthersEnd) {
-  ProgramResult r = boot("echo here; if [ $NODE = 1 ]; then echo c >/proc/sysrq-trigger; kill -9 1; sleep 2; exit 7; fi; sleep 5; exit 0",
-                         {"torus", "--set", "topology.dims=[2,2]", "-n", "2", "--engine", "ideal"});
+  ProgramResult r = boot(
+      "echo here; if [ $NODE = 1 ]; then echo c >/proc/sysrq-trigger; kill -9 1; sleep 2; exit 7; fi; sleep "
+      "5; exit 0",
+      {"torus", "--set", "topology.dims=[2,2]", "-n", "2", "--engine", "ideal"});
   EXPECT_EQ(r.code, 7) << r.err;  // neither of the two ends the first process or the kernel
   EXPECT_THAT(r.out, HasSubstr("node1: here"));
 }
 
 TEST(BootErrors, AreToldAllAtOnce) {
-  ProgramResult r = run_program({"boot", "torus", "--set", "topology.dims=[2,2]", "-n", "5", "--memory", "1B", "--capture", "9", "--", "./none"});
+  ProgramResult r = run_program({"boot", "torus", "--set", "topology.dims=[2,2]", "-n", "5", "--memory", "1B",
+                                 "--capture", "9", "--", "./none"});
   EXPECT_EQ(r.code, 2);
   for (const char* word : {"5 Linux nodes; ", "--memory", "./none: there is no such file", "--capture"})
     EXPECT_THAT(r.err, HasSubstr(word));
-  r = run_program({"boot", "torus", "--set", "topology.dims=[2,2]", "-n", "2", "--place", "1,1", "--", "true"});
+  r = run_program(
+      {"boot", "torus", "--set", "topology.dims=[2,2]", "-n", "2", "--place", "1,1", "--", "true"});
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.err, HasSubstr("named twice"));
 }

@@ -130,22 +130,26 @@ void Cluster::start(std::size_t number) {
   launch.seed = random_bits(options_.seed ^ 0x6c696e7578, number, 0);
   const bool shell = options_.shell == static_cast<int>(number);
   launch.input = shell ? STDIN_FILENO : -1;
+  // The command line goes into the kernel's randomness: nothing in it may differ from run to run, so names
+  // are those in the folder that the kernel starts in. The first process finds it by the host's own /proc,
+  // which it sees before it has one.
+  launch.folder = folder_->path();
   launch.arguments = {fmt::format("mem={}", options_.memory.value),
-                      fmt::format("time-travel=ext:{}:{}.time", number + 1, base),
-                      fmt::format("virtio_uml.device={}.eth0:1", base),
+                      fmt::format("time-travel=ext:{}:{}.time", number + 1, node.name),
+                      fmt::format("virtio_uml.device={}.eth0:1", node.name),
                       "root=/dev/root",
                       "rootfstype=hostfs",
                       "rootflags=/",
                       "ro",
                       "init=" + options_.init,
-                      fmt::format("uml_dir={}/", folder_->path()),
+                      "uml_dir=./",
                       "umid=" + node.name,
                       "con=null",
                       shell ? "con0=fd:0,fd:1" : "con0=null,fd:1",
                       "random.trust_cpu=on",
                       "quiet",
                       "--",
-                      base + ".start"};
+                      fmt::format("/proc/self/cwd/{}.start", node.name)};
   node.running_since = Clock::now();
   node.process.start(launch);
 }

@@ -30,6 +30,7 @@ void Console::pass_on(const std::function<void(std::string_view line)>& print, b
     std::string_view line = std::string_view(text_).substr(begin, end - begin);
     begin = end < text_.size() && text_[end] == '\n' ? end + 1 : end;
     while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line.ends_with("] reboot: System halted")) continue;  // every kernel's last word
     last_.emplace_back(line);
     if (last_.size() > kKept) last_.pop_front();
     print(prefix_ + std::string(line) + "\n");

@@ -27,7 +27,7 @@ constexpr int kPipeRoom = 1 << 20;  // so that a kernel never stands before a fu
                                 int console, pid_t parent, int problem) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);
+  if (getppid() != parent || chdir(launch.folder.c_str()) != 0) _exit(127);
   personality(ADDR_NO_RANDOMIZE);  // addresses must not differ from run to run
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);

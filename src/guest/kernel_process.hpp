@@ -15,6 +15,7 @@ namespace weft::guest {
 struct KernelLaunch {
   std::string kernel;                  // its file
   std::vector<std::string> arguments;  // its command line
+  std::string folder;                  // that it starts in
   std::uint64_t seed = 0;              // of all its randomness
   int input = -1;                      // of its console; -1: none
 };

@@ -102,7 +102,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         bad.send(input.below(4), input.take<std::uint8_t>(), input.take<std::uint16_t>() % 2036);
         break;
       case 1: {  // anywhere in its rings
-        const auto at = input.take<std::uint16_t>() % (2 * weft::guest::test::TestRing::size(TestGuest::kEntries));
+        const auto at =
+            input.take<std::uint16_t>() % (2 * weft::guest::test::TestRing::size(TestGuest::kEntries));
         bad.memory[at] = input.take<std::uint8_t>();
         break;
       }

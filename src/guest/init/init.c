@@ -176,7 +176,7 @@ int main(int count, char** arguments) {
   char *end, *at, **words, **environment;
   const char *name, *address, *mask, *folder, *hosts;
   int job_words, code;
-  if (count != 2) {
+  if (count < 2) { /* the kernel adds words of its own about its console */
     fprintf(stderr, "weft-init: the first process of a Linux node; `weft boot` starts it\n");
     return 2;
   }
