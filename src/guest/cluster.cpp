@@ -128,8 +128,6 @@ void Cluster::start(std::size_t number) {
   KernelLaunch launch;
   launch.kernel = options_.kernel;
   launch.seed = random_bits(options_.seed ^ 0x6c696e7578, number, 0);
-  const bool shell = options_.shell == static_cast<int>(number);
-  launch.input = shell ? STDIN_FILENO : -1;
   // The command line goes into the kernel's randomness: nothing in it may differ from run to run, so names
   // are those in the folder that the kernel starts in. The first process finds it by the host's own /proc,
   // which it sees before it has one.
@@ -145,7 +143,7 @@ void Cluster::start(std::size_t number) {
                       "uml_dir=./",
                       "umid=" + node.name,
                       "con=null",
-                      shell ? "con0=fd:0,fd:1" : "con0=null,fd:1",
+                      "con0=null,fd:1",
                       "random.trust_cpu=on",
                       "quiet",
                       "--",

@@ -25,7 +25,6 @@ struct BootOptions {
   std::uint64_t seed = 1;
   std::int64_t date = 1'767'225'600;  // when virtual time begins: 1 January 2026
   double patience = 60;               // seconds a node may compute without letting time move
-  int shell = -1;                     // the node whose console reads this terminal; -1: none
 };
 
 struct NodeResult {

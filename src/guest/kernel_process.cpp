@@ -31,8 +31,7 @@ constexpr int kPipeRoom = 1 << 20;  // so that a kernel never stands before a fu
   personality(ADDR_NO_RANDOMIZE);  // addresses must not differ from run to run
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  int input = launch.input >= 0 ? launch.input : open("/dev/null", O_RDONLY);
-  dup2(input, 0);
+  dup2(open("/dev/null", O_RDONLY), 0);
   dup2(console, 1);
   dup2(console, 2);
   sigset_t all;

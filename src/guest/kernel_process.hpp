@@ -17,7 +17,6 @@ struct KernelLaunch {
   std::vector<std::string> arguments;  // its command line
   std::string folder;                  // that it starts in
   std::uint64_t seed = 0;              // of all its randomness
-  int input = -1;                      // of its console; -1: none
 };
 
 struct KernelEnding {
