@@ -19,7 +19,7 @@ from sources import ROOT, all_includes
 
 LAYOUT = ["base", "abi", "mpi", "event", "config", "power", "power/thermal", "power/bmc", "power/operate", "node", "topology", "routing", "machine",
           "network/link", "network", "network/flit", "network/flow", "network/ideal",
-          "nic", "host", "workload",
+          "nic", "host", "guest", "guest/init", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
           "report", "app"]
 # Preloaded into programs: nothing of the simulator may come with it but what the two share, which needs neither.

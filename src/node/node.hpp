@@ -50,6 +50,7 @@ class Node : private event::EventHandler, private InterruptLine {
 
   DeviceId devices() const { return static_cast<DeviceId>(devices_.size()); }
   const Device& device(DeviceId id) const { return *devices_[id]; }
+  Device& device(DeviceId id) { return *devices_[id]; }
   /// devices() where there is none of that name.
   DeviceId find(std::string_view name) const;
 

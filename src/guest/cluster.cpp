@@ -1,0 +1,442 @@
+#include "guest/cluster.hpp"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "base/diagnostics.hpp"
+#include "base/output_file.hpp"
+#include "base/random.hpp"
+
+namespace weft::guest {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kProgressInterval{10};
+constexpr std::chrono::seconds kTimeToEnd{5};  // for a kernel that has closed its sockets
+constexpr int kLook = 1000;                    // milliseconds between looks at processes
+
+double seconds_since(Clock::time_point from) {
+  return std::chrono::duration<double>(Clock::now() - from).count();
+}
+
+}  // namespace
+
+RunFolder::RunFolder() {
+  const char* wanted = std::getenv("TMPDIR");
+  std::string path = std::string(wanted && *wanted ? wanted : "/tmp") + "/weft-boot-XXXXXX";
+  if (!mkdtemp(path.data()))
+    throw UserError(fmt::format("{}: no folder can be made there: {}", path, std::strerror(errno)));
+  path_ = path;
+}
+
+void RunFolder::remove() {
+  if (path_.empty()) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(std::exchange(path_, ""), ignored);
+}
+
+std::string Cluster::name_of(std::size_t node) { return fmt::format("node{}", node); }
+
+std::string Cluster::address_of(std::size_t node) {
+  const std::size_t number = node + 1;
+  return fmt::format("10.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
+}
+
+Cluster::Cluster(const machine::Machine& machine, network::Network& network, BootOptions options)
+    : options_(std::move(options)) {
+  std::vector<network::EndpointId> sorted = options_.place;
+  std::sort(sorted.begin(), sorted.end());
+  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, static_cast<nic::Host&>(*this), sorted,
+                                          options_.seed);
+  make_nodes(machine);
+}
+
+Cluster::~Cluster() = default;
+
+void Cluster::make_nodes(const machine::Machine& machine) {
+  node_of_nic_.resize(fabric_->nics());
+  for (std::size_t i = 0; i < options_.place.size(); ++i) {
+    nodes_.push_back(std::make_unique<GuestNode>(name_of(i), options_.date));
+    GuestNode& node = *nodes_.back();
+    while (fabric_->node(node.nic) != options_.place[i]) ++node.nic;
+    node_of_nic_[node.nic] = i;
+    node::Node& site = fabric_->site(node.nic);
+    for (node::DeviceId d = 0; d < site.devices() && !node.ethernet; ++d)
+      if ((node.ethernet = dynamic_cast<Ethernet*>(&site.device(d)))) node.device = d;
+    if (!node.ethernet)
+      throw UserError(fmt::format("{}: node {} of {} has no device of kind \"ethernet\"", node.name,
+                                  options_.place[i], machine.description.identity.name));
+    peers_.push_back(node.ethernet->open(*fabric_, node.nic, static_cast<std::uint32_t>(i)));
+  }
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    GuestNode& node = *nodes_[i];
+    node.ethernet->know(peers_);
+    node.ethernet->interrupt_guest = [this, &node](unsigned queue) { interrupt(node, queue); };
+    node.ethernet->on_frame = [this, i](bool sent, Time at, std::span<const std::uint8_t> frame) {
+      if (on_frame) on_frame(i, sent, at, frame);
+    };
+  }
+}
+
+// --- Starting.
+
+/// What the node's first process is told; guest/init reads it.
+std::string Cluster::start_file(std::size_t number) const {
+  std::string hosts = "127.0.0.1 localhost\n";
+  for (std::size_t i = 0; i < nodes_.size(); ++i) hosts += fmt::format("{} {}\n", address_of(i), name_of(i));
+  std::string out;
+  auto add = [&](std::string_view word) {
+    out += word;
+    out += '\0';
+  };
+  add(name_of(number));
+  add(address_of(number));
+  add("255.0.0.0");
+  std::error_code failed;
+  add(std::filesystem::current_path(failed).string());
+  add(hosts);
+  add(std::to_string(options_.command.size()));
+  for (const std::string& word : options_.command) add(word);
+  add(fmt::format("NODE={}", number));
+  add(fmt::format("NODES={}", nodes_.size()));
+  // OpenSSL would ask the processor for random numbers, which no seed reaches.
+  add("OPENSSL_ia32cap=~0x4000000000000000:~0x40000");
+  for (char** variable = environ; *variable; ++variable) {
+    std::string_view text = *variable;
+    bool ours =
+        text.starts_with("NODE=") || text.starts_with("NODES=") || text.starts_with("OPENSSL_ia32cap=");
+    if (!ours) add(text);
+  }
+  return out;
+}
+
+void Cluster::start(std::size_t number) {
+  GuestNode& node = *nodes_[number];
+  const std::string base = folder_->path() + "/" + node.name;
+  node.time_door = listen_at(base + ".time");
+  node.device_door = listen_at(base + ".eth0");
+  write_file(base + ".start", start_file(number));
+  KernelLaunch launch;
+  launch.kernel = options_.kernel;
+  launch.seed = random_bits(options_.seed ^ 0x6c696e7578, number, 0);
+  // The command line goes into the kernel's randomness: nothing in it may differ from run to run, so names
+  // are those in the folder that the kernel starts in. The first process finds it by the host's own /proc,
+  // which it sees before it has one.
+  launch.folder = folder_->path();
+  launch.arguments = {fmt::format("mem={}", options_.memory.value),
+                      fmt::format("time-travel=ext:{}:{}.time", number + 1, node.name),
+                      fmt::format("virtio_uml.device={}.eth0:1", node.name),
+                      "root=/dev/root",
+                      "rootfstype=hostfs",
+                      "rootflags=/",
+                      "ro",
+                      "init=" + options_.init,
+                      "uml_dir=./",
+                      "umid=" + node.name,
+                      "con=null",
+                      "con0=null,fd:1",
+                      "random.trust_cpu=on",
+                      "quiet",
+                      "--",
+                      fmt::format("/proc/self/cwd/{}.start", node.name)};
+  node.running_since = Clock::now();
+  node.process.start(launch);
+}
+
+void Cluster::start_all() {
+  folder_ = std::make_unique<RunFolder>();
+  for (std::size_t i = 0; i < nodes_.size(); ++i) start(i);
+}
+
+BootResult Cluster::run() {
+  next_progress_ = Clock::now() + kProgressInterval;
+  try {
+    start_all();
+    take_turns();
+  } catch (const UserError&) {
+    throw;
+  } catch (const std::runtime_error& error) {  // the network cannot go on, or virtual time has ended
+    failure_ = error.what();
+  }
+  for (auto& node : nodes_)
+    if (!node->ended) {
+      node->console.gather(node->process.console());
+      node->process.end();
+      node->end = queue_.now();
+    }
+  pass_on_consoles();
+  folder_.reset();
+  return result();
+}
+
+void Cluster::take_turns() {
+  while (failure_.empty()) {
+    serve_until_stopped();
+    if (!failure_.empty()) return;
+    carry_out_kicks();
+    pass_on_consoles();
+    if (alive() == 0) return;
+    ++rounds_;
+    if (advance()) run_those_due();
+  }
+}
+
+std::size_t Cluster::alive() const {
+  return static_cast<std::size_t>(
+      std::count_if(nodes_.begin(), nodes_.end(), [](const auto& node) { return !node->ended; }));
+}
+
+// --- While nodes run.
+
+void Cluster::serve_until_stopped() {
+  std::vector<pollfd> files;
+  std::vector<GuestNode*> whose;
+  for (;;) {
+    files.clear();
+    whose.clear();
+    auto add = [&](GuestNode& node, int file) {
+      if (file < 0) return;
+      files.push_back({file, POLLIN, 0});
+      whose.push_back(&node);
+    };
+    for (auto& node : nodes_) {
+      if (!node->runs()) continue;
+      add(*node, node->calendar.socket() >= 0 ? node->calendar.socket() : node->time_door.number());
+      VhostUser& vhost = node->ethernet->vhost();
+      add(*node, vhost.socket() >= 0 ? vhost.socket() : node->device_door.number());
+      add(*node, node->process.console());
+    }
+    if (files.empty()) return;
+    const int ready = poll(files.data(), files.size(), kLook);
+    if (ready > 0)
+      for (std::size_t i = 0; i < files.size(); ++i)
+        if (files[i].revents && whose[i]->runs()) serve(*whose[i], files[i].fd);
+    if (ready <= 0)
+      for (auto& node : nodes_)
+        if (node->runs()) look_after(*node);
+    if (interrupted()) failure_ = "interrupted";
+    if (!failure_.empty()) return;
+    tell_progress();
+  }
+}
+
+void Cluster::serve(GuestNode& node, int file) {
+  const StillWaiting waiting = [&] { return still_waiting(node); };
+  VhostUser& vhost = node.ethernet->vhost();
+  if (file == node.process.console()) {
+    if (!node.console.gather(file)) connection_lost(node);
+  } else if (file == node.time_door.number()) {
+    node.calendar.connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
+    node.time_door.close();
+  } else if (file == node.device_door.number()) {
+    vhost.connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
+    node.device_door.close();
+  } else if (file == node.calendar.socket()) {
+    if (!node.calendar.handle(queue_.now(), waiting)) connection_lost(node);
+  } else if (!vhost.handle(waiting)) {
+    if (vhost.error().empty()) {
+      vhost.disconnect();  // a kernel that ends closes its devices first
+    } else {
+      fail(node, "its network device was told " + vhost.error());
+    }
+  }
+}
+
+/// Asked each second while a message of the node is waited for.
+bool Cluster::still_waiting(GuestNode& node) {
+  look_after(node);
+  return failure_.empty() && !node.ended;
+}
+
+void Cluster::look_after(GuestNode& node) {
+  if (interrupted()) failure_ = "interrupted";
+  tell_progress();
+  if (auto ending = node.process.ending()) return ended(node, *ending);
+  const double since = seconds_since(node.running_since);
+  if (since > options_.patience && node.process.processor_time() > options_.patience)
+    fail(node,
+         fmt::format("it has computed for {:.0f} s without waiting for anything: virtual time cannot move",
+                     since));
+}
+
+/// Its sockets are closed: it ends, or is ended.
+void Cluster::connection_lost(GuestNode& node) {
+  const auto from = Clock::now();
+  while (Clock::now() - from < kTimeToEnd) {
+    if (auto ending = node.process.ending()) return ended(node, *ending);
+    usleep(1000);
+  }
+  fail(node, "it has closed its clock and does not end");
+}
+
+void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
+  if (node.ended) return;
+  node.ended = true;
+  node.ending = ending;
+  node.end = queue_.now();
+  node.console.gather(node.process.console());
+  node.calendar.disconnect();
+  node.ethernet->stop();
+  node.process.end();
+  if (ending.signal && node.failure.empty())
+    node.failure =
+        fmt::format("its kernel was ended by signal {} ({})", ending.signal, strsignal(ending.signal));
+}
+
+void Cluster::fail(GuestNode& node, std::string why) {
+  if (node.ended) return;
+  node.failure = std::move(why);
+  node.console.gather(node.process.console());
+  node.process.end();
+  ended(node, {0, 0});
+}
+
+void Cluster::tell_progress() {
+  if (!on_progress || Clock::now() < next_progress_) return;
+  next_progress_ = Clock::now() + kProgressInterval;
+  on_progress(queue_.now());
+}
+
+// --- While all wait.
+
+void Cluster::carry_out_kicks() {
+  for (auto& node : nodes_) {
+    if (node->ended) continue;
+    if (node->network_up.value == 0 && node->ethernet->vhost().queue(Ethernet::kReceiveQueue).ready())
+      node->network_up = queue_.now();
+    node->ethernet->take_kicks();
+    check_rings(*node);
+  }
+}
+
+void Cluster::check_rings(GuestNode& node) {
+  for (unsigned queue : {Ethernet::kReceiveQueue, Ethernet::kSendQueue})
+    if (const std::string& why = node.ethernet->vhost().queue(queue).broken(); !why.empty())
+      return fail(node, fmt::format("its {} ring makes no sense: {}",
+                                    queue == Ethernet::kSendQueue ? "sending" : "receiving", why));
+}
+
+void Cluster::pass_on_consoles() {
+  for (auto& node : nodes_) {
+    if (node->process.started() && node->process.console() >= 0)
+      node->console.gather(node->process.console());
+    node->console.pass_on(on_line, node->ended);
+  }
+}
+
+Time Cluster::earliest_request() const {
+  Time earliest = Calendar::kNoRequest;
+  for (const auto& node : nodes_)
+    if (!node->ended) earliest = std::min(earliest, node->calendar.request());
+  return earliest;
+}
+
+/// Moves the fabric on; true where a node's time has come.
+bool Cluster::advance() {
+  const Time until = earliest_request();
+  if (until == Calendar::kNoRequest) {
+    if (fabric_->idle()) {
+      failure_ = "all nodes wait, and nothing is left that could wake one";
+      return false;
+    }
+    fabric_->advance(network::kForever);
+  } else {
+    fabric_->advance(until);
+  }
+  if (interrupted()) failure_ = "interrupted";
+  for (auto& node : nodes_)
+    if (!node->ended) check_rings(*node);
+  return failure_.empty() && earliest_request() <= queue_.now();
+}
+
+void Cluster::run_those_due() {
+  for (auto& node : nodes_) {
+    if (node->ended || node->calendar.request() > queue_.now()) continue;
+    node->running_since = Clock::now();
+    if (!node->calendar.run(queue_.now(), [&] { return still_waiting(*node); }) && !node->ended)
+      connection_lost(*node);
+  }
+}
+
+/// Before it answers, the kernel asks for the time and for its turn.
+void Cluster::interrupt(GuestNode& node, unsigned queue) {
+  if (node.ended) return;
+  const StillWaiting waiting = [&] { return still_waiting(node); };
+  VhostUser& vhost = node.ethernet->vhost();
+  node.running_since = Clock::now();
+  bool alive = vhost.send_interrupt(queue, waiting);
+  while (alive) {
+    pollfd files[] = {{vhost.interrupt_socket(), POLLIN, 0}, {node.calendar.socket(), POLLIN, 0}};
+    const int ready = poll(files, 2, kLook);
+    if (ready <= 0) {
+      alive = waiting();
+    } else if (files[1].revents) {
+      alive = node.calendar.handle(queue_.now(), waiting);
+    } else {
+      alive = vhost.read_interrupt_answer(waiting);
+      break;
+    }
+  }
+  if (!alive && !node.ended) connection_lost(node);
+  queue_.stop();  // its turn may have come
+}
+
+// --- nic::Host
+
+bool Cluster::read(node::SpaceId space, std::uint64_t address, void* to, std::uint64_t length) {
+  return nodes_[node_of_nic_[space]]->ethernet->read(address, to, length);
+}
+
+bool Cluster::write(node::SpaceId space, std::uint64_t address, const void* from, std::uint64_t length) {
+  return nodes_[node_of_nic_[space]]->ethernet->write(address, from, length);
+}
+
+bool Cluster::has_space(node::NodeId node, node::SpaceId space) const {
+  return space < fabric_->nics() && fabric_->node(space) == node;
+}
+
+void Cluster::device_interrupt(node::NodeId at, node::DeviceId device) {
+  for (auto& node : nodes_)
+    if (fabric_->node(node->nic) == at && node->device == device) node->ethernet->interrupted();
+}
+
+void Cluster::event(nic::PortRef port, const nic::Event& event) {
+  nodes_[node_of_nic_[port.nic]]->ethernet->event(event);
+}
+
+void Cluster::slot_free(nic::PortRef port, Time) { nodes_[node_of_nic_[port.nic]]->ethernet->slot_free(); }
+
+BootResult Cluster::result() const {
+  BootResult out;
+  out.failure = failure_;
+  out.end = queue_.now();
+  out.rounds = rounds_;
+  for (const auto& node : nodes_) {
+    NodeResult one;
+    one.name = node->name;
+    one.node = fabric_->node(node->nic);
+    one.code = node->ending.signal ? 128 + node->ending.signal : node->ending.code;
+    one.failure = node->failure;
+    if (!node->ended) one.failure = "it was still running";
+    if (!one.failure.empty())
+      one.last_lines.assign(node->console.last_lines().begin(), node->console.last_lines().end());
+    one.network_up = node->network_up;
+    one.end = node->end;
+    one.ethernet = node->ethernet->counters();
+    one.peak_memory = node->process.peak_memory();
+    out.messages += node->calendar.messages();
+    out.nodes.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace weft::guest

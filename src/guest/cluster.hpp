@@ -1,0 +1,119 @@
+// Linux kernels on the nodes of a machine, in virtual time over a fabric.
+//
+// Nodes and the simulator take turns. Nodes run until every one of them waits; then the fabric moves on to
+// the earliest time that one of them has asked for, and all that asked for that time run. Only one time is
+// run at once, and what nodes ask of their devices is carried out when all have stopped, in the order of
+// nodes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "guest/guest_node.hpp"
+#include "nic/fabric.hpp"
+
+namespace weft::guest {
+
+struct BootOptions {
+  std::string kernel, init;          // their files
+  std::vector<std::string> command;  // of the job, run on every node
+  std::vector<network::EndpointId> place;
+  DataSize memory{64 << 20};  // of a node
+  std::uint64_t seed = 1;
+  std::int64_t date = 1'767'225'600;  // when virtual time begins: 1 January 2026
+  double patience = 60;               // seconds a node may compute without letting time move
+};
+
+struct NodeResult {
+  std::string name;
+  network::EndpointId node = 0;
+  int code = 0;
+  std::string failure;                  // empty where the node turned itself off
+  std::vector<std::string> last_lines;  // of its console, where it failed
+  Time network_up{0}, end{0};
+  EthernetCounters ethernet;
+  std::uint64_t peak_memory = 0;
+};
+
+struct BootResult {
+  std::string failure;  // of the run as a whole; empty where all nodes ended
+  Time end{0};
+  std::vector<NodeResult> nodes;
+  std::uint64_t rounds = 0, messages = 0;
+};
+
+class Cluster : private nic::Host {
+ public:
+  /// Throws UserError where a node has no port for its Ethernet.
+  Cluster(const machine::Machine& machine, network::Network& network, BootOptions options);
+  ~Cluster() override;
+
+  /// Until all nodes are off.
+  BootResult run();
+
+  nic::Fabric& fabric() { return *fabric_; }
+  static std::string name_of(std::size_t node);
+  /// "10.0.0.1" for the first.
+  static std::string address_of(std::size_t node);
+
+  /// A line of a console, with its node's name and its end.
+  std::function<void(std::string_view line)> on_line = [](std::string_view) {};
+  std::function<void(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame)> on_frame;
+  /// Told every ten seconds of real time.
+  std::function<void(Time now)> on_progress;
+  /// Asked now and then: true ends the run.
+  std::function<bool()> interrupted = [] { return false; };
+
+ private:
+  // nic::Host
+  bool read(node::SpaceId space, std::uint64_t address, void* to, std::uint64_t length) override;
+  bool write(node::SpaceId space, std::uint64_t address, const void* from, std::uint64_t length) override;
+  bool has_space(node::NodeId node, node::SpaceId space) const override;
+  void device_interrupt(node::NodeId node, node::DeviceId device) override;
+  void message(nic::PortRef, const nic::Message&) override {}
+  void event(nic::PortRef port, const nic::Event& event) override;
+  void slot_free(nic::PortRef port, Time at) override;
+
+  void make_nodes(const machine::Machine& machine);
+  void start_all();
+  void start(std::size_t number);
+  std::string start_file(std::size_t number) const;
+  void take_turns();
+
+  // While nodes run.
+  void serve_until_stopped();
+  void serve(GuestNode& node, int file);
+  bool still_waiting(GuestNode& node);
+  void look_after(GuestNode& node);
+  void connection_lost(GuestNode& node);
+  void ended(GuestNode& node, const KernelEnding& ending);
+  void fail(GuestNode& node, std::string why);
+
+  // While all wait.
+  void carry_out_kicks();
+  void pass_on_consoles();
+  bool advance();
+  void run_those_due();
+  void interrupt(GuestNode& node, unsigned queue);
+  void check_rings(GuestNode& node);
+  Time earliest_request() const;
+  std::size_t alive() const;
+  void tell_progress();
+  BootResult result() const;
+
+  BootOptions options_;
+  event::EventQueue queue_;
+  std::unique_ptr<nic::Fabric> fabric_;
+  std::vector<std::unique_ptr<GuestNode>> nodes_;
+  std::vector<std::size_t> node_of_nic_;
+  std::vector<EthernetPeer> peers_;
+  std::unique_ptr<RunFolder> folder_;
+  std::string failure_;
+  std::uint64_t rounds_ = 0;
+  std::chrono::steady_clock::time_point next_progress_;
+};
+
+}  // namespace weft::guest

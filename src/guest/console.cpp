@@ -1,0 +1,41 @@
+#include "guest/console.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace weft::guest {
+
+bool Console::gather(int pipe) {
+  char room[65'536];
+  for (;;) {
+    ssize_t got = ::read(pipe, room, sizeof room);
+    if (got > 0) {
+      text_.append(room, static_cast<std::size_t>(got));
+    } else if (got == 0) {
+      return false;
+    } else if (errno != EINTR) {
+      return true;
+    }
+  }
+}
+
+void Console::pass_on(const std::function<void(std::string_view line)>& print, bool all) {
+  std::size_t begin = 0;
+  for (;;) {
+    std::size_t end = text_.find('\n', begin);
+    if (end == std::string::npos && text_.size() - begin > kLongestLine) end = begin + kLongestLine;
+    if (end == std::string::npos && all && begin < text_.size()) end = text_.size();
+    if (end == std::string::npos || begin >= text_.size()) break;
+    std::string_view line = std::string_view(text_).substr(begin, end - begin);
+    begin = end < text_.size() && text_[end] == '\n' ? end + 1 : end;
+    while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    if (line.ends_with("] reboot: System halted")) continue;  // every kernel's last word
+    last_.emplace_back(line);
+    if (last_.size() > kKept) last_.pop_front();
+    print(prefix_ + std::string(line) + "\n");
+  }
+  text_.erase(0, begin);
+}
+
+}  // namespace weft::guest

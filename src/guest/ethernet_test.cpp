@@ -1,0 +1,240 @@
+#include "guest/ethernet.hpp"
+
+#include <gtest/gtest.h>
+
+#include "base/random.hpp"
+#include "config/registry.hpp"
+#include "guest/test_guest.hpp"
+#include "nic/test_host.hpp"
+
+namespace weft::guest {
+namespace {
+
+using test::TestGuest;
+
+// Values that make every part of a frame's time a round number.
+const char* kPlainNic =
+    "send_latency = \"100ns\"\nreceive_latency = \"200ns\"\ntranslation = \"none\"\nheader = "
+    "\"32B\"\npayload = "
+    "\"2048B\"\ndescriptor = \"64B\"";
+const char* kPlainHost =
+    "bus = \"axi-128\"\nwrite_latency = \"150ns\"\nread_latency = \"300ns\"\ninterrupt = \"2us\"";
+
+/// Bytes over the bus of 19.2 Gb/s without framing.
+Time bus(std::int64_t bytes) { return {bytes * 8 * 1'000'000'000'000 / 19'200'000'000}; }
+/// Bytes over a cable of 20 Gb/s.
+Time wire(std::int64_t bytes) { return {bytes * 8 * 50}; }
+const Time kOneHop{60'000 + 90'000 + 60'000};
+
+/// Nodes with a guest each, and a fabric between them.
+class Wire : public nic::Host {
+ public:
+  struct Seen {
+    unsigned queue;
+    Time at;
+  };
+  Wire(unsigned nodes, const std::string& ethernet, const std::string& engine = "ideal",
+       const std::string& nic = kPlainNic)
+      : machine(machine::build(machine::describe_text(
+            nic::test::torus(nic, kPlainHost) + "[node.device.eth0]\nkind = \"ethernet\"\n" + ethernet,
+            "test", {}))),
+        interrupts(nodes) {
+    network = config::Registry<network::EngineKind>::find(engine)->make(machine, {1, 1, {}});
+    std::vector<network::EndpointId> used;
+    for (unsigned i = 0; i < nodes; ++i) used.push_back(i);
+    fabric = std::make_unique<nic::Fabric>(machine, *network, queue, *this, used, 1);
+    for (unsigned i = 0; i < nodes; ++i) {
+      devices.push_back(&dynamic_cast<Ethernet&>(fabric->site(i).device(1)));
+      peers.push_back(devices[i]->open(*fabric, i, i));
+    }
+    for (unsigned i = 0; i < nodes; ++i) {
+      devices[i]->know(peers);
+      guests.push_back(std::make_unique<TestGuest>(*devices[i]));
+      devices[i]->interrupt_guest = [this, i](unsigned q) { interrupts[i].push_back({q, queue.now()}); };
+    }
+  }
+  void settle() {
+    for (int i = 0; i < 1'000'000 && !fabric->idle(); ++i) fabric->advance(network::kForever);
+    EXPECT_TRUE(fabric->idle());
+  }
+
+  machine::Machine machine;
+  std::unique_ptr<network::Network> network;
+  event::EventQueue queue;
+  std::unique_ptr<nic::Fabric> fabric;
+  std::vector<Ethernet*> devices;
+  std::vector<EthernetPeer> peers;
+  std::vector<std::unique_ptr<TestGuest>> guests;
+  std::vector<std::vector<Seen>> interrupts;
+
+ private:
+  bool read(node::SpaceId space, std::uint64_t address, void* to, std::uint64_t length) override {
+    return devices[space]->read(address, to, length);
+  }
+  bool write(node::SpaceId space, std::uint64_t address, const void* from, std::uint64_t length) override {
+    return devices[space]->write(address, from, length);
+  }
+  bool has_space(node::NodeId node, node::SpaceId space) const override { return node == space; }
+  void device_interrupt(node::NodeId node, node::DeviceId) override { devices[node]->interrupted(); }
+  void message(nic::PortRef, const nic::Message&) override {}
+  void event(nic::PortRef port, const nic::Event& event) override { devices[port.nic]->event(event); }
+  void slot_free(nic::PortRef port, Time) override { devices[port.nic]->slot_free(); }
+};
+
+TEST(Ethernet, FrameTakesTheSumOfItsParts) {
+  Wire w(2, "send_cost = \"400ns\"\nreceive_cost = \"700ns\"");
+  w.guests[1]->offer_buffers(0, 8);
+  w.guests[0]->send(1, 0xab, 1000);
+  w.guests[0]->kick();
+  w.settle();
+  ASSERT_EQ(w.interrupts[1].size(), 1u);
+  EXPECT_EQ(w.interrupts[1][0].queue, Ethernet::kReceiveQueue);
+  // Driver, descriptor to the chip, data from memory, chip, network, chip, data to memory, event, interrupt,
+  // driver.
+  const Time expected = Time{400'000} + bus(64) + Time{150'000} + bus(1000) + Time{300'000} + Time{100'000} +
+                        kOneHop + wire(1032) + Time{200'000} + bus(1000) + bus(16) + Time{150'000} +
+                        Time{2'000'000} + Time{700'000};
+  EXPECT_EQ(w.interrupts[1][0].at, expected);
+  auto used = w.guests[1]->receiving.take_used();
+  ASSERT_EQ(used.size(), 1u);
+  EXPECT_EQ(used[0].written, 1012u);
+  const std::uint8_t* frame =
+      &w.guests[1]->memory[w.guests[1]->buffer(0, static_cast<std::uint16_t>(used[0].head))];
+  EXPECT_EQ(frame[10], 1);  // buffers it is in
+  EXPECT_EQ(frame[12 + 20], 0xab);
+  EXPECT_EQ(w.guests[0]->sending.take_used().size(), 1u);
+}
+
+TEST(Ethernet, LargeFramesFillSeveralBuffers) {
+  Wire w(2, "mtu = 9000");
+  w.guests[1]->offer_buffers(0, 8);
+  // A frame in two buffers of the sender: six of the receiver's would be needed for more.
+  TestGuest& g = *w.guests[0];
+  g.send(1, 0x11, 2000);
+  g.sending.describe(0, TestGuest::kBase + g.buffer(1, 0), 2012, 1, 1);
+  g.sending.describe(1, TestGuest::kBase + g.buffer(1, 1), 2048, 0);
+  g.kick();
+  w.settle();
+  auto used = w.guests[1]->receiving.take_used();
+  ASSERT_EQ(used.size(), 2u);
+  EXPECT_EQ(used[0].written, 2048u);
+  EXPECT_EQ(used[0].written + used[1].written, 12u + 2000 + 2048);
+  EXPECT_EQ(w.guests[1]->memory[w.guests[1]->buffer(0, static_cast<std::uint16_t>(used[0].head)) + 10], 2);
+}
+
+TEST(Ethernet, BroadcastReachesAllOthers) {
+  Wire w(4, "");
+  for (auto& guest : w.guests) guest->offer_buffers(0, 8);
+  TestGuest& g = *w.guests[2];
+  g.send(0, 0x22, 60);
+  std::memset(&g.memory[g.buffer(1, 0) + 12], 0xff, 6);
+  g.kick();
+  w.settle();
+  for (unsigned i = 0; i < 4; ++i)
+    EXPECT_EQ(w.guests[i]->receiving.take_used().size(), i == 2 ? 0u : 1u) << i;
+  EXPECT_EQ(w.devices[2]->counters().frames_sent, 1u);
+  EXPECT_EQ(w.guests[2]->sending.take_used().size(), 1u);
+}
+
+TEST(Ethernet, FramesBehindAnInterruptComeWithIt) {
+  for (const char* coalesce : {"", "coalesce_time = \"50us\"\ncoalesce_frames = 8"}) {
+    Wire w(2, coalesce);
+    w.guests[1]->offer_buffers(0, 32);
+    for (int i = 0; i < 16; ++i) w.guests[0]->send(1, static_cast<std::uint8_t>(i), 200);
+    w.guests[0]->kick();
+    w.settle();
+    EXPECT_EQ(w.guests[1]->receiving.take_used().size(), 16u);
+    EXPECT_LT(w.devices[1]->counters().interrupts, 4u) << coalesce;
+    EXPECT_EQ(w.devices[1]->counters().frames_received, 16u);
+  }
+}
+
+TEST(Ethernet, CoalescingWaitsForCompanyAndNoLonger) {
+  Wire w(2, "coalesce_time = \"50us\"\ncoalesce_frames = 2"), plain(2, "");
+  for (Wire* x : {&w, &plain}) {
+    x->guests[1]->offer_buffers(0, 8);
+    x->guests[0]->send(1, 1, 100);
+    x->guests[0]->kick();
+    x->settle();
+  }
+  EXPECT_EQ(w.interrupts[1][0].at - plain.interrupts[1][0].at, Time{50'000'000});
+}
+
+TEST(Ethernet, WhatFindsNoRoomIsLostAndCounted) {
+  Wire w(2, "receive_ring = 4\ncoalesce_time = \"100us\"\ncoalesce_frames = 64");
+  w.guests[1]->offer_buffers(0, 32);
+  for (int i = 0; i < 10; ++i) w.guests[0]->send(1, 7, 100);
+  w.guests[0]->kick();
+  w.settle();
+  EXPECT_EQ(w.guests[1]->receiving.take_used().size(), 4u);
+  EXPECT_EQ(w.devices[1]->counters().no_room, 6u);
+
+  Wire few(2, "");
+  few.guests[1]->offer_buffers(0, 3);
+  for (int i = 0; i < 10; ++i) few.guests[0]->send(1, 7, 100);
+  few.guests[0]->kick();
+  few.settle();
+  EXPECT_EQ(few.guests[1]->receiving.take_used().size(), 3u);
+  EXPECT_EQ(few.devices[1]->counters().no_room, 7u);
+}
+
+TEST(Ethernet, AQueueOfTheInterfaceThatIsFullHoldsFramesBack) {
+  Wire w(2, "send_ring = 4", "ideal", std::string(kPlainNic) + "\nqueue_slots = 2");
+  w.guests[1]->offer_buffers(0, 60);
+  for (int i = 0; i < 50; ++i) w.guests[0]->send(1, static_cast<std::uint8_t>(i), 300);
+  w.guests[0]->kick();
+  w.settle();
+  auto used = w.guests[1]->receiving.take_used();
+  ASSERT_EQ(used.size(), 50u);
+  for (std::size_t i = 0; i < used.size(); ++i)  // in the order they were sent
+    EXPECT_EQ(w.guests[1]->memory[w.guests[1]->buffer(0, static_cast<std::uint16_t>(used[i].head)) + 12 + 20],
+              i);
+}
+
+TEST(Ethernet, WhatIsNoFrameIsRefused) {
+  Wire w(2, "mtu = 1500");
+  w.guests[1]->offer_buffers(0, 8);
+  w.guests[0]->send(1, 1, 10);         // shorter than a header
+  w.guests[0]->send(1, 1, 1500 + 19);  // longer than a frame
+  w.guests[0]->send(1, 1, 1500 + 14);
+  w.guests[0]->kick();
+  w.settle();
+  EXPECT_EQ(w.devices[0]->counters().refused, 2u);
+  EXPECT_EQ(w.guests[1]->receiving.take_used().size(), 1u);
+  EXPECT_EQ(w.guests[0]->sending.take_used().size(), 3u);
+}
+
+TEST(Ethernet, AGuestThatIsGoneLosesWhatComes) {
+  Wire w(2, "");
+  w.guests[1]->offer_buffers(0, 8);
+  w.guests[0]->send(1, 1, 100);
+  w.guests[0]->kick();
+  w.devices[1]->stop();
+  w.settle();
+  EXPECT_EQ(w.devices[1]->counters().no_room, 1u);
+  EXPECT_TRUE(w.interrupts[1].empty());
+}
+
+/// Whatever lies in a guest's rings, the simulator goes on, and other guests' memory stays as it was.
+TEST(Ethernet, NonsenseInRingsHarmsNobodyElse) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Wire w(3, "");
+    for (auto& guest : w.guests) guest->offer_buffers(0, 16);
+    TestGuest& bad = *w.guests[0];
+    const std::uint32_t rings = 2 * test::TestRing::size(TestGuest::kEntries);
+    bad.send(1, 1, 100);
+    for (std::uint64_t i = 0; i < 40; ++i) {
+      const std::uint64_t draw = random_bits(seed, 7, i);
+      bad.memory[draw % rings] = static_cast<std::uint8_t>(draw >> 32);
+    }
+    w.guests[1]->send(2, 0x5a, 100);
+    bad.kick();
+    w.guests[1]->kick();
+    w.settle();
+    ASSERT_GE(w.guests[2]->receiving.take_used().size(), 1u) << seed;
+    ASSERT_TRUE(w.devices[1]->vhost().queue(Ethernet::kSendQueue).broken().empty()) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace weft::guest

@@ -1,0 +1,49 @@
+// One Linux node: its kernel's process, the sockets to it, its console and its Ethernet.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "guest/calendar.hpp"
+#include "guest/console.hpp"
+#include "guest/ethernet.hpp"
+#include "guest/kernel_process.hpp"
+
+namespace weft::guest {
+
+struct GuestNode {
+  GuestNode(std::string its_name, std::int64_t date) : name(its_name), calendar(date), console(its_name) {}
+
+  std::string name;
+  nic::NicId nic = 0;
+  Ethernet* ethernet = nullptr;  // belongs to the node's bus
+  node::DeviceId device = 0;     // its number there
+  Calendar calendar;
+  KernelProcess process;
+  Console console;
+  File time_door, device_door;  // sockets it has not connected to yet
+  bool ended = false;
+  KernelEnding ending;
+  std::string failure;  // why it had to be ended; empty where it ended by itself
+  std::chrono::steady_clock::time_point running_since;
+  Time network_up{0}, end{0};
+
+  /// Has it something to do, so that virtual time cannot move?
+  bool runs() const { return !ended && !calendar.waiting(); }
+};
+
+/// What kernels need in the file system while they start: gone with this object.
+class RunFolder {
+ public:
+  RunFolder();
+  ~RunFolder() { remove(); }
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+  const std::string& path() const { return path_; }
+  void remove();
+
+ private:
+  std::string path_;
+};
+
+}  // namespace weft::guest

@@ -1,0 +1,203 @@
+/* What a Linux node starts first. A static program that needs nothing of the node's files: lays a file system
+ * in memory over the host's, which cannot be written; sets the node's name, addresses and hosts; runs the
+ * job; hands its exit code to whoever started the kernel, and turns the node off.
+ *
+ *   init FILE     strings, each ended by a zero byte: name, address, mask, working folder, text of
+ * /etc/hosts, number of words of the job, its words, and its environment
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+enum { kMostStart = 4 << 20, kMostWords = 65536 };
+
+static void turn_off(int code) {
+  char text[16];
+  int file = open("/proc/exitcode", O_WRONLY);
+  int length = snprintf(text, sizeof text, "%d", code);
+  if (file < 0 || write(file, text, (size_t)length) != length)
+    fprintf(stderr, "weft-init: the exit code is lost\n");
+  sync();
+  tcdrain(1);
+  reboot(RB_POWER_OFF);
+  for (;;) pause();
+}
+
+static void fail(const char* what, const char* which) {
+  fprintf(stderr, "weft-init: %s%s%s: %s\n", what, which ? " " : "", which ? which : "", strerror(errno));
+  turn_off(125);
+}
+
+static char* read_start(const char* path, char** end) {
+  char* text = malloc(kMostStart + 1);
+  int file = open(path, O_RDONLY | O_CLOEXEC);
+  size_t size = 0;
+  ssize_t got;
+  if (!text || file < 0) fail("cannot read", path);
+  while (size < kMostStart && (got = read(file, text + size, kMostStart - size)) > 0) size += (size_t)got;
+  close(file);
+  text[size] = 0;
+  *end = text + size;
+  return text;
+}
+
+static char* next(char** at, char* end) {
+  char* word = *at;
+  if (word >= end) {
+    errno = EINVAL;
+    fail("what to start is cut short", NULL);
+  }
+  *at = word + strlen(word) + 1;
+  return word;
+}
+
+static void mount_at(const char* kind, const char* place, unsigned long flags, const char* options) {
+  if (mount(kind, place, kind, flags, options) != 0) fail("cannot mount", place);
+}
+
+/* A writable root: memory over the host's files. */
+static void make_root(void) {
+  static const char* const places[] = {"/mnt", "/tmp", "/srv", "/opt"};
+  const char* place = NULL;
+  for (unsigned i = 0; i < sizeof places / sizeof *places && !place; ++i)
+    if (mount("tmpfs", places[i], "tmpfs", 0, "mode=755") == 0) place = places[i];
+  if (!place) fail("no folder to mount memory on", NULL);
+  if (chdir(place) != 0 || mkdir("changed", 0755) != 0 || mkdir("work", 0755) != 0 ||
+      mkdir("root", 0755) != 0)
+    fail("cannot prepare", place);
+  if (mount("overlay", "root", "overlay", 0, "lowerdir=/,upperdir=changed,workdir=work") != 0)
+    fail("cannot lay memory over", "the host's files");
+  if (chdir("root") != 0) fail("cannot enter", "the new root");
+  mkdir("run", 0755); /* they may be missing on the host */
+  mkdir("dev", 0755);
+  mkdir("proc", 0755);
+  mkdir("sys", 0755);
+  /* The old root stays where nothing of ours lies: below the new one's proc, which is mounted over it. */
+  if (syscall(SYS_pivot_root, ".", "proc") != 0) fail("cannot change", "the root");
+  if (chdir("/") != 0 || umount2("/proc", MNT_DETACH) != 0) fail("cannot leave", "the old root");
+}
+
+static void mount_all(void) {
+  mount_at("proc", "/proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+  mount_at("sysfs", "/sys", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL);
+  mount_at("devtmpfs", "/dev", MS_NOSUID, "mode=755");
+  mkdir("/dev/pts", 0755);
+  mkdir("/dev/shm", 01777);
+  mount_at("devpts", "/dev/pts", MS_NOSUID | MS_NOEXEC, "gid=5,mode=620,ptmxmode=666");
+  mount_at("tmpfs", "/dev/shm", MS_NOSUID | MS_NODEV, "mode=1777");
+  mount_at("tmpfs", "/run", MS_NOSUID | MS_NODEV, "mode=755");
+  if (symlink("/proc/self/fd", "/dev/fd") || symlink("/proc/self/fd/0", "/dev/stdin") ||
+      symlink("/proc/self/fd/1", "/dev/stdout") || symlink("/proc/self/fd/2", "/dev/stderr"))
+    fail("cannot make", "/dev/fd");
+}
+
+static void set_address(int socket, const char* interface, unsigned long what, const char* text) {
+  struct ifreq request = {0};
+  struct sockaddr_in address = {.sin_family = AF_INET};
+  strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
+  if (inet_pton(AF_INET, text, &address.sin_addr) != 1) fail("no address:", text);
+  memcpy(&request.ifr_addr, &address, sizeof address);
+  if (ioctl(socket, what, &request) != 0) fail("cannot set an address of", interface);
+}
+
+static void turn_on(int socket, const char* interface) {
+  struct ifreq request = {0};
+  strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
+  if (ioctl(socket, SIOCGIFFLAGS, &request) != 0) fail("there is no", interface);
+  request.ifr_flags |= IFF_UP | IFF_RUNNING;
+  if (ioctl(socket, SIOCSIFFLAGS, &request) != 0) fail("cannot turn on", interface);
+}
+
+static void set_network(const char* name, const char* address, const char* mask, const char* hosts) {
+  int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), file;
+  if (control < 0) fail("no network", NULL);
+  if (sethostname(name, strlen(name)) != 0) fail("cannot set the name", name);
+  set_address(control, "lo", SIOCSIFADDR, "127.0.0.1");
+  turn_on(control, "lo");
+  set_address(control, "eth0", SIOCSIFADDR, address);
+  set_address(control, "eth0", SIOCSIFNETMASK, mask);
+  turn_on(control, "eth0");
+  close(control);
+  unlink("/etc/hosts"); /* the host's stays as it is, below */
+  file = open("/etc/hosts", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (file < 0 || write(file, hosts, strlen(hosts)) != (ssize_t)strlen(hosts))
+    fail("cannot write", "/etc/hosts");
+  close(file);
+  file = open("/etc/hostname", O_WRONLY | O_CREAT | O_TRUNC, 0644);
+  if (file >= 0) {
+    dprintf(file, "%s\n", name);
+    close(file);
+  }
+}
+
+/* Lines as programs write them: no carriage returns. */
+static void plain_console(void) {
+  struct termios settings;
+  if (tcgetattr(1, &settings) != 0) return;
+  settings.c_oflag &= ~(tcflag_t)OPOST;
+  tcsetattr(1, TCSANOW, &settings);
+}
+
+static int run_job(char** words, char** environment, const char* folder) {
+  int status = 0;
+  pid_t job = fork(), ended;
+  if (job < 0) fail("no process for", words[0]);
+  if (job == 0) {
+    int nothing = open("/dev/null", O_RDONLY);
+    setsid();
+    dup2(nothing, 0);
+    if (chdir(folder) != 0 && chdir("/") != 0) _exit(126);
+    environ = environment;
+    execvp(words[0], words);
+    fprintf(stderr, "weft-init: %s: %s\n", words[0], strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+  }
+  /* The first process is everybody's parent in the end. */
+  while ((ended = wait(&status)) != job)
+    if (ended < 0 && errno != EINTR) fail("lost", words[0]);
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int main(int count, char** arguments) {
+  char *end, *at, **words, **environment;
+  const char *name, *address, *mask, *folder, *hosts;
+  int job_words, code;
+  if (count < 2) { /* the kernel adds words of its own about its console */
+    fprintf(stderr, "weft-init: the first process of a Linux node; `weft boot` starts it\n");
+    return 2;
+  }
+  plain_console();
+  at = read_start(arguments[1], &end);
+  name = next(&at, end);
+  address = next(&at, end);
+  mask = next(&at, end);
+  folder = next(&at, end);
+  hosts = next(&at, end);
+  job_words = atoi(next(&at, end));
+  words = calloc(kMostWords + 1, sizeof *words);
+  environment = calloc(kMostWords + 1, sizeof *environment);
+  if (!words || !environment || job_words < 1 || job_words > kMostWords) fail("no job", NULL);
+  for (int i = 0; i < job_words; ++i) words[i] = next(&at, end);
+  for (int i = 0; i < kMostWords && at < end; ++i) environment[i] = next(&at, end);
+  make_root();
+  mount_all();
+  set_network(name, address, mask, hosts);
+  code = run_job(words, environment, folder);
+  kill(-1, SIGTERM);
+  kill(-1, SIGKILL);
+  turn_off(code);
+}
