@@ -11,8 +11,8 @@ from collections import Counter
 from sources import ROOT, files
 
 MOST_FUNCTION, MOST_CLASS = 70, 600
-# Classes that are larger still. Whoever takes one apart takes it from here, or lowers its number; none is added.
-TOO_LARGE = {("src/lib/fi", "Engine"): 670, ("src/mpi", "Transport"): 1060}
+# Classes that are larger still, (folder, name): lines. There are none, and none is added.
+TOO_LARGE = {}
 NOT_A_FUNCTION = re.compile(
     r"^\s*(?:template\b.*>\s*)?(?:namespace|class|struct|union|enum|extern|typedef|using|case|default|else|do|try)\b")
 CLASS = re.compile(r"^\s*(?:template\b.*>\s*)?(?:class|struct)\s+(?:alignas\(\w+\)\s+)?(\w+)[^;=()]*\{$")

@@ -160,7 +160,7 @@ inline const CallFacts& call_facts(std::size_t call) {
 /// In place of a rank: whoever sends, nobody at all, or the call has none.
 inline constexpr std::int32_t kAnyPeer = -1, kNullPeer = -2, kNoPeer = -1000;
 
-/// What a thread does in MPI, or did last; it lies in the thread's lane.
+/// What a thread does in MPI, or did last; it lies in the thread's record.
 struct Doing {
   std::uint64_t
       packed;  // nanoseconds at which it began, whether it is still inside, the call: 48, 1 and 15 bits
@@ -182,7 +182,7 @@ struct CallRecord {
   std::uint64_t communicator;  // the same number in all its members, another one than others have
   std::uint32_t members;       // of the communicator
   std::int32_t peer, tag;      // the peer by its rank in the world
-  std::uint16_t call, lane;
+  std::uint16_t call, thread;
 };
 
 /// Records follow it in memory. Written by the process, believed by nobody.

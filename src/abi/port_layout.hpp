@@ -1,11 +1,12 @@
 // What a process shares with the simulator: one segment of memory of its own, and one word all processes
 // share.
 //
-//   segment: Header | Lane x kLanes | PortArea x ports (indices, submission ring, message ring, event ring)
+//   segment: Header | Thread x kThreads | PortArea x ports (indices, submission ring, message ring, event
+//   ring)
 //
-// A lane is a thread in virtual time: its clock, and whether it runs or waits. A process writes its rings and
-// lanes and nobody else's; the simulator believes nothing it reads here (see segment.cpp). The simulator acts
-// only while no lane runs, so within a round each word has one writer.
+// A record for each thread in virtual time: its clock, and whether it runs or waits. A process writes its
+// rings and records and nobody else's; the simulator believes nothing it reads here (see segment.cpp). The
+// simulator acts only while no thread runs, so within a round each word has one writer.
 #pragma once
 
 #include <signal.h>
@@ -23,7 +24,7 @@ namespace weft::abi {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
 inline constexpr std::uint32_t kLayoutVersion = 7;
-inline constexpr unsigned kLanes = 32;
+inline constexpr unsigned kThreads = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
 inline constexpr std::uint32_t kNoRank = 0xffffffff;
@@ -32,7 +33,7 @@ inline constexpr std::uint32_t kNoRank = 0xffffffff;
 inline constexpr const char* kSegmentVariable = "WEFT_SEGMENT";  // descriptor of its segment
 inline constexpr const char* kBellVariable = "WEFT_BELL";        // descriptor of the shared word
 
-enum class LaneState : std::uint32_t {
+enum class ThreadState : std::uint32_t {
   Free = 0,      // nobody's
   Running = 1,   // the program computes; virtual time waits for it
   Blocked = 2,   // it waits for the simulator
@@ -81,7 +82,7 @@ inline constexpr int kPoke = SIGURG;
 
 enum class OpenAs : std::uint64_t { Stores = 0, MemoryQueue = 1, Kernel = 2 };
 
-struct alignas(128) Lane {
+struct alignas(128) Thread {
   std::atomic<std::uint32_t> state;
   std::atomic<std::uint32_t> grant;  // counts the simulator's answers; futex
   std::atomic<std::int64_t> clock;   // picoseconds
@@ -93,7 +94,7 @@ struct alignas(128) Lane {
   std::int32_t result;     // 0 or a negative errno
   std::uint64_t argument[4];
   std::uint64_t answer[4];
-  std::atomic<std::int32_t> thread;    // the system's number for it
+  std::atomic<std::int32_t> tid;       // the system's number for it
   std::atomic<std::uint32_t> awaited;  // it runs for virtual time, even where the system has it asleep
   Doing doing;
 };
@@ -141,9 +142,9 @@ struct Header : Layout {
   Costs costs;
   Disturbance disturbance;
   std::int64_t epoch;                 // what the calendar says at virtual time 0, seconds
-  std::atomic<std::int32_t> owner;    // process that has the lanes
+  std::atomic<std::int32_t> owner;    // process whose threads these are
   std::atomic<std::uint32_t> opened;  // ports, ever
-  std::atomic<std::uint32_t> joins;   // lanes that threads have taken, ever
+  std::atomic<std::uint32_t> joins;   // threads that have come into virtual time, ever
   std::atomic<std::int32_t> poked;    // process that understands being asked whether it waits (kPoke)
   std::atomic<std::uint32_t> shares;  // it has memory in common with other ranks of its node
   std::atomic<std::uint64_t> clock_reads;
@@ -155,15 +156,15 @@ struct Header : Layout {
   MpiSums sums;
 };
 
-/// What all processes of a run share: how many lanes run. Only a hint, since any of them may spoil it.
+/// What all processes of a run share: how many threads run. Only a hint, since any of them may spoil it.
 struct Bell {
   std::atomic<std::uint32_t> running;
 };
 
-inline std::size_t lanes_offset() { return 4096; }
+inline std::size_t threads_offset() { return 4096; }
 
-inline Lane* lane_at(void* segment, unsigned i) {
-  return reinterpret_cast<Lane*>(static_cast<char*>(segment) + lanes_offset()) + i;
+inline Thread* thread_at(void* segment, unsigned i) {
+  return reinterpret_cast<Thread*>(static_cast<char*>(segment) + threads_offset()) + i;
 }
 inline PortArea* port_at(void* segment, const Layout& h, unsigned i) {
   return reinterpret_cast<PortArea*>(static_cast<char*>(segment) + h.port_offset + h.port_stride * i);
@@ -178,6 +179,6 @@ inline nic::Event* events_of(PortArea* port, const Layout& h) {
   return reinterpret_cast<nic::Event*>(reinterpret_cast<char*>(port) + h.event_offset);
 }
 
-static_assert(sizeof(Header) <= 4096 && sizeof(PortArea) <= 256 && sizeof(Lane) == 256);
+static_assert(sizeof(Header) <= 4096 && sizeof(PortArea) <= 256 && sizeof(Thread) == 256);
 
 }  // namespace weft::abi

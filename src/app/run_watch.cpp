@@ -49,7 +49,7 @@ void RunWatch::finish(host::Simulation& simulation, const host::RunResult& resul
     for (std::uint32_t rank = 0; rank < stats_.ranks(); ++rank) {
       calls.push_back(simulation.calls(rank));
       for (const abi::CallRecord& call : calls.back())
-        if (call.lane == 0)
+        if (call.thread == 0)
           details_.times.add(measure::RankTimes::InMpi, rank, Time{call.begin}, Time{call.end});
     }
     details_.mpi = measure::profile_of(calls);

@@ -45,7 +45,7 @@ CallHandler::CallHandler(nic::Fabric& fabric, RankPorts& ports, Scheduler& sched
       scheduler_(scheduler),
       supervisor_(supervisor),
       costs_(costs),
-      answers_(std::size_t{scheduler.ranks()} * kLanes),
+      answers_(std::size_t{scheduler.ranks()} * kThreads),
       left_(scheduler.ranks(), false) {}
 
 void CallHandler::begin(ThreadRef r) {

@@ -55,7 +55,7 @@ class CallHandler {
   bool watches_files() const { return !files_.empty(); }
 
  private:
-  Answer& answer(ThreadRef r) { return answers_[r.rank * kLanes + r.thread]; }
+  Answer& answer(ThreadRef r) { return answers_[r.rank * kThreads + r.thread]; }
   const Request& request(ThreadRef r) const { return scheduler_.thread(r).request; }
   void wait(ThreadRef thread);
   Time act_on_memory(ThreadRef thread, Time begin);

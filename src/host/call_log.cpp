@@ -46,9 +46,9 @@ std::string doing_text(const Doing& doing) {
                      about.empty() ? "" : ")", since);
 }
 
-Doing doing_of(const Lane& lane) {
+Doing doing_of(const Thread& thread) {
   Doing copy;
-  const volatile char* from = reinterpret_cast<const volatile char*>(&lane.doing);
+  const volatile char* from = reinterpret_cast<const volatile char*>(&thread.doing);
   std::copy(from, from + sizeof copy, reinterpret_cast<char*>(&copy));
   if (copy.call() >= static_cast<std::uint16_t>(MpiCall::Count)) copy.packed = 0;
   return copy;
@@ -68,7 +68,7 @@ std::vector<CallRecord> CallLogs::read(unsigned rank) const {
   std::vector<CallRecord> out(records_of(log), records_of(log) + count);
   std::erase_if(out, [](const CallRecord& r) {
     return r.call == 0 || r.call >= static_cast<std::uint16_t>(MpiCall::Count) || r.begin < 0 ||
-           r.end < r.begin || r.end > kLastClock || r.lane >= kLanes;
+           r.end < r.begin || r.end > kLastClock || r.thread >= kThreads;
   });
   return out;
 }

@@ -19,7 +19,7 @@ std::string time_text(double picoseconds);
 std::string doing_text(const Doing& doing);
 
 /// What a process says it does, copied and checked.
-Doing doing_of(const Lane& lane);
+Doing doing_of(const Thread& thread);
 
 /// One log for each rank. Memory is taken as it is written, so a log that stays empty costs nothing.
 class CallLogs {

@@ -18,7 +18,7 @@ TEST(CallLog, WhatAProcessMayWriteThereIsNotBelieved) {
   records[2].begin = -5;
   records[3].end = 5;
   records[4].call = 60'000;
-  records[5].lane = 99;
+  records[5].thread = 99;
   log->count.store(6);
   ASSERT_EQ(logs.read(0).size(), 1u);
   EXPECT_EQ(logs.read(0).front().end, 20);

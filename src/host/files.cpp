@@ -14,7 +14,7 @@ BorrowedFiles::~BorrowedFiles() {
   if (watch_ >= 0) close(watch_);
 }
 
-bool BorrowedFiles::borrow(pid_t process, std::uint64_t lane, std::span<const pollfd> files) {
+bool BorrowedFiles::borrow(pid_t process, std::uint64_t thread, std::span<const pollfd> files) {
   if (watch_ < 0) watch_ = epoll_create1(EPOLL_CLOEXEC);
   bool all = true;
   for (const pollfd& asked : files) {
@@ -26,21 +26,21 @@ bool BorrowedFiles::borrow(pid_t process, std::uint64_t lane, std::span<const po
     }
     epoll_event event{};
     event.events = static_cast<std::uint16_t>(asked.events);
-    event.data.u64 = lane;
+    event.data.u64 = thread;
     if (epoll_ctl(watch_, EPOLL_CTL_ADD, file, &event) != 0) {
       close(file);
       all = false;
       break;
     }
-    held_.push_back({lane, file});
+    held_.push_back({thread, file});
   }
-  if (!all) give_back(lane);
+  if (!all) give_back(thread);
   return all;
 }
 
-void BorrowedFiles::give_back(std::uint64_t lane) {
+void BorrowedFiles::give_back(std::uint64_t thread) {
   std::erase_if(held_, [&](const Held& held) {
-    if (held.lane != lane) return false;
+    if (held.thread != thread) return false;
     epoll_ctl(watch_, EPOLL_CTL_DEL, held.file, nullptr);  // its other copies would keep it in the set
     close(held.file);
     return true;

@@ -21,19 +21,19 @@ class BorrowedFiles {
   BorrowedFiles(const BorrowedFiles&) = delete;
   BorrowedFiles& operator=(const BorrowedFiles&) = delete;
 
-  /// Watches these files of a process for a lane. False where the system does not allow it.
-  bool borrow(pid_t process, std::uint64_t lane, std::span<const pollfd> files);
+  /// Watches these files of a process for a thread. False where the system does not allow it.
+  bool borrow(pid_t process, std::uint64_t thread, std::span<const pollfd> files);
   /// A file that is held here stays open for whoever is at its other end.
-  void give_back(std::uint64_t lane);
+  void give_back(std::uint64_t thread);
 
   bool empty() const { return held_.empty(); }
 
-  /// Lanes with a file that is ready, in order, each once; waits so long for the first.
+  /// Threads with a file that is ready, in order, each once; waits so long for the first.
   std::vector<std::uint64_t> ready(int milliseconds);
 
  private:
   struct Held {
-    std::uint64_t lane;
+    std::uint64_t thread;
     int file;
   };
   std::vector<Held> held_;

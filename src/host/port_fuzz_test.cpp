@@ -78,11 +78,11 @@ class Victim {
     segment_.take_consumed(0, messages, events);
     EXPECT_LE(messages, 8u);
     EXPECT_LE(events, 8u);
-    for (unsigned lane = 0; lane < kLanes; ++lane) {
-      Request r = segment_.request(lane, bench_.fabric->now());
+    for (unsigned thread = 0; thread < kThreads; ++thread) {
+      Request r = segment_.request(thread, bench_.fabric->now());
       EXPECT_GE(r.clock, bench_.fabric->now());
       EXPECT_GE(r.deadline, r.clock);
-      (void)segment_.state(lane);
+      (void)segment_.state(thread);
     }
     bench_.post(0, bench_.to(1, Operation::Message, 8));
     ASSERT_TRUE(bench_.settle());

@@ -228,7 +228,7 @@ std::string_view thread_file(pid_t process, pid_t thread, const char* name, std:
 
 }  // namespace
 
-ThreadState thread_state(pid_t process, pid_t thread) {
+SystemThread system_thread(pid_t process, pid_t thread) {
   char buffer[16 * 1024];
   std::string_view text = thread_file(process, thread, "status", buffer);
   auto value = [&](std::string_view name) {
@@ -245,12 +245,12 @@ ThreadState thread_state(pid_t process, pid_t thread) {
           number("\nvoluntary_ctxt_switches:\t") + number("\nnonvoluntary_ctxt_switches:\t")};
 }
 
-std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) {
-  std::vector<std::pair<pid_t, ThreadState>> out;
+std::vector<std::pair<pid_t, SystemThread>> system_threads(pid_t process) {
+  std::vector<std::pair<pid_t, SystemThread>> out;
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process), gone)) {
     pid_t thread = std::atoi(entry.path().filename().c_str());
-    out.emplace_back(thread, thread_state(process, thread));
+    out.emplace_back(thread, system_thread(process, thread));
   }
   std::sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   return out;

@@ -53,14 +53,14 @@ bool belongs_to(pid_t process, pid_t rank);
 unsigned threads_of(pid_t process);
 
 /// How the system has a thread.
-struct ThreadState {
+struct SystemThread {
   bool asleep = false;
   std::uint64_t switches = 0;  // changes whenever it has run
-  bool operator==(const ThreadState&) const = default;
+  bool operator==(const SystemThread&) const = default;
 };
-ThreadState thread_state(pid_t process, pid_t thread);
+SystemThread system_thread(pid_t process, pid_t thread);
 /// The same of all threads there are, by number.
-std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process);
+std::vector<std::pair<pid_t, SystemThread>> system_threads(pid_t process);
 /// Does it wait for a word of memory to change, as in a lock, a condition or a barrier?
 bool waits_for_memory(pid_t process, pid_t thread);
 

@@ -10,14 +10,14 @@ namespace weft::host {
 Scheduler::Scheduler(std::uint32_t ranks, Time look_ahead)
     : look_ahead_(look_ahead),
       ranks_(ranks),
-      threads_(std::size_t{ranks} * kLanes),
+      threads_(std::size_t{ranks} * kThreads),
       group_runs_(ranks, false) {
   for (std::uint32_t rank = 0; rank < ranks; ++rank) ranks_[rank].group = rank;
 }
 
 Scheduler::Thread& Scheduler::change(ThreadRef r) {
   ranks_[r.rank].threads = std::max(ranks_[r.rank].threads, r.thread + 1);
-  return threads_[r.rank * kLanes + r.thread];
+  return threads_[r.rank * kThreads + r.thread];
 }
 
 void Scheduler::waits(ThreadRef r, const Request& request) {

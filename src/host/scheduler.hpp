@@ -70,7 +70,7 @@ class Scheduler {
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
   /// Threads a rank has had so far: those from there on are absent.
   std::uint32_t threads(std::uint32_t rank) const { return ranks_[rank].threads; }
-  const Thread& thread(ThreadRef r) const { return threads_[r.rank * kLanes + r.thread]; }
+  const Thread& thread(ThreadRef r) const { return threads_[r.rank * kThreads + r.thread]; }
 
   // What threads do.
   void starts(ThreadRef thread) { change(thread).state = State::Running; }

@@ -69,7 +69,7 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                     .registrations = n.registration_cache,
                     .page = static_cast<std::uint64_t>(n.page.value),
                     .stall = n.full_queue == machine::FullQueue::Stall ? n.watchdog.value : 0};
-  layout_.port_offset = aligned(lanes_offset() + sizeof(Lane) * kLanes);
+  layout_.port_offset = aligned(threads_offset() + sizeof(Thread) * kThreads);
   layout_.message_offset = aligned(256 + sizeof(nic::Descriptor) * n.queue_slots);
   layout_.event_offset = layout_.message_offset + aligned(sizeof(nic::Message) * n.message_slots);
   layout_.port_stride = layout_.event_offset + aligned(sizeof(nic::Event) * n.event_slots);
@@ -95,21 +95,21 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
   shared->disturbance = {.slow = 1, .length = 0, .interval = 1, .seed = 0};
   shared->mpi = mpi_model_of(machine.description);
   shared->epoch = kEpoch;
-  lane(0).state.store(static_cast<std::uint32_t>(LaneState::Running));  // the process about to start
+  thread(0).state.store(static_cast<std::uint32_t>(ThreadState::Running));  // the process about to start
 }
 
-LaneState Segment::state(unsigned i) const {
-  return static_cast<LaneState>(lane(i).state.load(std::memory_order_acquire));
+ThreadState Segment::state(unsigned i) const {
+  return static_cast<ThreadState>(thread(i).state.load(std::memory_order_acquire));
 }
 
 Request Segment::request(unsigned i, Time not_before) const {
-  const volatile Lane& l = lane(i);  // each word is read once
+  const volatile Thread& l = thread(i);  // each word is read once
   Request out;
   auto call = static_cast<std::uint32_t>(l.call);
   out.call = call <= static_cast<std::uint32_t>(Call::Last) ? static_cast<Call>(call) : Call::Wait;
   out.port = l.port;
   out.for_rank = l.for_rank;
-  out.clock = std::clamp(Time{lane(i).clock.load(std::memory_order_relaxed)}, not_before, kLatest);
+  out.clock = std::clamp(Time{thread(i).clock.load(std::memory_order_relaxed)}, not_before, kLatest);
   std::int64_t deadline = l.deadline;
   out.deadline = deadline == kNoDeadline ? Time{kNoDeadline} : std::clamp(Time{deadline}, out.clock, kLatest);
   for (int a = 0; a < 4; ++a) out.argument[a] = l.argument[a];
@@ -118,12 +118,12 @@ Request Segment::request(unsigned i, Time not_before) const {
 
 void Segment::grant(unsigned i, Time clock, Time safe_until, std::int32_t result,
                     std::span<const std::uint64_t> answer) {
-  Lane& l = lane(i);
+  Thread& l = thread(i);
   l.clock.store(clock.value, std::memory_order_relaxed);
   l.safe_until = safe_until.value;
   l.result = result;
   std::copy(answer.begin(), answer.end(), l.answer);
-  l.state.store(static_cast<std::uint32_t>(LaneState::Running), std::memory_order_relaxed);
+  l.state.store(static_cast<std::uint32_t>(ThreadState::Running), std::memory_order_relaxed);
   l.grant.fetch_add(1, std::memory_order_release);
   syscall(SYS_futex, &l.grant, FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }

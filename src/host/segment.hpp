@@ -39,12 +39,12 @@ class Segment {
 
   int file() const { return memory_.file(); }
   Header& header() const { return *static_cast<Header*>(memory_.at()); }
-  Lane& lane(unsigned i) const { return *lane_at(memory_.at(), i); }
+  Thread& thread(unsigned i) const { return *thread_at(memory_.at(), i); }
 
-  LaneState state(unsigned lane) const;
+  ThreadState state(unsigned thread) const;
   /// `not_before`: the clock it was given last.
-  Request request(unsigned lane, Time not_before) const;
-  void grant(unsigned lane, Time clock, Time safe_until, std::int32_t result,
+  Request request(unsigned thread, Time not_before) const;
+  void grant(unsigned thread, Time clock, Time safe_until, std::int32_t result,
              std::span<const std::uint64_t> answer);
 
   /// `slots`: messages its ring holds.

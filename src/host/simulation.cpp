@@ -161,7 +161,7 @@ void Simulation::tell_progress() {
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
     reads += segments_[rank]->header().clock_reads.load(std::memory_order_relaxed);
     if (!supervisor_->ended(rank))
-      latest = std::max(latest, Time{segments_[rank]->lane(0).clock.load(std::memory_order_relaxed)});
+      latest = std::max(latest, Time{segments_[rank]->thread(0).clock.load(std::memory_order_relaxed)});
   }
   on_progress({latest, reads});
 }
@@ -205,14 +205,14 @@ void Simulation::collect_thread(ThreadRef r) {
   // Also of one that left: its work carries its time.
   const Request request = segments_[r.rank]->request(r.thread, scheduler_.thread(r).granted);
   switch (supervisor_->stopped(r)) {
-    case LaneState::Blocked:
+    case ThreadState::Blocked:
       scheduler_.waits(r, request);
       result_.end = std::max(result_.end, request.clock);
       break;
-    case LaneState::External:
+    case ThreadState::External:
       scheduler_.stops(r, request, State::Outside);
       break;
-    case LaneState::Asleep:
+    case ThreadState::Asleep:
       scheduler_.stops(r, request, State::Asleep);
       break;
     default:  // it left; another thread may take its place, but not that of the first
@@ -505,7 +505,7 @@ bool Simulation::write(node::SpaceId owner, std::uint64_t address, const void* f
     if (t.state != State::Waiting) continue;
     bool looks_there = t.request.call == Call::Pause;
     if (t.request.call == Call::Spin) {
-      Doing doing = doing_of(segments_[owner]->lane(i));
+      Doing doing = doing_of(segments_[owner]->thread(i));
       looks_there = doing.inside() && call_facts(doing.call()).kind == CallKind::Window;
     }
     if (looks_there) scheduler_.plan({owner, i}, std::max(t.request.clock, fabric_->now()));

@@ -66,8 +66,8 @@ Supervisor::Supervisor(const RunOptions& options, const Segments& segments)
   bell_ = new (bell_memory_.at()) Bell;
   output_ = std::make_unique<Output>(options_.ranks, options_.output);
   for (Process& p : processes_) {
-    p.known.resize(kLanes);
-    p.fell_asleep.resize(kLanes);
+    p.known.resize(kThreads);
+    p.fell_asleep.resize(kThreads);
   }
   other_children_ = adopt_orphans();
   if (options_.log_calls) call_logs_ = std::make_unique<CallLogs>(options_.ranks);
@@ -121,14 +121,14 @@ bool Supervisor::follow_owner(std::uint32_t rank) {
   return true;
 }
 
-pid_t Supervisor::thread(ThreadRef r) const {
-  return r.thread == 0 ? processes_[r.rank].owner : segments_[r.rank]->lane(r.thread).thread.load();
+pid_t Supervisor::tid(ThreadRef r) const {
+  return r.thread == 0 ? processes_[r.rank].owner : segments_[r.rank]->thread(r.thread).tid.load();
 }
 
 bool Supervisor::has_thread(std::uint32_t rank, pid_t thread) const {
   if (thread == processes_[rank].owner) return true;
-  for (std::uint32_t i = 1; i < kLanes; ++i)
-    if (segments_[rank]->lane(i).thread.load() == thread) return true;
+  for (std::uint32_t i = 1; i < kThreads; ++i)
+    if (segments_[rank]->thread(i).tid.load() == thread) return true;
   return false;
 }
 
@@ -168,7 +168,7 @@ void Supervisor::end_all() {
 }
 
 bool Supervisor::runs(ThreadRef r) const {
-  return !processes_[r.rank].ended && segments_[r.rank]->state(r.thread) == LaneState::Running;
+  return !processes_[r.rank].ended && segments_[r.rank]->state(r.thread) == ThreadState::Running;
 }
 
 bool Supervisor::all_stopped() const {
@@ -178,7 +178,7 @@ bool Supervisor::all_stopped() const {
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {  // threads that have just begun
     const Process& p = processes_[rank];
     if (p.ended || segments_[rank]->header().joins.load(std::memory_order_acquire) == p.joins) continue;
-    for (std::uint32_t i = 1; i < kLanes; ++i)
+    for (std::uint32_t i = 1; i < kThreads; ++i)
       if (!p.known[i] && runs({rank, i})) return false;
   }
   return true;
@@ -196,7 +196,7 @@ void Supervisor::wait_until_stopped(bool closely, const std::function<bool()>& m
     if (slept < 0 && errno == EAGAIN) continue;
     // Something has ended, or time has passed.
     output_->gather();  // a thread may sleep before a full pipe
-    leave_sleepers(stand.lasted());
+    leave_sleepers(stand);
     ask_computers(stand);
     if (patience < kWatchNanoseconds && !child_has_ended) {
       patience *= 2;
@@ -213,8 +213,8 @@ Supervisor::Stopped Supervisor::take_stopped() {
   Stopped out;
   std::swap(out.ran, running_);
   auto is_back = [&](ThreadRef r) {
-    LaneState state = segments_[r.rank]->state(r.thread);
-    return state == LaneState::Blocked || state == LaneState::Left;
+    ThreadState state = segments_[r.rank]->state(r.thread);
+    return state == ThreadState::Blocked || state == ThreadState::Left;
   };
   for (ThreadRef r : std::exchange(outside_, {})) (is_back(r) ? out.ran : outside_).push_back(r);
   for (ThreadRef r : std::exchange(asleep_, {})) (is_back(r) ? out.woken : asleep_).push_back(r);
@@ -224,24 +224,25 @@ Supervisor::Stopped Supervisor::take_stopped() {
     if (joins == p.joins || p.ended) continue;
     p.joins = joins;
     have_threads_ = true;
-    for (std::uint32_t i = 1; i < kLanes; ++i)
-      if (!p.known[i] && segments_[rank]->state(i) != LaneState::Free) out.ran.push_back({rank, i});
+    for (std::uint32_t i = 1; i < kThreads; ++i)
+      if (!p.known[i] && segments_[rank]->state(i) != ThreadState::Free) out.ran.push_back({rank, i});
   }
   std::sort(out.ran.begin(), out.ran.end());
   return out;
 }
 
-LaneState Supervisor::stopped(ThreadRef r) {
-  LaneState state = segments_[r.rank]->state(r.thread);
+ThreadState Supervisor::stopped(ThreadRef r) {
+  ThreadState state = segments_[r.rank]->state(r.thread);
   processes_[r.rank].known[r.thread] = true;
-  if (state == LaneState::External) outside_.push_back(r);
-  if (state == LaneState::Asleep) asleep_.push_back(r);
-  if (state == LaneState::Blocked || state == LaneState::External || state == LaneState::Asleep) return state;
+  if (state == ThreadState::External) outside_.push_back(r);
+  if (state == ThreadState::Asleep) asleep_.push_back(r);
+  if (state == ThreadState::Blocked || state == ThreadState::External || state == ThreadState::Asleep)
+    return state;
   if (r.thread != 0) {  // another thread may take its place
     processes_[r.rank].known[r.thread] = false;
-    segments_[r.rank]->lane(r.thread).state.store(static_cast<std::uint32_t>(LaneState::Free));
+    segments_[r.rank]->thread(r.thread).state.store(static_cast<std::uint32_t>(ThreadState::Free));
   }
-  return LaneState::Left;
+  return ThreadState::Left;
 }
 
 void Supervisor::forget(std::uint32_t rank) {
@@ -259,11 +260,11 @@ void Supervisor::wait_a_little() {
 }
 
 bool Supervisor::anyone_is_back() const {
-  auto any_is_not = [&](const std::vector<ThreadRef>& threads, LaneState state) {
+  auto any_is_not = [&](const std::vector<ThreadRef>& threads, ThreadState state) {
     return std::any_of(threads.begin(), threads.end(),
                        [&](ThreadRef r) { return segments_[r.rank]->state(r.thread) != state; });
   };
-  if (any_is_not(outside_, LaneState::External) || any_is_not(asleep_, LaneState::Asleep)) return true;
+  if (any_is_not(outside_, ThreadState::External) || any_is_not(asleep_, ThreadState::Asleep)) return true;
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
     if (segments_[rank]->header().joins.load() != processes_[rank].joins) return true;
   return false;

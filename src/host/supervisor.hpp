@@ -39,7 +39,7 @@ class Supervisor {
   pid_t process(std::uint32_t rank) const { return processes_[rank].owner; }
   /// Another process of a rank may take the place of its first, but only one of its own. False: it is not.
   bool follow_owner(std::uint32_t rank);
-  pid_t thread(ThreadRef thread) const;
+  pid_t tid(ThreadRef thread) const;
   unsigned alive() const { return alive_; }
   bool ended(std::uint32_t rank) const { return processes_[rank].ended; }
   const Ending& ending(std::uint32_t rank) const { return processes_[rank].ending; }
@@ -63,7 +63,7 @@ class Supervisor {
   };
   Stopped take_stopped();
   /// How a thread has stopped, noted here; the place of one that left is free again.
-  LaneState stopped(ThreadRef thread);
+  ThreadState stopped(ThreadRef thread);
   void forget(std::uint32_t rank);
   /// These are about to go on.
   void let_run(const std::vector<ThreadRef>& threads);
@@ -83,14 +83,14 @@ class Supervisor {
     pid_t pid = 0, owner = 0;
     bool ended = false;
     Ending ending;
-    std::uint32_t joins = 0;               // threads that have joined, as far as known
-    std::vector<bool> known;               // by thread: taken note of, and not gone
-    std::vector<ThreadState> fell_asleep;  // by thread: as it was when virtual time went on without it
+    std::uint32_t joins = 0;                // threads that have joined, as far as known
+    std::vector<bool> known;                // by thread: taken note of, and not gone
+    std::vector<SystemThread> fell_asleep;  // by thread: as it was when virtual time went on without it
   };
   struct Sleeper {
     ThreadRef thread;
-    LaneState state;
-    ThreadState seen;
+    ThreadState state;
+    SystemThread seen;
     bool operator==(const Sleeper&) const = default;
   };
   /// One wait for the ranks, in real time.
@@ -99,25 +99,35 @@ class Supervisor {
       ThreadRef thread;
       std::uint64_t begun, next;  // processor time: when it was first looked at, and when it is asked next
     };
+    /// A thread as it was when it was first seen so.
+    struct Still {
+      ThreadRef thread;
+      SystemThread state;
+      std::chrono::steady_clock::time_point since;
+    };
     std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     std::vector<Computer> computers;
+    std::vector<Still> still;
     bool told = false;
     std::chrono::nanoseconds lasted() const { return std::chrono::steady_clock::now() - since; }
+    /// For how long it has not run, as far as it was looked at. Not the same as how long the wait has lasted:
+    /// a thread that computes for long and then sleeps for a moment has not waited for long.
+    std::chrono::nanoseconds still_for(ThreadRef thread, const SystemThread& now);
   };
 
   void start(std::uint32_t rank, const std::string& program);
   bool runs(ThreadRef thread) const;
   bool all_stopped() const;
   bool has_thread(std::uint32_t rank, pid_t thread) const;
-  void leave(ThreadRef thread, LaneState state);
+  void leave(ThreadRef thread, ThreadState state);
   // supervisor_watch.cpp
-  void leave_sleepers(std::chrono::nanoseconds waited);
-  void leave_sleepers(std::uint32_t rank, std::chrono::nanoseconds waited);
+  void leave_sleepers(Stand& stand);
+  void leave_sleepers(std::uint32_t rank, Stand& stand);
   std::vector<Sleeper> look_at_sleepers() const;
   bool sleepers_still_sleep();
   void ask_computers(Stand& stand);
   void ask_computer(Stand& stand, ThreadRef thread);
-  void leave_real_waits(const Stand& stand);
+  void leave_real_waits(Stand& stand);
   void tell_why_time_stands(Stand& stand) const;
   bool tell_why_time_stands_for(ThreadRef thread, std::chrono::nanoseconds lasted) const;
 

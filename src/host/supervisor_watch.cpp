@@ -32,33 +32,45 @@ bool waits_for_somebody(long call) {
 
 }  // namespace
 
-/// Threads may wait for each other in ways nobody sees: at a barrier of OpenMP, or for their next task. Where
-/// all threads of a process sleep, virtual time goes on without those of them that are not in a call, until
-/// one that has its turn wakes them. A thread that is not in virtual time might wake them too; one that has
-/// not slept for a second never does.
-void Supervisor::leave_sleepers(nanoseconds waited) {
-  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
-    if (!processes_[rank].ended && segments_[rank]->header().joins.load() != 0) leave_sleepers(rank, waited);
+nanoseconds Supervisor::Stand::still_for(ThreadRef thread, const SystemThread& now) {
+  const auto time = std::chrono::steady_clock::now();
+  auto known =
+      std::find_if(still.begin(), still.end(), [&](const Still& other) { return other.thread == thread; });
+  if (known == still.end()) known = still.insert(still.end(), {thread, {}, time});
+  if (!now.asleep || known->state != now) *known = {thread, now, time};
+  return time - known->since;
 }
 
-void Supervisor::leave_sleepers(std::uint32_t rank, nanoseconds waited) {
+/// Threads may wait for each other in ways nobody sees: at a barrier of OpenMP, or for their next task. Where
+/// all threads of a process sleep, virtual time goes on without those of them that are not in a call, until
+/// one that has its turn wakes them. A thread that is not in virtual time might wake them too; after a second
+/// in which none of them has run, none does.
+void Supervisor::leave_sleepers(Stand& stand) {
+  for (std::uint32_t rank = 0; rank < processes_.size(); ++rank)
+    if (!processes_[rank].ended && segments_[rank]->header().joins.load() != 0) leave_sleepers(rank, stand);
+}
+
+void Supervisor::leave_sleepers(std::uint32_t rank, Stand& stand) {
   const Process& p = processes_[rank];
   const Segment& segment = *segments_[rank];
   std::vector<std::uint32_t> sleepers;
   std::vector<pid_t> in_virtual_time;
   bool others_wait = false;
-  for (std::uint32_t i = 0; i < kLanes; ++i) {
-    LaneState state = segment.state(i);
-    if (state != LaneState::Free) in_virtual_time.push_back(thread({rank, i}));
-    others_wait |= state == LaneState::Blocked;
-    if (state != LaneState::Running) continue;
-    if (segment.lane(i).awaited.load()) return;
+  for (std::uint32_t i = 0; i < kThreads; ++i) {
+    ThreadState state = segment.state(i);
+    if (state != ThreadState::Free) in_virtual_time.push_back(tid({rank, i}));
+    others_wait |= state == ThreadState::Blocked;
+    if (state != ThreadState::Running) continue;
+    if (segment.thread(i).awaited.load()) return;
     sleepers.push_back(i);
   }
   if (sleepers.empty()) return;
+  nanoseconds idle = nanoseconds::max();
+  for (std::uint32_t i : sleepers)
+    idle = std::min(idle, stand.still_for({rank, i}, system_thread(p.owner, tid({rank, i}))));
   auto look = [&] {
-    auto threads = thread_states(p.owner);
-    if (waited > seconds(1))
+    auto threads = system_threads(p.owner);
+    if (idle > seconds(1))
       std::erase_if(threads, [&](const auto& t) {
         return std::find(in_virtual_time.begin(), in_virtual_time.end(), t.first) == in_virtual_time.end();
       });
@@ -70,23 +82,23 @@ void Supervisor::leave_sleepers(std::uint32_t rank, nanoseconds waited) {
   if (std::any_of(threads.begin(), threads.end(), [](const auto& t) { return !t.second.asleep; })) return;
   if (look() != threads) return;
   for (std::uint32_t i : sleepers) {
-    const pid_t number = thread({rank, i});
+    const pid_t number = tid({rank, i});
     auto found =
         std::find_if(threads.begin(), threads.end(), [&](const auto& t) { return t.first == number; });
-    if (found == threads.end() || segment.lane(i).awaited.load()) continue;
+    if (found == threads.end() || segment.thread(i).awaited.load()) continue;
     // Who sleeps for something real is outside, after a while; the first thread of a program is waited for.
     const bool for_memory = waits_for_memory(p.owner, number);
-    if (i == 0 ? !for_memory || !others_wait : !for_memory && waited < kAWhile) continue;
+    if (i == 0 ? !for_memory || !others_wait : !for_memory && idle < kAWhile) continue;
     processes_[rank].fell_asleep[i] = found->second;
-    leave({rank, i}, for_memory ? LaneState::Asleep : LaneState::External);
+    leave({rank, i}, for_memory ? ThreadState::Asleep : ThreadState::External);
   }
 }
 
 /// Virtual time goes on without a thread, unless it has stopped by itself meanwhile.
-void Supervisor::leave(ThreadRef r, LaneState state) {
-  auto running = static_cast<std::uint32_t>(LaneState::Running);
-  if (segments_[r.rank]->lane(r.thread).state.compare_exchange_strong(running,
-                                                                      static_cast<std::uint32_t>(state)))
+void Supervisor::leave(ThreadRef r, ThreadState state) {
+  auto running = static_cast<std::uint32_t>(ThreadState::Running);
+  if (segments_[r.rank]->thread(r.thread).state.compare_exchange_strong(running,
+                                                                        static_cast<std::uint32_t>(state)))
     bell_->running.fetch_sub(1);
 }
 
@@ -96,8 +108,8 @@ std::vector<Supervisor::Sleeper> Supervisor::look_at_sleepers() const {
   for (ThreadRef r : asleep_) {
     auto of_rank = [&](ThreadRef other) { return other.rank == r.rank; };
     if (processes_[r.rank].ended || std::none_of(running_.begin(), running_.end(), of_rank)) continue;
-    LaneState state = segments_[r.rank]->state(r.thread);
-    out.push_back({r, state, thread_state(processes_[r.rank].owner, thread(r))});
+    ThreadState state = segments_[r.rank]->state(r.thread);
+    out.push_back({r, state, system_thread(processes_[r.rank].owner, tid(r))});
   }
   return out;
 }
@@ -110,8 +122,8 @@ bool Supervisor::sleepers_still_sleep() {
   std::vector<Sleeper> sleepers = look_at_sleepers();
   bool still = sleepers.empty() || look_at_sleepers() == sleepers;
   for (const Sleeper& s : sleepers) {
-    ThreadState& was = processes_[s.thread.rank].fell_asleep[s.thread.thread];
-    if (s.state != LaneState::Asleep || s.seen == was) continue;  // it has asked, or has not run
+    SystemThread& was = processes_[s.thread.rank].fell_asleep[s.thread.thread];
+    if (s.state != ThreadState::Asleep || s.seen == was) continue;  // it has asked, or has not run
     still = false;
     if (s.seen.asleep) was = s.seen;
   }
@@ -131,8 +143,8 @@ void Supervisor::ask_computer(Stand& stand, ThreadRef r) {
   const pid_t owner = processes_[r.rank].owner;
   const Segment& segment = *segments_[r.rank];
   if (!runs(r)) return;
-  if (segment.header().poked.load() != owner || segment.lane(r.thread).awaited.load()) return;
-  const pid_t number = thread(r);
+  if (segment.header().poked.load() != owner || segment.thread(r.thread).awaited.load()) return;
+  const pid_t number = tid(r);
   const std::uint64_t used = processor_time(owner, number);
   auto known = std::find_if(stand.computers.begin(), stand.computers.end(),
                             [&](const Stand::Computer& c) { return c.thread == r; });
@@ -141,7 +153,7 @@ void Supervisor::ask_computer(Stand& stand, ThreadRef r) {
     return;
   }
   if (used < known->next) return;
-  for (const auto& [other, state] : thread_states(owner))
+  for (const auto& [other, state] : system_threads(owner))
     if (!state.asleep && !has_thread(r.rank, other)) return;
   const std::uint64_t so_far = used - known->begun;
   known->next = used + std::min(so_far, kHard);
@@ -149,18 +161,19 @@ void Supervisor::ask_computer(Stand& stand, ThreadRef r) {
 }
 
 /// The first thread of a program may wait for something real by a call that nobody sees: of the C library
-/// itself, or around it. Virtual time goes on without it after a second. A process it has started works for
-/// it, though, and is waited for.
-void Supervisor::leave_real_waits(const Stand& stand) {
+/// itself, or around it. Virtual time goes on without it after about a second. A process it has started works
+/// for it, though, and is waited for.
+void Supervisor::leave_real_waits(Stand& stand) {
   if (stand.lasted() < seconds(1)) return;
   for (ThreadRef r : running_) {
     if (r.thread != 0 || !runs(r)) continue;
     const pid_t owner = processes_[r.rank].owner;
     Activity activity = activity_of(owner, owner);
-    if (segments_[r.rank]->lane(0).awaited.load() || activity.kind != Activity::Sleeps ||
+    if (stand.still_for(r, system_thread(owner, owner)) < 10 * kAWhile) continue;
+    if (segments_[r.rank]->thread(0).awaited.load() || activity.kind != Activity::Sleeps ||
         !waits_for_somebody(activity.call))
       continue;
-    leave(r, LaneState::External);
+    leave(r, ThreadState::External);
   }
 }
 
@@ -174,10 +187,10 @@ void Supervisor::tell_why_time_stands(Stand& stand) const {
 
 bool Supervisor::tell_why_time_stands_for(ThreadRef r, nanoseconds lasted) const {
   const Process& p = processes_[r.rank];
-  const LaneState state = segments_[r.rank]->state(r.thread);
-  const Activity activity = activity_of(p.owner, thread(r));
-  const bool awake = state == LaneState::Asleep && activity.kind != Activity::Sleeps;
-  if (p.ended || (state != LaneState::Running && !awake)) return false;
+  const ThreadState state = segments_[r.rank]->state(r.thread);
+  const Activity activity = activity_of(p.owner, tid(r));
+  const bool awake = state == ThreadState::Asleep && activity.kind != Activity::Sleeps;
+  if (p.ended || (state != ThreadState::Running && !awake)) return false;
   const bool halted = activity.kind == Activity::Stopped || activity.kind == Activity::Stuck;
   if (!halted && lasted < seconds(10)) return false;
   std::string what = activity.kind == Activity::Computes ? "has computed for 10 s without asking for anything"

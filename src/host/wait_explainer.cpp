@@ -47,7 +47,7 @@ std::string WaitExplainer::request(std::uint32_t rank, const Request& r) const {
 
 std::string WaitExplainer::thread(ThreadRef r) const {
   const Scheduler::Thread& t = scheduler_.thread(r);
-  const Doing doing = doing_of(segments_[r.rank]->lane(r.thread));
+  const Doing doing = doing_of(segments_[r.rank]->thread(r.thread));
   auto in_call = [&](const std::string& what) {
     return doing.inside() ? fmt::format("{}: {}", doing_text(doing), what) : what;
   };
@@ -55,11 +55,11 @@ std::string WaitExplainer::thread(ThreadRef r) const {
     case State::Absent:
       return "";
     case State::Running:
-      return in_call(activity_text(activity_of(supervisor_.process(r.rank), supervisor_.thread(r))));
+      return in_call(activity_text(activity_of(supervisor_.process(r.rank), supervisor_.tid(r))));
     case State::Asleep:
       return in_call("waits for another of its threads");
     case State::Outside: {
-      Activity activity = activity_of(supervisor_.process(r.rank), supervisor_.thread(r));
+      Activity activity = activity_of(supervisor_.process(r.rank), supervisor_.tid(r));
       const bool known = activity.kind == Activity::Sleeps && activity.call >= 0;
       return in_call(known ? activity_text(activity) + " for something outside"
                            : "waits for something outside");
@@ -85,7 +85,7 @@ std::string WaitExplainer::rank(std::uint32_t rank) const {
 }
 
 std::string WaitExplainer::last_call(std::uint32_t rank) const {
-  const Doing doing = doing_of(segments_[rank]->lane(0));
+  const Doing doing = doing_of(segments_[rank]->thread(0));
   if (!doing.call()) return "";
   return fmt::format(" {} {}", doing.inside() ? "in" : "after", call_facts(doing.call()).name);
 }

@@ -8,8 +8,8 @@
 
 using weft::abi::Call;
 using weft::abi::Header;
-using weft::abi::Lane;
 using weft::abi::PortArea;
+using weft::abi::Thread;
 using weft::lib::Inside;
 using weft::nic::Descriptor;
 using weft::nic::Operation;
@@ -20,32 +20,32 @@ namespace {
 
 /// Where the machine says so, the processor stands before a full queue, as before a store that finds no
 /// credit, until there is room or the watchdog lets it go. The port's lock is free meanwhile.
-int post_or_stall(weft_port* p, Lane& lane, Descriptor& d) {
-  lib::Timed timed(lane);
+int post_or_stall(weft_port* p, Thread& thread, Descriptor& d) {
+  lib::Timed timed(thread);
   std::int64_t until = 0;
   for (;;) {
     {
       lib::Locked locked(p);
       if (!lib::queue_full(p)) {
         lib::found_something();
-        lib::post_now(p, lane, d);
+        lib::post_now(p, thread, d);
         return 0;
       }
     }
-    if (!until) until = lib::now(lane) + p->header->limits.stall;
-    if (lib::now(lane) >= until) return -ETIMEDOUT;
-    lib::ask(lane, Call::Stall, p->index, until, abi::kNoRank);
+    if (!until) until = lib::now(thread) + p->header->limits.stall;
+    if (lib::now(thread) >= until) return -ETIMEDOUT;
+    lib::ask(thread, Call::Stall, p->index, until, abi::kNoRank);
   }
 }
 
 int post(weft_port* p, Descriptor& d) {
-  Lane* lane = lib::lane();
-  if (!p || !lane) return -ENODEV;
-  if (p->header->limits.stall) return post_or_stall(p, *lane, d);
-  Inside inside(p, *lane);
-  if (lib::queue_full(p) && !(lib::found_nothing(*lane, p->index) && !lib::queue_full(p))) return -EAGAIN;
+  Thread* thread = lib::this_thread();
+  if (!p || !thread) return -ENODEV;
+  if (p->header->limits.stall) return post_or_stall(p, *thread, d);
+  Inside inside(p, *thread);
+  if (lib::queue_full(p) && !(lib::found_nothing(*thread, p->index) && !lib::queue_full(p))) return -EAGAIN;
   lib::found_something();
-  lib::post_now(p, *lane, d);
+  lib::post_now(p, *thread, d);
   return 0;
 }
 
@@ -66,22 +66,22 @@ Descriptor remote(Operation operation, weft_memory at, std::uint64_t offset, std
 int open_port(weft_port** out, abi::OpenAs as, std::uint64_t at_no_cost, std::uint64_t slots) {
   if (!out) return -EINVAL;
   if (!lib::take_over()) return lib::run() ? -EBUSY : -ENODEV;
-  Lane* lane = lib::lane();
+  Thread* thread = lib::this_thread();
   Header* header = lib::segment();
-  if (!lane || !header) return -ENODEV;
-  lib::enter(*lane);
-  lane->argument[0] = static_cast<std::uint64_t>(as);
-  lane->argument[1] = at_no_cost;
-  lane->argument[2] = slots;
-  int result = lib::ask(*lane, Call::Open, abi::kNoPort, abi::kNoDeadline, abi::kNoRank);
+  if (!thread || !header) return -ENODEV;
+  lib::enter(*thread);
+  thread->argument[0] = static_cast<std::uint64_t>(as);
+  thread->argument[1] = at_no_cost;
+  thread->argument[2] = slots;
+  int result = lib::ask(*thread, Call::Open, abi::kNoPort, abi::kNoDeadline, abi::kNoRank);
   if (result != 0) return result;
   auto* p = static_cast<weft_port*>(calloc(1, sizeof(weft_port)));
   if (!p) return -ENOMEM;
   p->header = header;
-  p->index = static_cast<std::uint32_t>(lane->answer[0]);
+  p->index = static_cast<std::uint32_t>(thread->answer[0]);
   p->area = abi::port_at(header, *header, p->index);
-  p->message_slots = static_cast<std::uint32_t>(lane->answer[3]);
-  p->self = {static_cast<std::uint32_t>(lane->answer[1]), static_cast<std::uint32_t>(lane->answer[2])};
+  p->message_slots = static_cast<std::uint32_t>(thread->answer[3]);
+  p->self = {static_cast<std::uint32_t>(thread->answer[1]), static_cast<std::uint32_t>(thread->answer[2])};
   if (!p->registrations.make_room(header->limits.registrations)) {
     free(p);
     return -ENOMEM;
@@ -114,11 +114,11 @@ int weft_open_mailbox(weft_port** port, size_t bytes) {
 }
 
 int weft_close(weft_port* p) {
-  Lane* lane = lib::lane();
-  if (!p || !lane) return -ENODEV;
-  lib::enter(*lane);
-  lane->argument[0] = lib::outside();
-  int result = lib::ask(*lane, Call::Close, p->index, abi::kNoDeadline, abi::kNoRank);
+  Thread* thread = lib::this_thread();
+  if (!p || !thread) return -ENODEV;
+  lib::enter(*thread);
+  thread->argument[0] = lib::outside();
+  int result = lib::ask(*thread, Call::Close, p->index, abi::kNoDeadline, abi::kNoRank);
   pthread_mutex_destroy(&p->lock);
   p->registrations.give_room();
   free(p);
@@ -141,15 +141,15 @@ int weft_get_limits(const weft_port* p, weft_limits* limits) {
 }
 
 int weft_lookup(weft_port* p, int rank, int index, weft_address* address) {
-  Lane* lane = lib::lane();
-  if (!p || !lane) return -ENODEV;
+  Thread* thread = lib::this_thread();
+  if (!p || !thread) return -ENODEV;
   if (!address || rank < 0 || index < 0 || rank >= weft_size()) return -EINVAL;
-  lib::enter(*lane);
-  lane->argument[0] = static_cast<std::uint64_t>(rank);
-  lane->argument[1] = static_cast<std::uint64_t>(index);
-  int result = lib::ask(*lane, Call::LookUp, p->index, abi::kNoDeadline, static_cast<std::uint32_t>(rank));
+  lib::enter(*thread);
+  thread->argument[0] = static_cast<std::uint64_t>(rank);
+  thread->argument[1] = static_cast<std::uint64_t>(index);
+  int result = lib::ask(*thread, Call::LookUp, p->index, abi::kNoDeadline, static_cast<std::uint32_t>(rank));
   if (result == 0)
-    *address = {static_cast<std::uint32_t>(lane->answer[0]), static_cast<std::uint32_t>(lane->answer[1])};
+    *address = {static_cast<std::uint32_t>(thread->answer[0]), static_cast<std::uint32_t>(thread->answer[1])};
   lib::leave();
   return result;
 }
@@ -231,14 +231,14 @@ int weft_bounded_add(weft_port* p, weft_memory at, uint64_t offset, int64_t limi
 }
 
 int weft_poll(weft_port* p, weft_event* out) {
-  Lane* lane = lib::lane();
-  if (!p || !out || !lane) return -EINVAL;
-  Inside inside(p, *lane);
+  Thread* thread = lib::this_thread();
+  if (!p || !out || !thread) return -EINVAL;
+  Inside inside(p, *thread);
   weft::nic::Event* e = lib::next_event(p);
-  if (!e || e->time > lib::now(*lane)) {
-    if (!lib::found_nothing(*lane, p->index)) return 0;
+  if (!e || e->time > lib::now(*thread)) {
+    if (!lib::found_nothing(*thread, p->index)) return 0;
     e = lib::next_event(p);
-    if (!e || e->time > lib::now(*lane)) return 0;
+    if (!e || e->time > lib::now(*thread)) return 0;
   }
   lib::found_something();
   *out = {static_cast<std::uint32_t>(e->kind),
@@ -251,34 +251,34 @@ int weft_poll(weft_port* p, weft_event* out) {
           e->data,
           e->time};
   lib::event_taken(p);
-  lib::move_on(*lane, p->header->costs.look + p->header->costs.receive);
+  lib::move_on(*thread, p->header->costs.look + p->header->costs.receive);
   return 1;
 }
 
 int weft_receive(weft_port* p, void* buffer, size_t capacity, weft_message* out) {
-  Lane* lane = lib::lane();
-  if (!p || !out || !lane) return -EINVAL;
-  Inside inside(p, *lane);
+  Thread* thread = lib::this_thread();
+  if (!p || !out || !thread) return -EINVAL;
+  Inside inside(p, *thread);
   weft::nic::Message* m = lib::next_message(p);
-  if (!m || m->time > lib::now(*lane)) {
-    if (!lib::found_nothing(*lane, p->index)) return 0;
+  if (!m || m->time > lib::now(*thread)) {
+    if (!lib::found_nothing(*thread, p->index)) return 0;
     m = lib::next_message(p);
-    if (!m || m->time > lib::now(*lane)) return 0;
+    if (!m || m->time > lib::now(*thread)) return 0;
   }
   lib::found_something();
   if (m->length > capacity) return -EMSGSIZE;
   *out = {{m->node, m->port}, m->tag, m->length, m->flags, m->sequence, m->time};
   if (m->length) memcpy(buffer, m->data, m->length);
   lib::message_taken(p);
-  lib::move_on(*lane, p->header->costs.look + p->header->costs.receive);
+  lib::move_on(*thread, p->header->costs.look + p->header->costs.receive);
   return 1;
 }
 
 int weft_wait_for(weft_port* p, int rank, int64_t timeout_ns) {
-  Lane* lane = lib::lane();
-  if (!p || !lane) return -EINVAL;
-  lib::enter(*lane);
-  std::int64_t deadline = abi::kNoDeadline, clock = lib::now(*lane);
+  Thread* thread = lib::this_thread();
+  if (!p || !thread) return -EINVAL;
+  lib::enter(*thread);
+  std::int64_t deadline = abi::kNoDeadline, clock = lib::now(*thread);
   if (timeout_ns >= 0 && timeout_ns < (abi::kNoDeadline - clock) / 1000) deadline = clock + timeout_ns * 1000;
   // What is in the rings but lies ahead of this clock has happened already for the simulator.
   std::int64_t first = abi::kNoDeadline;
@@ -287,11 +287,11 @@ int weft_wait_for(weft_port* p, int rank, int64_t timeout_ns) {
   int result = 0;
   if (first <= clock) {
     lib::found_something();
-  } else if (first <= deadline && first <= lane->safe_until) {
-    lib::jump_to(*lane, first);
+  } else if (first <= deadline && first <= thread->safe_until) {
+    lib::jump_to(*thread, first);
     lib::found_something();
   } else {
-    result = lib::ask(*lane, Call::Wait, p->index, deadline,
+    result = lib::ask(*thread, Call::Wait, p->index, deadline,
                       rank < 0 ? abi::kNoRank : static_cast<std::uint32_t>(rank));
     lib::found_something();
   }
@@ -302,32 +302,32 @@ int weft_wait_for(weft_port* p, int rank, int64_t timeout_ns) {
 int weft_wait(weft_port* p, int64_t timeout_ns) { return weft_wait_for(p, -1, timeout_ns); }
 
 int weft_wait_interrupt(weft_port* p, int64_t timeout_ns) {
-  Lane* lane = lib::lane();
-  if (!p || !lane) return -EINVAL;
-  std::int64_t before = lib::now(*lane);
+  Thread* thread = lib::this_thread();
+  if (!p || !thread) return -EINVAL;
+  std::int64_t before = lib::now(*thread);
   int result = weft_wait_for(p, -1, timeout_ns);
-  if (result == 0 && lib::now(*lane) > before) lib::move_on(*lane, p->header->costs.interrupt);
+  if (result == 0 && lib::now(*thread) > before) lib::move_on(*thread, p->header->costs.interrupt);
   return result;
 }
 
 void weft_pause(void) {
-  Lane* lane = lib::lane();
-  if (!lane) return;
-  lib::Timed timed(*lane);
-  lib::pause(*lane);
+  Thread* thread = lib::this_thread();
+  if (!thread) return;
+  lib::Timed timed(*thread);
+  lib::pause(*thread);
 }
 
 int64_t weft_now_ps(void) {
-  Lane* lane = lib::lane();
-  return lane ? lib::read_clock(*lane, __builtin_return_address(0)) : -ENODEV;
+  Thread* thread = lib::this_thread();
+  return thread ? lib::read_clock(*thread, __builtin_return_address(0)) : -ENODEV;
 }
 
 void weft_compute(int64_t nanoseconds) {
-  Lane* lane = lib::lane();
-  if (!lane || nanoseconds <= 0) return;
-  lib::enter(*lane);
+  Thread* thread = lib::this_thread();
+  if (!thread || nanoseconds <= 0) return;
+  lib::enter(*thread);
   constexpr std::int64_t kMost = abi::kLastClock / 1000;
-  lib::compute_for(*lane, nanoseconds < kMost ? nanoseconds * 1000 : abi::kLastClock);
+  lib::compute_for(*thread, nanoseconds < kMost ? nanoseconds * 1000 : abi::kLastClock);
   lib::leave();
 }
 

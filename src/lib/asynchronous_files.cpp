@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 #include "lib/real.hpp"
 
 namespace lib = weft::lib;
@@ -18,7 +18,7 @@ namespace {
 /// Others may wait for somebody, or tell when they are done: these the C library does.
 bool is_done_here(const aiocb* a) {
   struct stat facts {};
-  return lib::virtual_lane() && a->aio_sigevent.sigev_notify == SIGEV_NONE &&
+  return lib::virtual_thread() && a->aio_sigevent.sigev_notify == SIGEV_NONE &&
          fstat(a->aio_fildes, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 

@@ -1,8 +1,8 @@
 // Processes that a rank starts and waits for: their sleeps take the rank's virtual time.
 //
-// A child has no lane. While the rank does nothing but wait for it, the rank's own would stand still, so the
-// child borrows it for as long as it sleeps. What it computes takes no virtual time, as what the rank
-// computes.
+// A child is not in virtual time. While the rank does nothing but wait for it, the rank's own would stand
+// still, so the child borrows it for as long as it sleeps. What it computes takes no virtual time, as what
+// the rank computes.
 #include "lib/children.hpp"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ namespace lib = weft::lib;
 
 namespace weft::lib {
 
-bool is_child() { return first_lane() != nullptr && !segment(); }
+bool is_child() { return first_thread() != nullptr && !segment(); }
 
 bool has_children() {
   siginfo_t info{};
@@ -28,7 +28,7 @@ bool has_children() {
 }
 
 bool sleep_as_child(std::int64_t picoseconds) {
-  const abi::Lane* first = first_lane();
+  const abi::Thread* first = first_thread();
   if (!first || segment()) return false;
   const std::int64_t until = now(*first) + picoseconds;
   auto real = [] {
@@ -39,9 +39,9 @@ bool sleep_as_child(std::int64_t picoseconds) {
   // The rank may not be waiting yet; one that never does lets its child sleep for as long as it says.
   const std::int64_t end = real() + picoseconds;
   do {
-    if (abi::Lane* lane = borrow_lane()) {
-      if (until > now(*lane)) ask(*lane, abi::Call::Sleep, abi::kNoPort, until, abi::kNoRank);
-      give_lane_back();
+    if (abi::Thread* thread = borrow_thread()) {
+      if (until > now(*thread)) ask(*thread, abi::Call::Sleep, abi::kNoPort, until, abi::kNoRank);
+      give_thread_back();
       return true;
     }
     timespec moment{0, 200'000};

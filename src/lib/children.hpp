@@ -1,7 +1,7 @@
 // Processes that a rank has started.
 #pragma once
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 namespace weft::lib {
 

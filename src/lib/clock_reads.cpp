@@ -1,14 +1,14 @@
 // A program's looks at its clock, which must see it move where it does nothing else.
 #include <utility>
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 #include "lib/spin.hpp"
 #include "lib/timers.hpp"
 
 namespace weft::lib {
 
 using abi::Call;
-using abi::Lane;
+using abi::Thread;
 
 namespace {
 
@@ -67,7 +67,7 @@ void begin_way(const void* site) {
 
 }  // namespace
 
-std::int64_t read_clock(Lane& l, const void* site) {
+std::int64_t read_clock(Thread& l, const void* site) {
   const unsigned counted = counts ? end_counting() : 0;
   if (site_for) site = std::exchange(site_for, nullptr);
   if (is_blocked()) return now(l);

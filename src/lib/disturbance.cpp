@@ -25,25 +25,25 @@ std::int64_t exponential(std::int64_t mean, std::uint64_t who, std::uint64_t ste
   return static_cast<std::int64_t>(llround(-static_cast<double>(mean) * log(uniform)));
 }
 
-void draw(const abi::Lane& lane, std::int64_t after) {
+void draw(const abi::Thread& thread, std::int64_t after) {
   const abi::Disturbance& d = segment()->disturbance;
-  std::uint64_t who = std::uint64_t{segment()->rank} * abi::kLanes +
-                      static_cast<std::uint64_t>(&lane - abi::lane_at(segment(), 0));
+  std::uint64_t who = std::uint64_t{segment()->rank} * abi::kThreads +
+                      static_cast<std::uint64_t>(&thread - abi::thread_at(segment(), 0));
   next.begin = after + exponential(d.interval, who, 2 * next.number);
   next.length = exponential(d.length, who, 2 * next.number + 1);
   ++next.number;
 }
 
 /// False where nothing interrupts.
-bool ready(const abi::Lane& lane) {
+bool ready(const abi::Thread& thread) {
   if (!segment() || segment()->disturbance.length == 0) return false;
-  if (next.number == 0) draw(lane, 0);
+  if (next.number == 0) draw(thread, 0);
   return true;
 }
 
 }  // namespace
 
-std::int64_t disturbed(const abi::Lane& lane, std::int64_t picoseconds) {
+std::int64_t disturbed(const abi::Thread& thread, std::int64_t picoseconds) {
   const abi::Header* header = segment();
   if (!header) return picoseconds;
   if (double slow = header->disturbance.slow; slow != 1) {
@@ -51,20 +51,20 @@ std::int64_t disturbed(const abi::Lane& lane, std::int64_t picoseconds) {
     constexpr auto kMost = static_cast<double>(abi::kLastClock);
     picoseconds = longer < kMost ? static_cast<std::int64_t>(llround(longer)) : abi::kLastClock;
   }
-  if (picoseconds >= abi::kLastClock - now(lane) || !ready(lane)) return picoseconds;
-  while (next.begin < now(lane) + picoseconds) {
+  if (picoseconds >= abi::kLastClock - now(thread) || !ready(thread)) return picoseconds;
+  while (next.begin < now(thread) + picoseconds) {
     picoseconds += next.length;
-    draw(lane, next.begin + next.length);
+    draw(thread, next.begin + next.length);
   }
   return picoseconds;
 }
 
-void waited_since(abi::Lane& lane, std::int64_t from) {
-  if (now(lane) <= from || !ready(lane)) return;
-  while (next.begin < now(lane)) {
+void waited_since(abi::Thread& thread, std::int64_t from) {
+  if (now(thread) <= from || !ready(thread)) return;
+  while (next.begin < now(thread)) {
     std::int64_t over = next.begin + next.length;
-    draw(lane, over);
-    jump_to(lane, over);
+    draw(thread, over);
+    jump_to(thread, over);
   }
 }
 

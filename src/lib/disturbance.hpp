@@ -8,9 +8,9 @@
 namespace weft::lib {
 
 /// How long something takes that would take `picoseconds` on an undisturbed processor, from now on.
-std::int64_t disturbed(const abi::Lane& lane, std::int64_t picoseconds);
+std::int64_t disturbed(const abi::Thread& thread, std::int64_t picoseconds);
 
-/// The lane has waited since `from`. An interruption that began meanwhile may not be over yet.
-void waited_since(abi::Lane& lane, std::int64_t from);
+/// The thread has waited since `from`. An interruption that began meanwhile may not be over yet.
+void waited_since(abi::Thread& thread, std::int64_t from);
 
 }  // namespace weft::lib

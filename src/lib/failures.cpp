@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "abi/mpi_calls.hpp"
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 namespace weft::lib {
 

@@ -30,9 +30,9 @@ namespace {
 
 constexpr std::int64_t kMillisecond = 1'000'000'000;
 
-std::uint32_t (*refresh)(const abi::Lane&) = nullptr;
+std::uint32_t (*refresh)(const abi::Thread&) = nullptr;
 
-std::uint32_t refreshed(const abi::Lane& lane) { return refresh ? refresh(lane) : abi::kNoPort; }
+std::uint32_t refreshed(const abi::Thread& thread) { return refresh ? refresh(thread) : abi::kNoPort; }
 
 int real_poll(pollfd* files, nfds_t count, int milliseconds) {
   return static_cast<int>(syscall(SYS_poll, files, count, milliseconds));
@@ -72,52 +72,52 @@ bool mpi_starts_or_ends() {
   return phase == abi::MpiPhase::Starting || phase == abi::MpiPhase::Ending;
 }
 
-/// The lane of a thread that may wait for this file; null where the call is left to the system.
-abi::Lane* lane_for(int file, const void* caller) {
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane || is_launchers(file) || lane->doing.inside() || mpi_starts_or_ends() ||
+/// The calling thread where it may wait for this file; null where the call is left to the system.
+abi::Thread* thread_for(int file, const void* caller) {
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread || is_launchers(file) || thread->doing.inside() || mpi_starts_or_ends() ||
       lib::of_launcher_library(caller))
     return nullptr;
-  return lane;
+  return thread;
 }
 
 /// A time-out the program has set for a socket.
-std::int64_t deadline_of(const abi::Lane& lane, int file, int option) {
+std::int64_t deadline_of(const abi::Thread& thread, int file, int option) {
   timeval most{};
   socklen_t length = sizeof most;
   if (getsockopt(file, SOL_SOCKET, option, &most, &length) != 0 || (most.tv_sec == 0 && most.tv_usec == 0))
     return abi::kNoDeadline;
-  return lib::saturated(lib::now(lane), most.tv_sec, most.tv_usec * 1'000'000);
+  return lib::saturated(lib::now(thread), most.tv_sec, most.tv_usec * 1'000'000);
 }
 
 /// Before a call that may wait for one file. True: it is to be made now. False: its time is over, and errno
 /// says so.
-bool ready_for(abi::Lane& lane, int file, short events, bool at_once, long call) {
+bool ready_for(abi::Thread& thread, int file, short events, bool at_once, long call) {
   pollfd one{file, events, 0};
   if (real_poll(&one, 1, 0) != 0) {
     lib::found_file();
     return true;
   }
   if (at_once || does_not_wait(file)) {
-    if (lib::look_again_at_files(lane, &one, 1, call)) real_poll(&one, 1, 0);
+    if (lib::look_again_at_files(thread, &one, 1, call)) real_poll(&one, 1, 0);
     return true;
   }
-  std::int64_t deadline = deadline_of(lane, file, events & POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
-  int found = lib::wait_for_files(lane, &one, 1, deadline, call);
+  std::int64_t deadline = deadline_of(thread, file, events & POLLIN ? SO_RCVTIMEO : SO_SNDTIMEO);
+  int found = lib::wait_for_files(thread, &one, 1, deadline, call);
   if (found == 0) errno = EAGAIN;
   return found > 0;
 }
 
 /// All of it, as a call that waits does.
 template <class Part>
-ssize_t in_parts(abi::Lane& lane, int file, std::size_t length, short events, long call, Part part) {
+ssize_t in_parts(abi::Thread& thread, int file, std::size_t length, short events, long call, Part part) {
   std::size_t done = 0;
   for (;;) {
     ssize_t moved = part(done, length - done);
     if (moved > 0) done += static_cast<std::size_t>(moved);
     if (moved == 0 || done == length) return static_cast<ssize_t>(done);
     if (moved < 0 && errno != EAGAIN) return done ? static_cast<ssize_t>(done) : -1;
-    if (!ready_for(lane, file, events, false, call)) return done ? static_cast<ssize_t>(done) : -1;
+    if (!ready_for(thread, file, events, false, call)) return done ? static_cast<ssize_t>(done) : -1;
   }
 }
 
@@ -131,21 +131,21 @@ ssize_t receive(int file, void* to, std::size_t length, int flags, sockaddr* fro
   auto real = [&](void* at, std::size_t bytes, int how) {
     return static_cast<ssize_t>(syscall(SYS_recvfrom, file, at, bytes, how, from, from_length));
   };
-  abi::Lane* lane = lane_for(file, caller);
-  if (!lane) return real(to, length, flags);
-  if (!ready_for(*lane, file, POLLIN, flags & MSG_DONTWAIT, SYS_recvfrom)) return -1;
+  abi::Thread* thread = thread_for(file, caller);
+  if (!thread) return real(to, length, flags);
+  if (!ready_for(*thread, file, POLLIN, flags & MSG_DONTWAIT, SYS_recvfrom)) return -1;
   if (!(flags & MSG_WAITALL) || flags & MSG_DONTWAIT || flags & MSG_PEEK || does_not_wait(file))
     return real(to, length, flags);
-  return in_parts(*lane, file, length, POLLIN, SYS_recvfrom, [&](std::size_t done, std::size_t left) {
+  return in_parts(*thread, file, length, POLLIN, SYS_recvfrom, [&](std::size_t done, std::size_t left) {
     return real(static_cast<char*>(to) + done, left, (flags & ~MSG_WAITALL) | MSG_DONTWAIT);
   });
 }
 
 /// A thread's clock may be ahead of the others': they must not see what it sends before it is sent.
-void send_in_time(abi::Lane& lane) {
-  if (lib::now(lane) <= lane.safe_until) return;
-  lib::enter(lane);
-  lib::ask(lane, abi::Call::Sleep, abi::kNoPort, lib::now(lane), abi::kNoRank);
+void send_in_time(abi::Thread& thread) {
+  if (lib::now(thread) <= thread.safe_until) return;
+  lib::enter(thread);
+  lib::ask(thread, abi::Call::Sleep, abi::kNoPort, lib::now(thread), abi::kNoRank);
   lib::leave();
 }
 
@@ -154,27 +154,27 @@ ssize_t transmit(int file, const void* from, std::size_t length, int flags, cons
   auto real = [&](const void* at, std::size_t bytes, int how) {
     return static_cast<ssize_t>(syscall(SYS_sendto, file, at, bytes, how, to, to_length));
   };
-  abi::Lane* lane = lane_for(file, caller);
-  if (lane) send_in_time(*lane);
-  if (!lane || flags & MSG_DONTWAIT || does_not_wait(file)) return real(from, length, flags);
-  return in_parts(*lane, file, length, POLLOUT, SYS_sendto, [&](std::size_t done, std::size_t left) {
+  abi::Thread* thread = thread_for(file, caller);
+  if (thread) send_in_time(*thread);
+  if (!thread || flags & MSG_DONTWAIT || does_not_wait(file)) return real(from, length, flags);
+  return in_parts(*thread, file, length, POLLOUT, SYS_sendto, [&](std::size_t done, std::size_t left) {
     return real(static_cast<const char*>(from) + done, left, flags | MSG_DONTWAIT);
   });
 }
 
 /// Looks at files in virtual time: until one is ready, or for so long; less than 0: for ever.
-int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, abi::Lane& lane) {
-  refreshed(lane);
+int poll_for(pollfd* files, nfds_t count, std::int64_t picoseconds, long call, abi::Thread& thread) {
+  refreshed(thread);
   int found = real_poll(files, count, 0);
   if (found != 0) lib::found_file();
-  if (found != 0 || (picoseconds == 0 && lane.doing.inside())) return found;
+  if (found != 0 || (picoseconds == 0 && thread.doing.inside())) return found;
   if (picoseconds == 0) {
-    if (!lib::look_again_at_files(lane, files, count, call)) return 0;
-    refreshed(lane);
+    if (!lib::look_again_at_files(thread, files, count, call)) return 0;
+    refreshed(thread);
     return real_poll(files, count, 0);
   }
-  std::int64_t deadline = picoseconds < 0 ? abi::kNoDeadline : lib::now(lane) + picoseconds;
-  return lib::wait_for_files(lane, files, count, deadline, call);
+  std::int64_t deadline = picoseconds < 0 ? abi::kNoDeadline : lib::now(thread) + picoseconds;
+  return lib::wait_for_files(thread, files, count, deadline, call);
 }
 
 /// What a set of files names, in the form of poll.
@@ -191,14 +191,14 @@ nfds_t named_by(int count, const fd_set* const sets[3], pollfd* out) {
 }
 
 int select_for(int count, fd_set* reads, fd_set* writes, fd_set* errors, std::int64_t picoseconds,
-               abi::Lane& lane) {
+               abi::Thread& thread) {
   fd_set* sets[3] = {reads, writes, errors};
   fd_set in[3];  // select writes its answer over its question
   for (int i = 0; i < 3; ++i)
     if (sets[i]) in[i] = *sets[i];
   static thread_local pollfd named[FD_SETSIZE];
   nfds_t files = named_by(count < FD_SETSIZE ? count : FD_SETSIZE, sets, named);
-  int found = poll_for(named, files, picoseconds, SYS_pselect6, lane);
+  int found = poll_for(named, files, picoseconds, SYS_pselect6, thread);
   if (found < 0) return found;
   for (int i = 0; i < 3; ++i)
     if (sets[i]) *sets[i] = in[i];
@@ -232,9 +232,9 @@ class Masked {
 
 namespace weft::lib {
 
-void set_refresh(std::uint32_t (*how)(const abi::Lane& lane)) { refresh = how; }
+void set_refresh(std::uint32_t (*how)(const abi::Thread& thread)) { refresh = how; }
 
-int wait_for_files(abi::Lane& lane, pollfd* files, nfds_t count, std::int64_t deadline, long call) {
+int wait_for_files(abi::Thread& thread, pollfd* files, nfds_t count, std::int64_t deadline, long call) {
   bool any = false, of_child = false;
   for (nfds_t i = 0; i < count; ++i) {
     any |= files[i].fd >= 0;
@@ -244,12 +244,12 @@ int wait_for_files(abi::Lane& lane, pollfd* files, nfds_t count, std::int64_t de
     ChildWait wait;
     return real_poll(files, count, -1);
   }
-  enter(lane);
+  enter(thread);
   int found = 0;
-  std::uint32_t port = refreshed(lane);
+  std::uint32_t port = refreshed(thread);
   for (;;) {
-    int asked = any ? ask_for_files(lane, files, count, deadline, call, port)
-                    : ask(lane, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
+    int asked = any ? ask_for_files(thread, files, count, deadline, call, port)
+                    : ask(thread, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
     if (asked == -EINTR) {
       errno = EINTR;
       found = -1;
@@ -261,10 +261,10 @@ int wait_for_files(abi::Lane& lane, pollfd* files, nfds_t count, std::int64_t de
         found = real_poll(files, count, -1);
         break;
       }
-      ask(lane, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
+      ask(thread, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
     }
-    port = refreshed(lane);
-    if ((found = real_poll(files, count, 0)) != 0 || now(lane) >= deadline) break;
+    port = refreshed(thread);
+    if ((found = real_poll(files, count, 0)) != 0 || now(thread) >= deadline) break;
   }
   leave();
   return found;
@@ -275,17 +275,17 @@ int wait_for_files(abi::Lane& lane, pollfd* files, nfds_t count, std::int64_t de
 extern "C" {
 
 int poll(struct pollfd* files, nfds_t count, int timeout) {
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return real_poll(files, count, timeout);
-  return poll_for(files, count, picoseconds_of(timeout), SYS_ppoll, *lane);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return real_poll(files, count, timeout);
+  return poll_for(files, count, picoseconds_of(timeout), SYS_ppoll, *thread);
 }
 
 int ppoll(struct pollfd* files, nfds_t count, const struct timespec* timeout, const sigset_t* mask) {
   WEFT_REAL(ppoll);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_ppoll(files, count, timeout, mask);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_ppoll(files, count, timeout, mask);
   Masked masked(mask);
-  return poll_for(files, count, picoseconds_of(timeout), SYS_ppoll, *lane);
+  return poll_for(files, count, picoseconds_of(timeout), SYS_ppoll, *thread);
 }
 
 int __poll_chk(struct pollfd* files, nfds_t count, int timeout, size_t) {
@@ -295,34 +295,34 @@ int __poll_chk(struct pollfd* files, nfds_t count, int timeout, size_t) {
 int select(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
            struct timeval* __restrict timeout) {
   WEFT_REAL(select);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_select(count, reads, writes, errors, timeout);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_select(count, reads, writes, errors, timeout);
   std::int64_t wait = timeout ? lib::saturated(0, timeout->tv_sec, timeout->tv_usec * 1'000'000) : -1;
-  return select_for(count, reads, writes, errors, wait, *lane);
+  return select_for(count, reads, writes, errors, wait, *thread);
 }
 
 int pselect(int count, fd_set* __restrict reads, fd_set* __restrict writes, fd_set* __restrict errors,
             const struct timespec* __restrict timeout, const sigset_t* __restrict mask) {
   WEFT_REAL(pselect);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_pselect(count, reads, writes, errors, timeout, mask);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_pselect(count, reads, writes, errors, timeout, mask);
   Masked masked(mask);
-  return select_for(count, reads, writes, errors, picoseconds_of(timeout), *lane);
+  return select_for(count, reads, writes, errors, picoseconds_of(timeout), *thread);
 }
 
 // A set of files can be polled itself.
 int epoll_pwait(int set, struct epoll_event* events, int most, int timeout, const sigset_t* mask) {
   WEFT_REAL(epoll_pwait);
-  abi::Lane* lane = lane_for(set, __builtin_return_address(0));
-  if (!lane) return next_epoll_pwait(set, events, most, timeout, mask);
+  abi::Thread* thread = thread_for(set, __builtin_return_address(0));
+  if (!thread) return next_epoll_pwait(set, events, most, timeout, mask);
   Masked masked(mask);
   pollfd one{set, POLLIN, 0};
-  int found = poll_for(&one, 1, picoseconds_of(timeout), SYS_epoll_pwait, *lane);
+  int found = poll_for(&one, 1, picoseconds_of(timeout), SYS_epoll_pwait, *thread);
   return found < 0 ? found : next_epoll_pwait(set, events, most, 0, nullptr);
 }
 
 int epoll_wait(int set, struct epoll_event* events, int most, int timeout) {
-  if (!lane_for(set, __builtin_return_address(0))) {
+  if (!thread_for(set, __builtin_return_address(0))) {
     WEFT_REAL(epoll_wait);
     return next_epoll_wait(set, events, most, timeout);
   }
@@ -331,12 +331,12 @@ int epoll_wait(int set, struct epoll_event* events, int most, int timeout) {
 
 ssize_t read(int file, void* to, size_t length) {
   WEFT_REAL(read);
-  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
+  abi::Thread* thread = thread_for(file, __builtin_return_address(0));
   if (is_launchers(file)) {
-    lib::Awaited awaited(lib::virtual_lane());
+    lib::Awaited awaited(lib::virtual_thread());
     return next_read(file, to, length);
   }
-  if (lane && !ready_for(*lane, file, POLLIN, false, SYS_read)) return -1;
+  if (thread && !ready_for(*thread, file, POLLIN, false, SYS_read)) return -1;
   return next_read(file, to, length);
 }
 
@@ -344,15 +344,15 @@ ssize_t __read_chk(int file, void* to, size_t length, size_t) { return read(file
 
 ssize_t readv(int file, const struct iovec* parts, int count) {
   WEFT_REAL(readv);
-  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
-  if (lane && !ready_for(*lane, file, POLLIN, false, SYS_readv)) return -1;
+  abi::Thread* thread = thread_for(file, __builtin_return_address(0));
+  if (thread && !ready_for(*thread, file, POLLIN, false, SYS_readv)) return -1;
   return next_readv(file, parts, count);
 }
 
 ssize_t write(int file, const void* from, size_t length) {
   WEFT_REAL(write);
-  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
-  if (lane && is_socket(file))
+  abi::Thread* thread = thread_for(file, __builtin_return_address(0));
+  if (thread && is_socket(file))
     return transmit(file, from, length, 0, nullptr, 0, __builtin_return_address(0));
   return next_write(file, from, length);
 }
@@ -377,8 +377,8 @@ ssize_t __recvfrom_chk(int file, void* __restrict to, size_t length, size_t, int
 
 ssize_t recvmsg(int file, struct msghdr* message, int flags) {
   WEFT_REAL(recvmsg);
-  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
-  if (lane && !ready_for(*lane, file, POLLIN, flags & MSG_DONTWAIT, SYS_recvmsg)) return -1;
+  abi::Thread* thread = thread_for(file, __builtin_return_address(0));
+  if (thread && !ready_for(*thread, file, POLLIN, flags & MSG_DONTWAIT, SYS_recvmsg)) return -1;
   return next_recvmsg(file, message, flags);
 }
 
@@ -393,28 +393,28 @@ ssize_t sendto(int file, const void* from, size_t length, int flags, const struc
 
 int accept4(int file, struct sockaddr* __restrict from, socklen_t* __restrict length, int flags) {
   WEFT_REAL(accept4);
-  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
-  if (lane && !ready_for(*lane, file, POLLIN, false, SYS_accept)) return -1;
+  abi::Thread* thread = thread_for(file, __builtin_return_address(0));
+  if (thread && !ready_for(*thread, file, POLLIN, false, SYS_accept)) return -1;
   return next_accept4(file, from, length, flags);
 }
 
 int accept(int file, struct sockaddr* __restrict from, socklen_t* __restrict length) {
   WEFT_REAL(accept);
-  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
-  if (lane && !ready_for(*lane, file, POLLIN, false, SYS_accept)) return -1;
+  abi::Thread* thread = thread_for(file, __builtin_return_address(0));
+  if (thread && !ready_for(*thread, file, POLLIN, false, SYS_accept)) return -1;
   return next_accept(file, from, length);
 }
 
 int socket(int family, int type, int protocol) {
   bool local = family == AF_INET || family == AF_INET6 || family == AF_UNIX;
-  if (local && lane_for(-1, __builtin_return_address(0))) lib::run_apart(lib::kTalks);
+  if (local && thread_for(-1, __builtin_return_address(0))) lib::run_apart(lib::kTalks);
   return static_cast<int>(syscall(SYS_socket, family, type, protocol));
 }
 
 int connect(int file, const struct sockaddr* to, socklen_t length) {
   WEFT_REAL(connect);
-  abi::Lane* lane = lane_for(file, __builtin_return_address(0));
-  if (!lane || does_not_wait(file)) return next_connect(file, to, length);
+  abi::Thread* thread = thread_for(file, __builtin_return_address(0));
+  if (!thread || does_not_wait(file)) return next_connect(file, to, length);
   int flags = fcntl(file, F_GETFL);
   fcntl(file, F_SETFL, flags | O_NONBLOCK);
   int result = next_connect(file, to, length), error = errno;
@@ -426,7 +426,7 @@ int connect(int file, const struct sockaddr* to, socklen_t length) {
   errno = error;
   if (result == 0 || error != EINPROGRESS) return result;
   pollfd one{file, POLLOUT, 0};
-  if (lib::wait_for_files(*lane, &one, 1, abi::kNoDeadline, SYS_connect) < 0) return -1;
+  if (lib::wait_for_files(*thread, &one, 1, abi::kNoDeadline, SYS_connect) < 0) return -1;
   socklen_t size = sizeof error;
   getsockopt(file, SOL_SOCKET, SO_ERROR, &error, &size);
   errno = error;

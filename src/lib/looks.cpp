@@ -4,12 +4,12 @@
 // next, at most for a time that grows, so that one that has other things to do comes to them.
 #include <errno.h>
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 namespace weft::lib {
 
 using abi::Call;
-using abi::Lane;
+using abi::Thread;
 
 namespace {
 
@@ -29,7 +29,7 @@ constexpr std::int64_t kFirstQuantum = 1'000'000, kLastQuantum = 100'000'000'000
 
 }  // namespace
 
-bool found_nothing(Lane& l, std::uint32_t port) {
+bool found_nothing(Thread& l, std::uint32_t port) {
   move_on(l, run()->costs.poll);
   return look_again(l, port, abi::kNoRank);
 }
@@ -39,7 +39,7 @@ namespace {
 /// MPI_Test and its like: a program that calls them has other work in between, which costs nothing where
 /// computing is not counted. So time must not run ahead of it: for a thousand looks it moves on by what a
 /// look costs, then by more and more, so that a program that only waits gets there.
-bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
+bool test_again(Thread& l, std::uint32_t port, std::uint32_t for_rank) {
   constexpr unsigned kLooksOfAStage = 1024;
   unsigned stage = ++empty_looks / kLooksOfAStage;
   if (stage == 0) {
@@ -57,7 +57,7 @@ bool test_again(Lane& l, std::uint32_t port, std::uint32_t for_rank) {
 
 }  // namespace
 
-bool look_again(Lane& l, std::uint32_t port, std::uint32_t for_rank, bool expects) {
+bool look_again(Thread& l, std::uint32_t port, std::uint32_t for_rank, bool expects) {
   if (l.doing.inside() && abi::call_facts(l.doing.call()).only_looks) return test_again(l, port, for_rank);
   if (++empty_looks > kFreeLooks) {
     l.argument[0] = quantum == 0;
@@ -78,7 +78,7 @@ void begin_call() {
   quantum = 0;
 }
 
-void pause(Lane& l) {
+void pause(Thread& l) {
   move_on(l, run()->costs.poll);
   l.argument[0] = quantum == 0;  // it may have done something since it looked last
   l.argument[1] = 0;
@@ -88,7 +88,7 @@ void pause(Lane& l) {
   if (now(l) < until) quantum = 0;  // something came
 }
 
-void wait_for_memory(Lane& l, unsigned times) {
+void wait_for_memory(Thread& l, unsigned times) {
   constexpr unsigned kMostDoublings = 17;
   l.argument[0] = times == 0;
   l.argument[1] = 1;
@@ -98,7 +98,7 @@ void wait_for_memory(Lane& l, unsigned times) {
   leave();  // looking is not computing
 }
 
-int ask_for_files(Lane& l, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
+int ask_for_files(Thread& l, const pollfd* files, std::size_t count, std::int64_t deadline, long call,
                   std::uint32_t port) {
   l.argument[0] = 1;
   l.argument[1] = reinterpret_cast<std::uint64_t>(files);
@@ -107,7 +107,7 @@ int ask_for_files(Lane& l, const pollfd* files, std::size_t count, std::int64_t 
   return ask(l, Call::Files, port, deadline, abi::kNoRank);
 }
 
-bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long call) {
+bool look_again_at_files(Thread& l, const pollfd* files, std::size_t count, long call) {
   constexpr unsigned kLooksOfAStage = 1024;
   for (std::size_t i = 0; i < count; ++i) {
     bool known = files[i].fd < 0;
@@ -127,7 +127,7 @@ bool look_again_at_files(Lane& l, const pollfd* files, std::size_t count, long c
   return true;
 }
 
-void name_watched_files(Lane& l) {
+void name_watched_files(Thread& l) {
   l.argument[1] = reinterpret_cast<std::uint64_t>(watched);
   l.argument[2] = watched_count;
 }
@@ -145,7 +145,7 @@ void found_something() {
   aside = 0;
 }
 
-void let_others_go_first(Lane& l) {
+void let_others_go_first(Thread& l) {
   constexpr std::int64_t kFirst = 1'000, kLast = 128'000;
   aside = aside == 0 ? kFirst : aside < kLast ? aside * 2 : aside;
   ask(l, Call::Sleep, abi::kNoPort, now(l) + aside, abi::kNoRank);

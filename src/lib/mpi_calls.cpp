@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 #include "lib/failures.hpp"
-#include "lib/lane.hpp"
 #include "lib/mpi_communicators.hpp"
 #include "lib/mpi_library.hpp"
 #include "lib/mpi_shared_windows.hpp"
+#include "lib/rank_thread.hpp"
 #include "lib/timers.hpp"
 #include "lib/turns.hpp"
 
@@ -75,46 +75,46 @@ void describe(const CallFacts& facts, const Word (&words)[N], abi::CallRecord& r
   if (record.peer >= 0) record.peer = lib::rank_in_world(c, record.peer);
 }
 
-/// Around one call. Threads without a lane are not in virtual time, and nobody asks what they do.
+/// Around one call. Nobody asks what threads do that are not in virtual time.
 class Watch {
  public:
   template <std::size_t N>
   Watch(MpiCall call, const Word (&words)[N]) {
-    if (inside || !lib::segment() || !(lane_ = lib::lane_if_any())) return;
+    if (inside || !lib::segment() || !(thread_ = lib::thread_if_any())) return;
     inside = true;
-    lib::enter(*lane_);
+    lib::enter(*thread_);
     record_.call = static_cast<std::uint16_t>(call);
     const CallFacts& facts = abi::call_facts(record_.call);
     if (!facts.only_looks) lib::begin_call();
     describe(facts, words, record_);
-    record_.begin = lib::now(*lane_);
-    lane_->doing = abi::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
+    record_.begin = lib::now(*thread_);
+    thread_->doing = abi::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
     if (call == MpiCall::Win_allocate_shared) lib::segment()->shares.fetch_or(lib::kSharesMemory);
     if (call == MpiCall::Comm_free) lib::forget_communicator(words[0]);
   }
   ~Watch() {
-    if (!lane_) return;
-    lane_->doing.returned();
-    lib::set_reading(*lane_, false);
+    if (!thread_) return;
+    thread_->doing.returned();
+    lib::set_reading(*thread_, false);
     inside = false;
     if (log_if_any()) {
-      record_.end = lib::now(*lane_);
-      record_.lane = static_cast<std::uint16_t>(lib::index_of(*lane_));
+      record_.end = lib::now(*thread_);
+      record_.thread = static_cast<std::uint16_t>(lib::index_of(*thread_));
       write(record_);
     }
     lib::leave();
-    lib::check_timers(*lane_);
+    lib::check_timers(*thread_);
   }
   /// What the call returned; an operation that failed meanwhile must have been told by it.
   Word over(Word result) const {
-    if (lane_ && lib::failure_noticed()) lib::end_if_untold(record_.call, static_cast<int>(result));
+    if (thread_ && lib::failure_noticed()) lib::end_if_untold(record_.call, static_cast<int>(result));
     return result;
   }
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
  private:
-  abi::Lane* lane_ = nullptr;
+  abi::Thread* thread_ = nullptr;
   abi::CallRecord record_{};
 };
 

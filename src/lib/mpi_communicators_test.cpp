@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "abi/port_layout.hpp"
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 namespace weft::lib {
 namespace {

@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 namespace weft::lib {
 

@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "abi/libevent.hpp"
-#include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
 #include "lib/mpi_library.hpp"
+#include "lib/rank_thread.hpp"
 #include "lib/threads.hpp"
 
 namespace abi = weft::abi;
@@ -59,45 +59,45 @@ void refuse_strangers() {
 
 /// Open MPI starts and ends outside of virtual time. An MPICH sends messages meanwhile, so it stays inside:
 /// all begin together, and while one reads an answer of the launcher, virtual time waits for it.
-void leave_time(abi::Lane& lane) {
+void leave_time(abi::Thread& thread) {
   if (!lib::is_mpich()) return weft_outside_begin();
-  lib::enter(lane);
-  lib::meet(lane);
+  lib::enter(thread);
+  lib::meet(thread);
 }
 
-bool begin(abi::Lane*& lane) {
+bool begin(abi::Thread*& thread) {
   if (depth++) return false;
   if (!lib::take_over()) {
     refuse_strangers();
     return false;
   }
-  lane = lib::lane();
-  if (!lane) return false;
+  thread = lib::this_thread();
+  if (!thread) return false;
   refuse_others();
   if (weft_open_for_mpi(&port) != 0) {
     fprintf(stderr, "weft: rank %d: its node's interface has no port left\n", weft_rank());
     exit(2);
   }
   lib::segment()->phase.store(abi::MpiPhase::Starting);
-  leave_time(*lane);
+  leave_time(*thread);
   return true;
 }
 
-int end(abi::Lane* lane, int result) {
+int end(abi::Thread* thread, int result) {
   --depth;
-  if (!lane) return result;
+  if (!thread) return result;
   lib::find_launcher_libraries();
   lib::segment()->phase.store(abi::MpiPhase::Running);
-  lib::meet(*lane);
+  lib::meet(*thread);
   lib::leave();
   return result;
 }
 
 template <class Call>
 int start(Call call) {
-  abi::Lane* lane = nullptr;
-  begin(lane);
-  return end(lane, call());
+  abi::Thread* thread = nullptr;
+  begin(thread);
+  return end(thread, call());
 }
 
 constexpr int kMultiple = 3;  // MPI_THREAD_MULTIPLE, in Open MPI and in MPICH
@@ -117,20 +117,20 @@ int started_with(int result, const int* level) {
 template <class Call>
 int finish(Call call) {
   abi::Header* header = lib::segment();
-  abi::Lane* lane = lib::lane_if_any();
-  if (depth || !header || !lane || header->phase.load() != abi::MpiPhase::Running) return call();
+  abi::Thread* thread = lib::thread_if_any();
+  if (depth || !header || !thread || header->phase.load() != abi::MpiPhase::Running) return call();
   ++depth;
-  lib::enter(*lane);
+  lib::enter(*thread);
   // Others may still need this rank: it serves them until all have come.
   do
     if (serve_others) serve_others();
-  while (lib::meet_or_event(*lane) == -EAGAIN);
+  while (lib::meet_or_event(*thread) == -EAGAIN);
   abi::silence_libevent();
   header->phase.store(abi::MpiPhase::Ending);
-  leave_time(*lane);
+  leave_time(*thread);
   int result = call();
   header->phase.store(abi::MpiPhase::Ended);
-  lib::meet(*lane);
+  lib::meet(*thread);
   lib::leave();
   --depth;
   return result;

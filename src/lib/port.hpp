@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 #include "lib/weft.h"
 #include "mpi/registration_cache.hpp"
 
@@ -57,9 +57,9 @@ inline bool queue_full(weft_port* p) {
 }
 
 /// Posts where there is room.
-inline void post_now(weft_port* p, abi::Lane& lane, nic::Descriptor& d) {
-  move_on(lane, p->header->costs.post);
-  d.posted = now(lane);
+inline void post_now(weft_port* p, abi::Thread& thread, nic::Descriptor& d) {
+  move_on(thread, p->header->costs.post);
+  d.posted = now(thread);
   std::uint32_t posted = p->area->posted.load(std::memory_order_relaxed);
   abi::submissions_of(p->area)[posted % p->header->limits.queue_slots] = d;
   p->area->posted.store(posted + 1, std::memory_order_release);
@@ -68,7 +68,7 @@ inline void post_now(weft_port* p, abi::Lane& lane, nic::Descriptor& d) {
 /// The time computed before a call, and the start of the time after it.
 class Timed {
  public:
-  explicit Timed(abi::Lane& lane) { enter(lane); }
+  explicit Timed(abi::Thread& thread) { enter(thread); }
   ~Timed() { leave(); }
   Timed(const Timed&) = delete;
   Timed& operator=(const Timed&) = delete;
@@ -88,7 +88,7 @@ class Locked {
 /// The port's lock, and the time computed before it.
 class Inside {
  public:
-  Inside(weft_port* port, abi::Lane& lane) : timed_(lane), locked_(port) {}
+  Inside(weft_port* port, abi::Thread& thread) : timed_(thread), locked_(port) {}
 
  private:
   Timed timed_;

@@ -1,4 +1,4 @@
-// Functions of the C library that tell or take time, in virtual time for threads that have a lane.
+// Functions of the C library that tell or take time, in virtual time for threads that are in it.
 #include <errno.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -10,8 +10,8 @@
 
 #include "lib/children.hpp"
 #include "lib/clocks.hpp"
-#include "lib/lane.hpp"
 #include "lib/launcher_libraries.hpp"
+#include "lib/rank_thread.hpp"
 #include "lib/real.hpp"
 
 namespace lib = weft::lib;
@@ -25,13 +25,13 @@ using lib::saturated;
 
 namespace {
 
-abi::Lane* clock_lane() { return lib::segment() ? lib::lane_if_any() : nullptr; }
+abi::Thread* clock_thread() { return lib::segment() ? lib::thread_if_any() : nullptr; }
 
 /// False where a signal's handler has run before.
-bool sleep_until(abi::Lane& lane, std::int64_t time) {
-  lib::enter(lane);
+bool sleep_until(abi::Thread& thread, std::int64_t time) {
+  lib::enter(thread);
   int result = 0;
-  if (time > lib::now(lane)) result = lib::ask(lane, abi::Call::Sleep, abi::kNoPort, time, abi::kNoRank);
+  if (time > lib::now(thread)) result = lib::ask(thread, abi::Call::Sleep, abi::kNoPort, time, abi::kNoRank);
   lib::leave();
   return result != -EINTR;
 }
@@ -53,13 +53,13 @@ extern "C" {
 
 int clock_gettime(clockid_t clock, struct timespec* t) {
   bool busy = is_processor_time(clock);
-  abi::Lane* lane = busy || is_virtual(clock) ? clock_lane() : nullptr;
-  if (!lane) {
+  abi::Thread* thread = busy || is_virtual(clock) ? clock_thread() : nullptr;
+  if (!thread) {
     WEFT_REAL(clock_gettime);
     if (next_clock_gettime) return next_clock_gettime(clock, t);
     return static_cast<int>(syscall(SYS_clock_gettime, clock, t));
   }
-  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
+  std::int64_t now = lib::read_clock(*thread, __builtin_return_address(0));
   t->tv_sec = (busy ? 0 : base_seconds(clock)) + now / kSecond;
   t->tv_nsec = now % kSecond / 1000;
   return 0;
@@ -74,32 +74,32 @@ clock_t clock(void) {
 int getrusage(__rusage_who_t who, struct rusage* usage) {
   WEFT_REAL(getrusage);
   int result = next_getrusage(who, usage);
-  abi::Lane* lane = clock_lane();
-  if (result != 0 || !lane || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID))
+  abi::Thread* thread = clock_thread();
+  if (result != 0 || !thread || who == RUSAGE_CHILDREN || !is_processor_time(CLOCK_PROCESS_CPUTIME_ID))
     return result;
-  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
+  std::int64_t now = lib::read_clock(*thread, __builtin_return_address(0));
   usage->ru_utime = {now / kSecond, now % kSecond / 1'000'000};
   usage->ru_stime = {};
   return 0;
 }
 
 int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
-  abi::Lane* lane = clock_lane();
-  if (!lane) {
+  abi::Thread* thread = clock_thread();
+  if (!thread) {
     WEFT_REAL(gettimeofday);
     return next_gettimeofday(t, zone);
   }
-  std::int64_t now = lib::read_clock(*lane, __builtin_return_address(0));
+  std::int64_t now = lib::read_clock(*thread, __builtin_return_address(0));
   t->tv_sec = base_seconds(CLOCK_REALTIME) + now / kSecond;
   t->tv_usec = now % kSecond / 1'000'000;
   return 0;
 }
 
 time_t time(time_t* out) {
-  abi::Lane* lane = clock_lane();
+  abi::Thread* thread = clock_thread();
   timespec t{};
-  if (lane) {
-    t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*lane, __builtin_return_address(0)) / kSecond;
+  if (thread) {
+    t.tv_sec = base_seconds(CLOCK_REALTIME) + lib::read_clock(*thread, __builtin_return_address(0)) / kSecond;
   } else {
     syscall(SYS_clock_gettime, CLOCK_REALTIME, &t);
   }
@@ -108,10 +108,10 @@ time_t time(time_t* out) {
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct timespec* left) {
-  abi::Lane* lane = is_virtual(clock) ? lib::virtual_lane() : nullptr;
+  abi::Thread* thread = is_virtual(clock) ? lib::virtual_thread() : nullptr;
   bool absolute = flags & TIMER_ABSTIME;
   bool valid = t->tv_nsec >= 0 && t->tv_nsec <= 999'999'999 && t->tv_sec >= 0;
-  if (!lane) {
+  if (!thread) {
     if (valid && !absolute && is_virtual(clock) &&
         lib::sleep_as_child(saturated(0, t->tv_sec, t->tv_nsec * 1000)))
       return 0;
@@ -120,19 +120,19 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec* t, struct
   }
   if (!valid) return EINVAL;
   std::int64_t until =
-      absolute ? lib::time_on_clock(clock, *t) : saturated(lib::now(*lane), t->tv_sec, t->tv_nsec * 1000);
-  bool whole = sleep_until(*lane, until);
+      absolute ? lib::time_on_clock(clock, *t) : saturated(lib::now(*thread), t->tv_sec, t->tv_nsec * 1000);
+  bool whole = sleep_until(*thread, until);
   if (left && !absolute) {
-    std::int64_t rest = until > lib::now(*lane) ? until - lib::now(*lane) : 0;
+    std::int64_t rest = until > lib::now(*thread) ? until - lib::now(*thread) : 0;
     *left = {rest / kSecond, rest % kSecond / 1000};
   }
   return whole ? 0 : EINTR;
 }
 
 int nanosleep(const struct timespec* t, struct timespec* left) {
-  if (!lib::is_child() && (!lib::virtual_lane() || lib::of_launcher_library(__builtin_return_address(0)))) {
+  if (!lib::is_child() && (!lib::virtual_thread() || lib::of_launcher_library(__builtin_return_address(0)))) {
     WEFT_REAL(nanosleep);
-    lib::Awaited awaited(lib::virtual_lane());
+    lib::Awaited awaited(lib::virtual_thread());
     return next_nanosleep(t, left);
   }
   int error = clock_nanosleep(CLOCK_MONOTONIC, 0, t, left);
@@ -143,9 +143,9 @@ int nanosleep(const struct timespec* t, struct timespec* left) {
 int usleep(useconds_t microseconds) {
   timespec t{static_cast<time_t>(microseconds / 1'000'000),
              static_cast<long>(microseconds % 1'000'000) * 1000};
-  if (lib::of_launcher_library(__builtin_return_address(0)) || (lib::outside() && clock_lane())) {
+  if (lib::of_launcher_library(__builtin_return_address(0)) || (lib::outside() && clock_thread())) {
     WEFT_REAL(usleep);
-    lib::Awaited awaited(lib::virtual_lane());
+    lib::Awaited awaited(lib::virtual_thread());
     return next_usleep(unhurried(microseconds));
   }
   return nanosleep(&t, nullptr);

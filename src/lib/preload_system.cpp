@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 namespace lib = weft::lib;
 

@@ -5,7 +5,7 @@
 
 namespace weft::lib {
 
-/// What was found when the process started, and what became of it since (lane.cpp).
+/// What was found when the process started, and what became of it since (rank_thread.cpp).
 struct Attachment {
   abi::Header* header = nullptr;  // the segment, whoever owns it
   abi::Bell* bell = nullptr;

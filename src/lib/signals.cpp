@@ -6,7 +6,7 @@
 
 #include "lib/children.hpp"
 #include "lib/clocks.hpp"
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 #include "lib/real.hpp"
 #include "lib/timers.hpp"
 
@@ -16,9 +16,9 @@ namespace lib = weft::lib;
 namespace {
 
 /// Until a timer sends a signal, or the deadline; others may send one at any time. -EINTR: a handler has run.
-int sleep_for_signal(abi::Lane& lane, std::int64_t deadline) {
-  lib::enter(lane);
-  int result = lib::ask(lane, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
+int sleep_for_signal(abi::Thread& thread, std::int64_t deadline) {
+  lib::enter(thread);
+  int result = lib::ask(thread, abi::Call::Sleep, abi::kNoPort, deadline, abi::kNoRank);
   lib::leave();
   return result;
 }
@@ -46,10 +46,10 @@ extern "C" {
 
 int pause(void) {
   WEFT_REAL(pause);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_pause();
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_pause();
   while (lib::timers_are_set())
-    if (sleep_for_signal(*lane, abi::kNoDeadline) == -EINTR) {
+    if (sleep_for_signal(*thread, abi::kNoDeadline) == -EINTR) {
       errno = EINTR;
       return -1;
     }
@@ -59,8 +59,8 @@ int pause(void) {
 
 int sigsuspend(const sigset_t* set) {
   WEFT_REAL(sigsuspend);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_sigsuspend(set);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_sigsuspend(set);
   sigset_t let_in;
   sigfillset(&let_in);
   for (int i = 1; i < NSIG; ++i)
@@ -76,7 +76,7 @@ int sigsuspend(const sigset_t* set) {
       return next_sigsuspend(set);
     }
     // A timer's signal may be blocked but for this wait: then no handler ends the sleep.
-    if (sleep_for_signal(*lane, lib::next_timer(*lane)) == -EINTR) {
+    if (sleep_for_signal(*thread, lib::next_timer(*thread)) == -EINTR) {
       errno = EINTR;
       return -1;
     }
@@ -87,24 +87,25 @@ int sigsuspend(const sigset_t* set) {
 int sigtimedwait(const sigset_t* __restrict set, siginfo_t* __restrict info,
                  const struct timespec* __restrict timeout) {
   WEFT_REAL(sigtimedwait);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_sigtimedwait(set, info, timeout);
-  std::int64_t deadline =
-      timeout ? lib::saturated(lib::now(*lane), timeout->tv_sec, timeout->tv_nsec * 1000) : abi::kNoDeadline;
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_sigtimedwait(set, info, timeout);
+  std::int64_t deadline = timeout
+                              ? lib::saturated(lib::now(*thread), timeout->tv_sec, timeout->tv_nsec * 1000)
+                              : abi::kNoDeadline;
   const timespec none{};
   lib::SignalWait waits(*set);
   for (;;) {
     int found = next_sigtimedwait(set, info, &none);
-    if (found >= 0 || errno != EAGAIN || lib::now(*lane) >= deadline) return found;
+    if (found >= 0 || errno != EAGAIN || lib::now(*thread) >= deadline) return found;
     if (!timeout && !lib::timers_are_set()) {
       lib::Outside outside;
       return next_sigtimedwait(set, info, nullptr);
     }
     if (lib::timers_are_set()) {  // one may send it before the deadline, blocked as it is
-      std::int64_t next = lib::next_timer(*lane);
-      sleep_for_signal(*lane, next < deadline ? next : deadline);
+      std::int64_t next = lib::next_timer(*thread);
+      sleep_for_signal(*thread, next < deadline ? next : deadline);
     } else {
-      sleep_for_signal(*lane, deadline);
+      sleep_for_signal(*thread, deadline);
     }
   }
 }

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "lib/instruction.hpp"
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 namespace weft::lib {
 
@@ -242,11 +242,11 @@ void on_trap(int number, siginfo_t*, void* context) {
     return;
   }
   int error = errno;
-  abi::Lane* lane = lane_of_runner();
+  abi::Thread* thread = running_thread();
   Stepper::Finding finding =
-      !lane || is_own_code(registers) ? Stepper::Finding::Computes : stepper.step(registers);
+      !thread || is_own_code(registers) ? Stepper::Finding::Computes : stepper.step(registers);
   if (finding == Stepper::Finding::Waits) {
-    wait_for_memory(*lane, stepper.times_waited++);
+    wait_for_memory(*thread, stepper.times_waited++);
     stepper.begin_again(registers);
   }
   if (finding == Stepper::Finding::Computes) stop(registers);
@@ -262,7 +262,7 @@ void on_poke(int, siginfo_t* info, void* context) {
     if (counter.active) registers[REG_EFL] |= kTrapFlag;
     return;
   }
-  if (info->si_code == SI_QUEUE && !stepper.active && !counter.active && lane_of_runner() &&
+  if (info->si_code == SI_QUEUE && !stepper.active && !counter.active && running_thread() &&
       !is_own_code(registers) && take_trap()) {
     stepper.active = true;
     stepper.begin(info->si_value.sival_int != 0);

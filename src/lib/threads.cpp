@@ -20,7 +20,7 @@ namespace lib = weft::lib;
 
 namespace {
 
-// What each lane waits for: a condition, a semaphore or a thread; since when, to be let go on in order; the
+// What each thread waits for: a condition, a semaphore or a thread; since when, to be let go on in order; the
 // word it sleeps on; and whether it does so in virtual time, until a deadline.
 struct Wait {
   std::atomic<const void*> what;
@@ -28,15 +28,15 @@ struct Wait {
   std::atomic<std::uint32_t> over;
   bool timed;
 };
-Wait waits[abi::kLanes];
+Wait waits[abi::kThreads];
 std::atomic<std::uint64_t> tickets;
 
-// The mutex each lane waits for.
-std::atomic<const pthread_mutex_t*> wanted[abi::kLanes];
+// The mutex each thread waits for.
+std::atomic<const pthread_mutex_t*> wanted[abi::kThreads];
 
-// Threads that have given up their lanes and may be joined; their times.
+// Threads that have left virtual time and may be joined; their times.
 struct Ended {
-  pthread_t thread;
+  pthread_t pthread;
   std::int64_t clock;
   bool ready;
 };
@@ -46,46 +46,46 @@ pthread_mutex_t ended_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 bool threads_expected = false;
 
-const void* key_of(pthread_t thread) { return reinterpret_cast<const void*>(thread); }
+const void* key_of(pthread_t pthread) { return reinterpret_cast<const void*>(pthread); }
 
 long futex(std::atomic<std::uint32_t>* word, int operation, std::uint32_t value) {
   return syscall(SYS_futex, word, operation, value, nullptr, nullptr, 0);
 }
 
 /// To be called before what lets others see that it waits.
-void begin_wait(abi::Lane& lane, const void* what, bool timed = false) {
-  Wait& wait = waits[lib::index_of(lane)];
+void begin_wait(abi::Thread& thread, const void* what, bool timed = false) {
+  Wait& wait = waits[lib::index_of(thread)];
   wait.over.store(0);
   wait.timed = timed;
   wait.ticket = tickets.fetch_add(1);
   wait.what.store(what);
 }
 
-bool wait_until_over(abi::Lane& lane, std::int64_t deadline);
+bool wait_until_over(abi::Thread& thread, std::int64_t deadline);
 
 /// Are there timers to be seen to while a thread waits for another one?
 bool beside_timers() { return lib::timers_are_set() && lib::has_threads(); }
 
 /// Until somebody lets it go on: out of virtual time, unless a timer may have to be seen to meanwhile.
-void sleep_until_over(abi::Lane& lane) {
-  Wait& wait = waits[lib::index_of(lane)];
+void sleep_until_over(abi::Thread& thread) {
+  Wait& wait = waits[lib::index_of(thread)];
   if (wait.timed) {
-    wait_until_over(lane, abi::kNoDeadline);
+    wait_until_over(thread, abi::kNoDeadline);
     return;
   }
   weft_outside_begin();
   while (!wait.over.load()) futex(&wait.over, FUTEX_WAIT_PRIVATE, 0);
-  lane.awaited.store(0);
+  thread.awaited.store(0);
   weft_outside_end();
 }
 
 /// Until somebody lets it go on, or the deadline. Returns whether somebody has.
-bool wait_until_over(abi::Lane& lane, std::int64_t deadline) {
-  Wait& wait = waits[lib::index_of(lane)];
+bool wait_until_over(abi::Thread& thread, std::int64_t deadline) {
+  Wait& wait = waits[lib::index_of(thread)];
   while (!wait.over.load()) {
-    if (lib::now(lane) >= deadline) return wait.what.exchange(nullptr) == nullptr;
-    lane.argument[0] = 0;
-    lib::ask(lane, abi::Call::YieldUntil, abi::kNoPort, deadline, abi::kNoRank);
+    if (lib::now(thread) >= deadline) return wait.what.exchange(nullptr) == nullptr;
+    thread.argument[0] = 0;
+    lib::ask(thread, abi::Call::YieldUntil, abi::kNoPort, deadline, abi::kNoRank);
   }
   return true;
 }
@@ -95,38 +95,38 @@ bool wait_until_over(abi::Lane& lane, std::int64_t deadline) {
 bool let_go_on(const void* what, bool all, std::int64_t time) {
   bool any = false;
   for (;;) {
-    unsigned oldest = abi::kLanes;
-    for (unsigned i = 0; i < abi::kLanes; ++i)
-      if (waits[i].what.load() == what && (oldest == abi::kLanes || waits[i].ticket < waits[oldest].ticket))
+    unsigned oldest = abi::kThreads;
+    for (unsigned i = 0; i < abi::kThreads; ++i)
+      if (waits[i].what.load() == what && (oldest == abi::kThreads || waits[i].ticket < waits[oldest].ticket))
         oldest = i;
-    if (oldest == abi::kLanes) return any;
+    if (oldest == abi::kThreads) return any;
     const void* expected = what;
     if (!waits[oldest].what.compare_exchange_strong(expected, nullptr)) continue;  // its time was over
     any = true;
     if (waits[oldest].timed) {  // it looks again when the caller has had a turn that was no mere look
       waits[oldest].over.store(1);
-      if (abi::Lane* here = lib::virtual_lane())
+      if (abi::Thread* here = lib::virtual_thread())
         lib::ask(*here, abi::Call::Sleep, abi::kNoPort, lib::now(*here), abi::kNoRank);
       if (!all) return true;
       continue;
     }
-    abi::Lane* lane = abi::lane_at(lib::segment(), oldest);
+    abi::Thread* thread = abi::thread_at(lib::segment(), oldest);
     // It may be on its way to sleep: it is outside before that.
-    while (lane->state.load() != static_cast<std::uint32_t>(abi::LaneState::External))
+    while (thread->state.load() != static_cast<std::uint32_t>(abi::ThreadState::External))
       syscall(SYS_sched_yield);
-    lib::resume(*lane, time);
+    lib::resume(*thread, time);
     waits[oldest].over.store(1);
     futex(&waits[oldest].over, FUTEX_WAKE_PRIVATE, 1);
     if (!all) return true;
   }
 }
 
-/// A thread without a lane may end the wait, in real time: it may take as long as the program said. In parts,
-/// since that thread may come to have one.
+/// A thread that is not in virtual time may end the wait, in real time: it may take as long as the program
+/// said. In parts, since that thread may come to have one.
 struct RealWait {
   static constexpr std::int64_t kPart = 50'000'000;  // nanoseconds
-  RealWait(const abi::Lane& lane, std::int64_t deadline) {
-    std::int64_t left = deadline > lib::now(lane) ? (deadline - lib::now(lane)) / 1000 : 0;
+  RealWait(const abi::Thread& thread, std::int64_t deadline) {
+    std::int64_t left = deadline > lib::now(thread) ? (deadline - lib::now(thread)) / 1000 : 0;
     whole = left <= kPart;
     syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &until);
     until.tv_nsec += whole ? left : kPart;
@@ -142,24 +142,24 @@ bool is_valid(clockid_t clock, const timespec& t) {
 }
 
 std::int64_t time_here() {
-  abi::Lane* lane = lib::virtual_lane();
-  return lane ? lib::now(*lane) : 0;
+  abi::Thread* thread = lib::virtual_thread();
+  return thread ? lib::now(*thread) : 0;
 }
 
-/// Has this thread given up its lane? The caller's clock is not before that then.
-bool end_of(pthread_t thread, abi::Lane& lane) {
+/// Has this thread left virtual time? The caller's clock is not before that then.
+bool end_of(pthread_t pthread, abi::Thread& thread) {
   for (unsigned i = 0; i < 64 && i < ended_count; ++i) {
-    if (!ended[i].ready || !pthread_equal(ended[i].thread, thread)) continue;
-    lib::jump_to(lane, ended[i].clock);
+    if (!ended[i].ready || !pthread_equal(ended[i].pthread, pthread)) continue;
+    lib::jump_to(thread, ended[i].clock);
     ended[i].ready = false;
     return true;
   }
   return false;
 }
 
-bool wanted_by_others(const abi::Lane& lane, const pthread_mutex_t* mutex) {
-  for (unsigned i = 0; i < abi::kLanes; ++i)
-    if (i != lib::index_of(lane) && wanted[i].load(std::memory_order_relaxed) == mutex) return true;
+bool wanted_by_others(const abi::Thread& thread, const pthread_mutex_t* mutex) {
+  for (unsigned i = 0; i < abi::kThreads; ++i)
+    if (i != lib::index_of(thread) && wanted[i].load(std::memory_order_relaxed) == mutex) return true;
   return false;
 }
 
@@ -168,15 +168,15 @@ bool anybody_waits() { return lib::segment() && tickets.load(std::memory_order_r
 struct Start {
   void* (*function)(void*);
   void* argument;
-  abi::Lane* lane;
+  abi::Thread* thread;
 };
 
 void* begin_thread(void* p) {
   Start start = *static_cast<Start*>(p);
   free(p);
-  if (start.lane) {
-    lib::adopt(*start.lane);
-    lib::ask(*start.lane, abi::Call::Sleep, abi::kNoPort, lib::now(*start.lane),
+  if (start.thread) {
+    lib::adopt(*start.thread);
+    lib::ask(*start.thread, abi::Call::Sleep, abi::kNoPort, lib::now(*start.thread),
              abi::kNoRank);  // its turn
   }
   return start.function(start.argument);
@@ -188,23 +188,23 @@ namespace weft::lib {
 
 void expect_threads() { threads_expected = true; }
 
-int start_thread(abi::Lane& parent, pthread_t* thread, const pthread_attr_t* attributes,
+int start_thread(abi::Thread& parent, pthread_t* pthread, const pthread_attr_t* attributes,
                  void* (*function)(void*), void* argument) {
   WEFT_REAL(pthread_create);
   auto* start = static_cast<Start*>(malloc(sizeof(Start)));
   if (!start) return EAGAIN;
-  *start = {function, argument, lane_for_child(parent)};
-  int result = next_pthread_create(thread, attributes, begin_thread, start);
+  *start = {function, argument, thread_for_child(parent)};
+  int result = next_pthread_create(pthread, attributes, begin_thread, start);
   if (result != 0) free(start);
   return result;
 }
 
-void thread_ends(abi::Lane& lane) {
+void thread_ends(abi::Thread& thread) {
   WEFT_REAL(pthread_mutex_lock);
   next_pthread_mutex_lock(&ended_mutex);
-  ended[ended_count++ % 64] = {pthread_self(), now(lane), true};
+  ended[ended_count++ % 64] = {pthread_self(), now(thread), true};
   pthread_mutex_unlock(&ended_mutex);
-  let_go_on(key_of(pthread_self()), true, now(lane));
+  let_go_on(key_of(pthread_self()), true, now(thread));
 }
 
 }  // namespace weft::lib
@@ -220,50 +220,50 @@ __attribute__((constructor)) void serve_threads() {
 
 extern "C" {
 
-int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+int pthread_create(pthread_t* pthread, const pthread_attr_t* attributes, void* (*function)(void*),
                    void* argument) {
   WEFT_REAL(pthread_create);
-  abi::Lane* parent = threads_expected ? lib::virtual_lane() : nullptr;
+  abi::Thread* parent = threads_expected ? lib::virtual_thread() : nullptr;
   if (!parent || lib::of_launcher_library(__builtin_return_address(0)))
-    return next_pthread_create(thread, attributes, function, argument);
-  return lib::start_thread(*parent, thread, attributes, function, argument);
+    return next_pthread_create(pthread, attributes, function, argument);
+  return lib::start_thread(*parent, pthread, attributes, function, argument);
 }
 
-int pthread_join(pthread_t thread, void** result) {
+int pthread_join(pthread_t pthread, void** result) {
   WEFT_REAL(pthread_join);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_pthread_join(thread, result);
-  if (!end_of(thread, *lane)) {
-    begin_wait(*lane, key_of(thread));
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_pthread_join(pthread, result);
+  if (!end_of(pthread, *thread)) {
+    begin_wait(*thread, key_of(pthread));
     lib::Outside outside;
-    int joined = next_pthread_join(thread, result);
-    waits[lib::index_of(*lane)].what.store(nullptr);
-    lane->awaited.store(0);
-    end_of(thread, *lane);
+    int joined = next_pthread_join(pthread, result);
+    waits[lib::index_of(*thread)].what.store(nullptr);
+    thread->awaited.store(0);
+    end_of(pthread, *thread);
     return joined;
   }
-  lib::Awaited awaited(lane);
-  return next_pthread_join(thread, result);  // it is about to end, whatever virtual time does
+  lib::Awaited awaited(thread);
+  return next_pthread_join(pthread, result);  // it is about to end, whatever virtual time does
 }
 
 // A thread that holds a mutex may wait for the simulator: others then wait in virtual time, where it goes on.
 int pthread_mutex_lock(pthread_mutex_t* mutex) {
   WEFT_REAL(pthread_mutex_lock);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane || !lib::has_threads()) return next_pthread_mutex_lock(mutex);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread || !lib::has_threads()) return next_pthread_mutex_lock(mutex);
   WEFT_REAL(pthread_mutex_trylock);
   // A thread of MPICH that polls unlocks and locks again at once: whoever waits in between comes first.
-  if (lib::is_mpich() && wanted_by_others(*lane, mutex)) lib::let_others_go_first(*lane);
+  if (lib::is_mpich() && wanted_by_others(*thread, mutex)) lib::let_others_go_first(*thread);
   int result;
   unsigned times = 0;
   while ((result = next_pthread_mutex_trylock(mutex)) == EBUSY) {
-    if (!lib::has_lane(mutex->__data.__owner)) {
-      lib::Awaited awaited(lane);
+    if (!lib::is_rank_thread(mutex->__data.__owner)) {
+      lib::Awaited awaited(thread);
       return next_pthread_mutex_lock(mutex);
     }
-    wanted[lib::index_of(*lane)].store(mutex);
-    lib::give_way(*lane, times);
-    wanted[lib::index_of(*lane)].store(nullptr);
+    wanted[lib::index_of(*thread)].store(mutex);
+    lib::give_way(*thread, times);
+    wanted[lib::index_of(*thread)].store(nullptr);
   }
   return result;
 }
@@ -276,43 +276,43 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
 
 int pthread_cond_wait(pthread_cond_t* condition, pthread_mutex_t* mutex) {
   REAL_CONDITION(pthread_cond_wait);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane || lib::of_launcher_library(__builtin_return_address(0))) {
-    lib::Awaited awaited(lane);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread || lib::of_launcher_library(__builtin_return_address(0))) {
+    lib::Awaited awaited(thread);
     return next(condition, mutex);
   }
-  begin_wait(*lane, condition, beside_timers());
+  begin_wait(*thread, condition, beside_timers());
   pthread_mutex_unlock(mutex);
-  sleep_until_over(*lane);
+  sleep_until_over(*thread);
   return pthread_mutex_lock(mutex);
 }
 
 int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock,
                            const struct timespec* until) {
   WEFT_REAL(pthread_cond_clockwait);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane || lib::of_launcher_library(__builtin_return_address(0)))
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread || lib::of_launcher_library(__builtin_return_address(0)))
     return next_pthread_cond_clockwait(condition, mutex, clock, until);
   if (!is_valid(clock, *until)) return EINVAL;
   std::int64_t deadline = lib::time_on_clock(clock, *until);
   if (!lib::has_threads()) {
-    lib::Awaited awaited(lane);
-    RealWait real(*lane, deadline);
+    lib::Awaited awaited(thread);
+    RealWait real(*thread, deadline);
     int result = next_pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &real.until);
     if (result != ETIMEDOUT) return result;
     // A condition may seem to be signalled when it is not: the program looks, and waits for the next part.
-    lib::jump_to(*lane, real.whole ? deadline : lib::now(*lane) + RealWait::kPart * 1000);
+    lib::jump_to(*thread, real.whole ? deadline : lib::now(*thread) + RealWait::kPart * 1000);
     return real.whole ? ETIMEDOUT : 0;
   }
-  begin_wait(*lane, condition, true);
+  begin_wait(*thread, condition, true);
   pthread_mutex_unlock(mutex);
-  bool told = wait_until_over(*lane, deadline);
+  bool told = wait_until_over(*thread, deadline);
   pthread_mutex_lock(mutex);
   return told ? 0 : ETIMEDOUT;
 }
 
 int pthread_cond_timedwait(pthread_cond_t* condition, pthread_mutex_t* mutex, const struct timespec* until) {
-  if (!lib::virtual_lane() || lib::of_launcher_library(__builtin_return_address(0))) {
+  if (!lib::virtual_thread() || lib::of_launcher_library(__builtin_return_address(0))) {
     REAL_CONDITION(pthread_cond_timedwait);
     return next(condition, mutex, until);
   }
@@ -335,43 +335,43 @@ int pthread_cond_broadcast(pthread_cond_t* condition) {
 
 int sem_wait(sem_t* semaphore) {
   WEFT_REAL(sem_wait);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_sem_wait(semaphore);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_sem_wait(semaphore);
   while (sem_trywait(semaphore) != 0) {
-    begin_wait(*lane, semaphore, beside_timers());
-    if (sem_trywait(semaphore) == 0) {  // posted meanwhile, by a thread without a lane
-      waits[lib::index_of(*lane)].what.store(nullptr);
+    begin_wait(*thread, semaphore, beside_timers());
+    if (sem_trywait(semaphore) == 0) {  // posted meanwhile, by a thread that is not in virtual time
+      waits[lib::index_of(*thread)].what.store(nullptr);
       return 0;
     }
-    sleep_until_over(*lane);
+    sleep_until_over(*thread);
   }
   return 0;
 }
 
 int sem_clockwait(sem_t* semaphore, clockid_t clock, const struct timespec* until) {
   WEFT_REAL(sem_clockwait);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_sem_clockwait(semaphore, clock, until);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_sem_clockwait(semaphore, clock, until);
   if (!is_valid(clock, *until)) {
     errno = EINVAL;
     return -1;
   }
   std::int64_t deadline = lib::time_on_clock(clock, *until);
   while (!lib::has_threads()) {
-    lib::Awaited awaited(lane);
-    RealWait real(*lane, deadline);
+    lib::Awaited awaited(thread);
+    RealWait real(*thread, deadline);
     int result = next_sem_clockwait(semaphore, CLOCK_MONOTONIC, &real.until);
     if (result == 0 || errno != ETIMEDOUT) return result;
-    lib::jump_to(*lane, real.whole ? deadline : lib::now(*lane) + RealWait::kPart * 1000);
+    lib::jump_to(*thread, real.whole ? deadline : lib::now(*thread) + RealWait::kPart * 1000);
     if (real.whole) return result;
   }
   while (sem_trywait(semaphore) != 0) {
-    begin_wait(*lane, semaphore, true);
+    begin_wait(*thread, semaphore, true);
     if (sem_trywait(semaphore) == 0) {
-      waits[lib::index_of(*lane)].what.store(nullptr);
+      waits[lib::index_of(*thread)].what.store(nullptr);
       return 0;
     }
-    if (!wait_until_over(*lane, deadline)) {
+    if (!wait_until_over(*thread, deadline)) {
       errno = ETIMEDOUT;
       return -1;
     }
@@ -380,7 +380,7 @@ int sem_clockwait(sem_t* semaphore, clockid_t clock, const struct timespec* unti
 }
 
 int sem_timedwait(sem_t* semaphore, const struct timespec* until) {
-  if (lib::virtual_lane()) return sem_clockwait(semaphore, CLOCK_REALTIME, until);
+  if (lib::virtual_thread()) return sem_clockwait(semaphore, CLOCK_REALTIME, until);
   WEFT_REAL(sem_timedwait);
   return next_sem_timedwait(semaphore, until);
 }

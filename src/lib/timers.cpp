@@ -23,13 +23,13 @@ using lib::kSecond;
 namespace {
 
 constexpr std::int64_t kMicrosecond = 1'000'000;
-constexpr std::uint32_t kAnyLane = ~0u;
+constexpr std::uint32_t kAnyThread = ~0u;
 
 struct Timer {
   enum Kind { Free, Signal, Thread, File } kind = Free;
   std::int64_t at = abi::kNoDeadline, interval = 0;
   clockid_t clock = CLOCK_MONOTONIC;
-  std::uint32_t lane = 0;  // the one that sees to it
+  std::uint32_t thread = 0;  // the one that sees to it
   int signal = SIGALRM;
   bool has_value = false;  // it tells the handler one
   sigval value{};
@@ -85,7 +85,7 @@ void send(const Timer& t) {
   info.si_code = t.has_value ? SI_TIMER : SI_KERNEL;
   info.si_value = t.value;
   info.si_overrun = static_cast<int>(t.missed);
-  bool for_this_thread = t.lane != 0 || sigismember(&waited_for, t.signal) == 1;
+  bool for_this_thread = t.thread != 0 || sigismember(&waited_for, t.signal) == 1;
   if (!for_this_thread) {
     syscall(SYS_rt_sigqueueinfo, getpid(), t.signal, &info);
   } else {
@@ -105,20 +105,20 @@ void* notify(void* p) {
   return nullptr;
 }
 
-void start_thread(const Timer& t, abi::Lane& lane) {
+void start_thread(const Timer& t, abi::Thread& thread) {
   auto* start = static_cast<Start*>(malloc(sizeof(Start)));
   if (!start) return;
   *start = {t.function, t.value};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread;
-  if (lib::hooks.start_thread(lane, &thread, &attributes, notify, start) != 0) free(start);
+  pthread_t pthread;
+  if (lib::hooks.start_thread(thread, &pthread, &attributes, notify, start) != 0) free(start);
   pthread_attr_destroy(&attributes);
 }
 
 /// It has run out `times` times. True where a handler has run.
-bool run_out(Timer& t, std::uint64_t times, abi::Lane& lane) {
+bool run_out(Timer& t, std::uint64_t times, abi::Thread& thread) {
   switch (t.kind) {
     case Timer::Signal: {
       t.missed = times - 1;
@@ -127,7 +127,7 @@ bool run_out(Timer& t, std::uint64_t times, abi::Lane& lane) {
       return handled;
     }
     case Timer::Thread:
-      start_thread(t, lane);
+      start_thread(t, thread);
       return false;
     case Timer::File: {
       [[maybe_unused]] ssize_t ignored = write(t.file, &times, sizeof times);
@@ -139,8 +139,8 @@ bool run_out(Timer& t, std::uint64_t times, abi::Lane& lane) {
   return false;
 }
 
-bool sees_to(const abi::Lane& lane, const Timer& t) {
-  return t.at != abi::kNoDeadline && (t.lane == kAnyLane || t.lane == lib::index_of(lane));
+bool sees_to(const abi::Thread& thread, const Timer& t) {
+  return t.at != abi::kNoDeadline && (t.thread == kAnyThread || t.thread == lib::index_of(thread));
 }
 
 std::int64_t picoseconds(const timespec& t) { return lib::saturated(0, t.tv_sec, t.tv_nsec * 1000); }
@@ -150,21 +150,24 @@ bool is_valid(const timeval& t) { return t.tv_sec >= 0 && t.tv_usec >= 0 && t.tv
 timespec spec(std::int64_t ps) { return {ps / kSecond, ps % kSecond / 1000}; }
 timeval val(std::int64_t ps) { return {ps / kSecond, ps % kSecond / kMicrosecond}; }
 
-std::int64_t left(const Timer& t, const abi::Lane& lane) {
+std::int64_t left(const Timer& t, const abi::Thread& thread) {
   if (t.at == abi::kNoDeadline) return 0;
-  std::int64_t rest = t.at - lib::now(lane);
+  std::int64_t rest = t.at - lib::now(thread);
   return rest > 1000 ? rest : 1000;  // one that is set never shows nothing
 }
 
-void set_by_spec(Timer& t, const abi::Lane& lane, bool absolute, const itimerspec& to) {
+void set_by_spec(Timer& t, const abi::Thread& thread, bool absolute, const itimerspec& to) {
   if (to.it_value.tv_sec == 0 && to.it_value.tv_nsec == 0) return set(t, abi::kNoDeadline, 0);
-  std::int64_t at = absolute ? lib::time_on_clock(t.clock, to.it_value)
-                             : lib::saturated(lib::now(lane), to.it_value.tv_sec, to.it_value.tv_nsec * 1000);
+  std::int64_t at = absolute
+                        ? lib::time_on_clock(t.clock, to.it_value)
+                        : lib::saturated(lib::now(thread), to.it_value.tv_sec, to.it_value.tv_nsec * 1000);
   t.missed = 0;
   set(t, at, picoseconds(to.it_interval));
 }
 
-itimerspec shown(const Timer& t, const abi::Lane& lane) { return {spec(t.interval), spec(left(t, lane))}; }
+itimerspec shown(const Timer& t, const abi::Thread& thread) {
+  return {spec(t.interval), spec(left(t, thread))};
+}
 
 /// An interval timer of the process: its number where it is in virtual time.
 Timer* interval_timer(int which) {
@@ -191,26 +194,26 @@ Timer* of_file(int file) {
 
 namespace weft::lib {
 
-std::int64_t next_timer(const abi::Lane& lane) {
+std::int64_t next_timer(const abi::Thread& thread) {
   std::int64_t out = abi::kNoDeadline;
   for (unsigned i = 0; i < used; ++i)
-    if (sees_to(lane, timers[i]) && timers[i].at < out) out = timers[i].at;
+    if (sees_to(thread, timers[i]) && timers[i].at < out) out = timers[i].at;
   return out;
 }
 
-bool run_timers(abi::Lane& lane) {
+bool run_timers(abi::Thread& thread) {
   bool handled = false;
   for (unsigned i = 0; i < used; ++i) {
     Timer& t = timers[i];
-    if (!sees_to(lane, t) || t.at > now(lane)) continue;
+    if (!sees_to(thread, t) || t.at > now(thread)) continue;
     std::uint64_t times = 1;
     if (t.interval > 0) {
-      times += static_cast<std::uint64_t>((now(lane) - t.at) / t.interval);
+      times += static_cast<std::uint64_t>((now(thread) - t.at) / t.interval);
       t.at += static_cast<std::int64_t>(times) * t.interval;
     } else {
       set(t, abi::kNoDeadline, 0);
     }
-    handled |= run_out(t, times, lane);
+    handled |= run_out(t, times, thread);
   }
   return handled;
 }
@@ -235,36 +238,36 @@ extern "C" {
 int setitimer(__itimer_which_t which, const struct itimerval* __restrict to,
               struct itimerval* __restrict before) {
   WEFT_REAL(setitimer);
-  abi::Lane* lane = lib::virtual_lane();
-  Timer* t = lane ? interval_timer(which) : nullptr;
+  abi::Thread* thread = lib::virtual_thread();
+  Timer* t = thread ? interval_timer(which) : nullptr;
   if (!t) return next_setitimer(which, to, before);
   if (to && (!is_valid(to->it_value) || !is_valid(to->it_interval))) {
     errno = EINVAL;
     return -1;
   }
-  if (before) *before = {val(t->interval), val(left(*t, *lane))};
+  if (before) *before = {val(t->interval), val(left(*t, *thread))};
   if (!to) return 0;
   std::int64_t after = picoseconds(to->it_value);
-  set(*t, after ? lib::now(*lane) + after : abi::kNoDeadline, picoseconds(to->it_interval));
+  set(*t, after ? lib::now(*thread) + after : abi::kNoDeadline, picoseconds(to->it_interval));
   return 0;
 }
 
 int getitimer(__itimer_which_t which, struct itimerval* out) {
   WEFT_REAL(getitimer);
-  abi::Lane* lane = lib::virtual_lane();
-  Timer* t = lane ? interval_timer(which) : nullptr;
+  abi::Thread* thread = lib::virtual_thread();
+  Timer* t = thread ? interval_timer(which) : nullptr;
   if (!t) return next_getitimer(which, out);
-  *out = {val(t->interval), val(left(*t, *lane))};
+  *out = {val(t->interval), val(left(*t, *thread))};
   return 0;
 }
 
 unsigned alarm(unsigned seconds) {
   WEFT_REAL(alarm);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return next_alarm(seconds);
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return next_alarm(seconds);
   Timer& t = *interval_timer(ITIMER_REAL);
-  std::int64_t rest = left(t, *lane);
-  set(t, seconds ? lib::now(*lane) + seconds * kSecond : abi::kNoDeadline, 0);
+  std::int64_t rest = left(t, *thread);
+  set(t, seconds ? lib::now(*thread) + seconds * kSecond : abi::kNoDeadline, 0);
   return static_cast<unsigned>((rest + kSecond - 1) / kSecond);
 }
 
@@ -277,8 +280,8 @@ useconds_t ualarm(useconds_t value, useconds_t interval) {
 
 int timer_create(clockid_t clock, struct sigevent* __restrict event, timer_t* __restrict out) {
   WEFT_REAL(timer_create);
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane || !(lib::is_virtual(clock) || lib::is_processor_time(clock)))
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread || !(lib::is_virtual(clock) || lib::is_processor_time(clock)))
     return next_timer_create(clock, event, out);
   Timer* t = new_timer(event && event->sigev_notify == SIGEV_THREAD ? Timer::Thread : Timer::Signal);
   if (!t) return -1;
@@ -288,13 +291,13 @@ int timer_create(clockid_t clock, struct sigevent* __restrict event, timer_t* __
   if (event) {
     t->signal = event->sigev_signo;
     t->value = event->sigev_value;
-    if (event->sigev_notify == SIGEV_NONE) t->lane = kAnyLane - 1;  // nobody's: it only counts
+    if (event->sigev_notify == SIGEV_NONE) t->thread = kAnyThread - 1;  // nobody's: it only counts
     if (event->sigev_notify == SIGEV_THREAD) {
       t->function = event->sigev_notify_function;
-      t->lane = kAnyLane;
+      t->thread = kAnyThread;
     }
     if (event->sigev_notify == SIGEV_THREAD_ID && event->_sigev_un._tid == syscall(SYS_gettid))
-      t->lane = static_cast<std::uint32_t>(lib::index_of(*lane));
+      t->thread = static_cast<std::uint32_t>(lib::index_of(*thread));
   }
   *out = t;
   return 0;
@@ -303,25 +306,25 @@ int timer_create(clockid_t clock, struct sigevent* __restrict event, timer_t* __
 int timer_settime(timer_t handle, int flags, const struct itimerspec* __restrict to,
                   struct itimerspec* __restrict before) {
   WEFT_REAL(timer_settime);
-  abi::Lane* lane = lib::virtual_lane();
-  Timer* t = lane ? of_handle(handle) : nullptr;
+  abi::Thread* thread = lib::virtual_thread();
+  Timer* t = thread ? of_handle(handle) : nullptr;
   if (!t) return next_timer_settime(handle, flags, to, before);
   if (!is_valid(to->it_value) || !is_valid(to->it_interval)) {
     errno = EINVAL;
     return -1;
   }
-  if (before) *before = shown(*t, *lane);
-  set_by_spec(*t, *lane, flags & TIMER_ABSTIME, *to);
-  lib::check_timers(*lane);
+  if (before) *before = shown(*t, *thread);
+  set_by_spec(*t, *thread, flags & TIMER_ABSTIME, *to);
+  lib::check_timers(*thread);
   return 0;
 }
 
 int timer_gettime(timer_t handle, struct itimerspec* out) {
   WEFT_REAL(timer_gettime);
-  abi::Lane* lane = lib::virtual_lane();
-  Timer* t = lane ? of_handle(handle) : nullptr;
+  abi::Thread* thread = lib::virtual_thread();
+  Timer* t = thread ? of_handle(handle) : nullptr;
   if (!t) return next_timer_gettime(handle, out);
-  *out = shown(*t, *lane);
+  *out = shown(*t, *thread);
   return 0;
 }
 
@@ -343,11 +346,11 @@ int timer_delete(timer_t handle) {
 // polled.
 int timerfd_create(__clockid_t clock, int flags) {
   WEFT_REAL(timerfd_create);
-  if (!lib::virtual_lane() || !lib::is_virtual(clock)) return next_timerfd_create(clock, flags);
+  if (!lib::virtual_thread() || !lib::is_virtual(clock)) return next_timerfd_create(clock, flags);
   Timer* t = new_timer(Timer::File);
   if (!t) return -1;
   t->clock = clock;
-  t->lane = kAnyLane;
+  t->thread = kAnyThread;
   t->file = eventfd(0, (flags & TFD_NONBLOCK ? EFD_NONBLOCK : 0) | (flags & TFD_CLOEXEC ? EFD_CLOEXEC : 0));
   if (t->file < 0) give_up(*t);
   return t->file;
@@ -355,30 +358,30 @@ int timerfd_create(__clockid_t clock, int flags) {
 
 int timerfd_settime(int file, int flags, const struct itimerspec* to, struct itimerspec* before) {
   WEFT_REAL(timerfd_settime);
-  abi::Lane* lane = lib::virtual_lane();
-  Timer* t = lane ? of_file(file) : nullptr;
+  abi::Thread* thread = lib::virtual_thread();
+  Timer* t = thread ? of_file(file) : nullptr;
   if (!t) return next_timerfd_settime(file, flags, to, before);
   if (!is_valid(to->it_value) || !is_valid(to->it_interval)) {
     errno = EINVAL;
     return -1;
   }
-  if (before) *before = shown(*t, *lane);
+  if (before) *before = shown(*t, *thread);
   std::uint64_t old;  // what was not read of the last setting is gone
   pollfd there{file, POLLIN, 0};
   if (syscall(SYS_poll, &there, 1, 0) == 1) {
     [[maybe_unused]] ssize_t ignored = syscall(SYS_read, file, &old, sizeof old);
   }
-  set_by_spec(*t, *lane, flags & TFD_TIMER_ABSTIME, *to);
-  lib::check_timers(*lane);
+  set_by_spec(*t, *thread, flags & TFD_TIMER_ABSTIME, *to);
+  lib::check_timers(*thread);
   return 0;
 }
 
 int timerfd_gettime(int file, struct itimerspec* out) {
   WEFT_REAL(timerfd_gettime);
-  abi::Lane* lane = lib::virtual_lane();
-  Timer* t = lane ? of_file(file) : nullptr;
+  abi::Thread* thread = lib::virtual_thread();
+  Timer* t = thread ? of_file(file) : nullptr;
   if (!t) return next_timerfd_gettime(file, out);
-  *out = shown(*t, *lane);
+  *out = shown(*t, *thread);
   return 0;
 }
 

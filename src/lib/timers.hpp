@@ -11,21 +11,21 @@
 #include <atomic>
 #include <cstdint>
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 namespace weft::lib {
 
 inline bool timers_are_set() { return timers_set.load(std::memory_order_relaxed) != 0; }
 
 /// When the next timer this thread has to see to runs out; kNoDeadline: none is set.
-std::int64_t next_timer(const abi::Lane& lane);
+std::int64_t next_timer(const abi::Thread& thread);
 
 /// Lets those run out whose time has come. True where a handler of the program has run.
-bool run_timers(abi::Lane& lane);
+bool run_timers(abi::Thread& thread);
 
-inline void check_timers(abi::Lane& lane) {
-  if (timers_are_set() && !outside() && next_timer(lane) <= now(lane)) [[unlikely]]
-    run_timers(lane);
+inline void check_timers(abi::Thread& thread) {
+  if (timers_are_set() && !outside() && next_timer(thread) <= now(thread)) [[unlikely]]
+    run_timers(thread);
 }
 
 /// While it lives, this thread waits for these signals: as in the kernel, one of a timer is for this thread

@@ -35,45 +35,46 @@ thread_local unsigned refusals = 0;  // by mutexes it tried, in a row
 // Threads that look a hundred times without yielding will not yield.
 constexpr unsigned kLooksWithoutYield = 100;
 
-std::atomic<bool> reading[abi::kLanes];
+std::atomic<bool> reading[abi::kThreads];
 
 }  // namespace
 
-bool shares_open_mpi(const abi::Lane& lane) {
-  return has_threads() && lane.doing.inside() && !outside() && !is_mpich();
+bool shares_open_mpi(const abi::Thread& thread) {
+  return has_threads() && thread.doing.inside() && !outside() && !is_mpich();
 }
 
-void give_way(abi::Lane& lane, unsigned& times) {
+void give_way(abi::Thread& thread, unsigned& times) {
   constexpr std::int64_t kFirst = 1'000'000;  // picoseconds
   constexpr unsigned kMostDoublings = 10;
-  lane.argument[0] = times == 0;
+  thread.argument[0] = times == 0;
   std::int64_t most = kFirst << std::min(times, kMostDoublings);
   ++times;
-  ask(lane, abi::Call::Yield, abi::kNoPort, now(lane) + most, abi::kNoRank);
+  ask(thread, abi::Call::Yield, abi::kNoPort, now(thread) + most, abi::kNoRank);
 }
 
-void wait_or_be_called(abi::Lane& lane, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
-  lane.argument[0] = 0;
-  ask(lane, has_threads() ? abi::Call::Spin : abi::Call::Wait, port, deadline, for_rank);
+void wait_or_be_called(abi::Thread& thread, std::uint32_t port, std::int64_t deadline,
+                       std::uint32_t for_rank) {
+  thread.argument[0] = 0;
+  ask(thread, has_threads() ? abi::Call::Spin : abi::Call::Wait, port, deadline, for_rank);
 }
 
-bool waits_when_it_yields(abi::Lane& lane, std::uint32_t port, std::uint32_t for_rank) {
-  if (!shares_open_mpi(lane)) return false;
+bool waits_when_it_yields(abi::Thread& thread, std::uint32_t port, std::uint32_t for_rank) {
+  if (!shares_open_mpi(thread)) return false;
   last_look = {LastLook::InVain, port, for_rank};
   return ++looks_since_yield <= kLooksWithoutYield;
 }
 
 void skipped_look() { last_look.is = LastLook::Skipped; }
 
-void set_reading(abi::Lane& lane, bool now_reading) {
-  reading[index_of(lane)].store(now_reading, std::memory_order_relaxed);
+void set_reading(abi::Thread& thread, bool now_reading) {
+  reading[index_of(thread)].store(now_reading, std::memory_order_relaxed);
 }
 
-bool reads(const abi::Lane& lane) { return reading[index_of(lane)].load(std::memory_order_relaxed); }
+bool reads(const abi::Thread& thread) { return reading[index_of(thread)].load(std::memory_order_relaxed); }
 
-bool others_read(const abi::Lane& lane) {
-  std::size_t own = index_of(lane);
-  for (std::size_t i = 0; i < abi::kLanes; ++i)
+bool others_read(const abi::Thread& thread) {
+  std::size_t own = index_of(thread);
+  for (std::size_t i = 0; i < abi::kThreads; ++i)
     if (i != own && reading[i].load(std::memory_order_relaxed)) return true;
   return false;
 }
@@ -98,20 +99,20 @@ bool on_own_stack(const void* at) {
 extern "C" {
 
 int sched_yield(void) {
-  abi::Lane* lane = lib::virtual_lane();
-  if (!lane) return static_cast<int>(syscall(SYS_sched_yield));
+  abi::Thread* thread = lib::virtual_thread();
+  if (!thread) return static_cast<int>(syscall(SYS_sched_yield));
   if (!lib::has_threads()) {
     // A rank of one thread has waited where it looked.
-    return lane->doing.inside() ? 0 : static_cast<int>(syscall(SYS_sched_yield));
+    return thread->doing.inside() ? 0 : static_cast<int>(syscall(SYS_sched_yield));
   }
-  lib::set_reading(*lane, false);
+  lib::set_reading(*thread, false);
   lib::looks_since_yield = 0;
   auto look = std::exchange(lib::last_look.is, lib::LastLook::None);
   if (look == lib::LastLook::None) {
-    lib::give_way(*lane, lib::yields);
+    lib::give_way(*thread, lib::yields);
   } else {
     lib::yields = 0;
-    if (look == lib::LastLook::InVain) lib::look_again(*lane, lib::last_look.port, lib::last_look.for_rank);
+    if (look == lib::LastLook::InVain) lib::look_again(*thread, lib::last_look.port, lib::last_look.for_rank);
   }
   return 0;
 }
@@ -120,9 +121,9 @@ int sched_yield(void) {
 int pthread_mutex_trylock(pthread_mutex_t* mutex) {
   WEFT_REAL(pthread_mutex_trylock);
   int result = next_pthread_mutex_trylock(mutex);
-  abi::Lane* lane = result == EBUSY ? lib::virtual_lane() : nullptr;
-  if (lane && lib::has_threads() && lib::has_lane(mutex->__data.__owner)) {
-    lib::give_way(*lane, lib::refusals);
+  abi::Thread* thread = result == EBUSY ? lib::virtual_thread() : nullptr;
+  if (thread && lib::has_threads() && lib::is_rank_thread(mutex->__data.__owner)) {
+    lib::give_way(*thread, lib::refusals);
     result = next_pthread_mutex_trylock(mutex);
   }
   if (result == 0) lib::refusals = 0;

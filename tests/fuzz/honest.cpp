@@ -28,42 +28,44 @@ Honest::Honest(unsigned number, Known& known, const Known& peer)
 }
 
 void Honest::ask_to_register(std::uint64_t offset, std::uint32_t rights) {
-  lane().argument[0] = kBase + offset;
-  lane().argument[1] = kRegion;
-  lane().argument[2] = rights;
-  lane().argument[3] = 0;
+  this_thread().argument[0] = kBase + offset;
+  this_thread().argument[1] = kRegion;
+  this_thread().argument[2] = rights;
+  this_thread().argument[3] = 0;
   block(Call::Register, 0, abi::kNoDeadline);
 }
 
 void Honest::run() {
-  if (stage_ > Stage::Open && stage_ < Stage::Exchange && lane().result != 0) broken("a call was refused");
+  if (stage_ > Stage::Open && stage_ < Stage::Exchange && this_thread().result != 0)
+    broken("a call was refused");
   switch (stage_) {
     case Stage::Start:
       stage_ = Stage::Open;
-      lane().argument[0] = lane().argument[1] = 0;
+      this_thread().argument[0] = this_thread().argument[1] = 0;
       return block(Call::Open, abi::kNoPort, abi::kNoDeadline);
     case Stage::Open:
-      if (lane().result != 0 || lane().answer[0] != 0) broken("a port was refused");
-      known_.node = static_cast<std::uint32_t>(lane().answer[1]);
-      known_.port = static_cast<std::uint32_t>(lane().answer[2]);
+      if (this_thread().result != 0 || this_thread().answer[0] != 0) broken("a port was refused");
+      known_.node = static_cast<std::uint32_t>(this_thread().answer[1]);
+      known_.port = static_cast<std::uint32_t>(this_thread().answer[2]);
       stage_ = Stage::Given;
       return ask_to_register(kGiven, nic::kAllRights);
     case Stage::Given:
-      known_.given = lane().answer[0];
+      known_.given = this_thread().answer[0];
       stage_ = Stage::Inbox;
       return ask_to_register(kInbox, nic::kRemoteWrite);
     case Stage::Inbox:
-      known_.inbox = lane().answer[0];
+      known_.inbox = this_thread().answer[0];
       stage_ = Stage::Outbox;
       return ask_to_register(kOutbox, 0);
     case Stage::Outbox:
-      known_.kept = lane().answer[0];
+      known_.kept = this_thread().answer[0];
       stage_ = Stage::LookUp;
-      lane().argument[0] = 1 - number_;
-      lane().argument[1] = 0;
+      this_thread().argument[0] = 1 - number_;
+      this_thread().argument[1] = 0;
       return block(Call::LookUp, 0, abi::kNoDeadline);
     case Stage::LookUp:
-      if (lane().answer[0] != peer_.node || lane().answer[1] != peer_.port) broken("the peer is elsewhere");
+      if (this_thread().answer[0] != peer_.node || this_thread().answer[1] != peer_.port)
+        broken("the peer is elsewhere");
       stage_ = Stage::Exchange;
       return block(Call::Sleep, abi::kNoPort, kExchange);
     case Stage::Exchange:
@@ -85,7 +87,7 @@ void Honest::post(const Descriptor& descriptor) {
   Descriptor d = descriptor;
   d.node = peer_.node;
   d.port = peer_.port;
-  d.posted = lane().clock.load();
+  d.posted = this_thread().clock.load();
   abi::submissions_of(&port(0))[posted_ % layout().limits.queue_slots] = d;
   port(0).posted.store(++posted_);
 }

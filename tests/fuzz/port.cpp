@@ -15,7 +15,7 @@ namespace weft::fuzz {
 namespace {
 
 using abi::Call;
-using abi::LaneState;
+using abi::ThreadState;
 using nic::Descriptor;
 
 constexpr std::int64_t kBegin = 100'000'000;  // the honest ones are ready then
@@ -30,23 +30,24 @@ class Spoiler : public Rank {
       case 0:
         return block(Call::Sleep, abi::kNoPort, kBegin);
       case 1:
-        std::fill_n(lane().argument, 4, std::uint64_t{0});
+        std::fill_n(this_thread().argument, 4, std::uint64_t{0});
         return block(Call::Open, abi::kNoPort, abi::kNoDeadline);
       case 2:
-        lane().argument[0] = kBase + 4096;
-        lane().argument[1] = 8192;
-        lane().argument[2] = nic::kAllRights;
+        this_thread().argument[0] = kBase + 4096;
+        this_thread().argument[1] = 8192;
+        this_thread().argument[2] = nic::kAllRights;
         return block(Call::Register, 0, abi::kNoDeadline);
       case 3:
-        keys_[3] = lane().answer[0];
+        keys_[3] = this_thread().answer[0];
         break;
     }
     bool blocked = false;
-    for (unsigned i = 1; i < abi::kLanes; ++i)
-      if (lane(i).state.load() == std::uint32_t(LaneState::Running) && input_.below(2))
-        lane(i).state.store(std::uint32_t(LaneState::Left));
-    if (lane().state.load() != std::uint32_t(LaneState::Running)) return;
-    if (lane().result == 0 && lane().answer[0]) keys_[next_key_++ % 3] = lane().answer[0];
+    for (unsigned i = 1; i < abi::kThreads; ++i)
+      if (thread(i).state.load() == std::uint32_t(ThreadState::Running) && input_.below(2))
+        thread(i).state.store(std::uint32_t(ThreadState::Left));
+    if (this_thread().state.load() != std::uint32_t(ThreadState::Running)) return;
+    if (this_thread().result == 0 && this_thread().answer[0])
+      keys_[next_key_++ % 3] = this_thread().answer[0];
     while (!blocked) {
       if (input_.empty()) return exit({});
       blocked = act();
@@ -63,7 +64,7 @@ class Spoiler : public Rank {
         return false;
       }
       case 1: {
-        abi::Lane& l = lane(input_.below(abi::kLanes));
+        abi::Thread& l = thread(input_.below(abi::kThreads));
         unsigned place = input_.below(sizeof l - 8);
         input_.fill(reinterpret_cast<char*>(&l) + place, 1 + input_.below(8));
         return false;
@@ -92,7 +93,7 @@ class Spoiler : public Rank {
         lay_out_call(0);
         return wait();
       case 11:
-        block(Call::Wait, abi::kAnyPort, lane().clock.load() + input_.take<std::uint16_t>() * 1000);
+        block(Call::Wait, abi::kAnyPort, this_thread().clock.load() + input_.take<std::uint16_t>() * 1000);
         return true;
       case 12: {
         abi::PortArea& area = port(input_.below(4));
@@ -101,9 +102,9 @@ class Spoiler : public Rank {
         return false;
       }
       case 13: {  // another thread
-        unsigned i = input_.below(abi::kLanes);
+        unsigned i = input_.below(abi::kThreads);
         lay_out_call(i);
-        lane(i).state.store(input_.below(6));
+        thread(i).state.store(input_.below(6));
         header().joins.fetch_add(input_.below(3));
         return false;
       }
@@ -118,13 +119,13 @@ class Spoiler : public Rank {
   }
 
   bool wait() {
-    lane().state.store(input_.below(8) ? std::uint32_t(LaneState::Blocked) : input_.below(6));
+    this_thread().state.store(input_.below(8) ? std::uint32_t(ThreadState::Blocked) : input_.below(6));
     bell().running.fetch_sub(1);
     return true;
   }
 
   void lay_out_call(unsigned i) {
-    abi::Lane& l = lane(i);
+    abi::Thread& l = thread(i);
     l.call = static_cast<Call>(input_.below(std::uint32_t(Call::Last) + 2));
     l.port = input_.below(8) ? input_.below(4) : input_.take<std::uint32_t>();
     l.for_rank = input_.below(5);
@@ -182,7 +183,7 @@ class Spoiler : public Rank {
     d.remote_key = key == 0 ? value() : key == 1 ? to.kept : to.given;
     d.remote_offset = input_.below(4) ? 0 : value();
     d.operand = value();
-    d.posted = input_.below(4) ? lane().clock.load() : input_.take<std::int64_t>();
+    d.posted = input_.below(4) ? this_thread().clock.load() : input_.take<std::int64_t>();
     if (input_.below(4) == 0) input_.fill(reinterpret_cast<char*>(&d) + input_.below(248), 8);
     abi::PortArea& area = port(index);
     std::uint32_t posted = area.posted.load();

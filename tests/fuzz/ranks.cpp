@@ -38,7 +38,7 @@ class Ranks {
   }
 
   /// Of the system, as the rank says.
-  static pid_t thread(pid_t process, unsigned lane) { return find(process)->lane(lane).thread.load(); }
+  static pid_t thread(pid_t process, unsigned thread) { return find(process)->thread(thread).tid.load(); }
 
   static void start(unsigned rank, const host::Launch& launch) { all[rank]->attach(launch); }
 
@@ -80,25 +80,25 @@ void Rank::attach(const host::Launch& launch) {
 
 bool Rank::granted() {
   bool any = !std::exchange(started_, true);
-  for (unsigned i = 0; i < abi::kLanes; ++i) {
-    std::uint32_t grant = lane(i).grant.load();
+  for (unsigned i = 0; i < abi::kThreads; ++i) {
+    std::uint32_t grant = thread(i).grant.load();
     any |= std::exchange(grants_[i], grant) != grant;
   }
   return any;
 }
 
 void Rank::block(abi::Call call, std::uint32_t port, std::int64_t deadline) {
-  abi::Lane& l = lane();
+  abi::Thread& l = this_thread();
   l.call = call;
   l.port = port;
   l.deadline = deadline;
   l.for_rank = abi::kNoRank;
-  l.state.store(static_cast<std::uint32_t>(abi::LaneState::Blocked));
+  l.state.store(static_cast<std::uint32_t>(abi::ThreadState::Blocked));
   bell().running.fetch_sub(1);
 }
 
 void Rank::exit(host::Ending how) {
-  lane().state.store(static_cast<std::uint32_t>(abi::LaneState::Left));
+  this_thread().state.store(static_cast<std::uint32_t>(abi::ThreadState::Left));
   bell().running.fetch_sub(1);
   ending = how;
 }
@@ -128,7 +128,7 @@ unsigned threads_of(pid_t) { return 1; }
 ThreadState thread_state(pid_t, pid_t) { return {true, 0}; }
 std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) {
   std::vector<std::pair<pid_t, ThreadState>> out{{process, {true, 0}}};
-  for (unsigned i = 1; i < abi::kLanes; ++i)
+  for (unsigned i = 1; i < abi::kThreads; ++i)
     out.emplace_back(Ranks::thread(process, i), ThreadState{true, 0});
   return out;
 }

@@ -21,7 +21,7 @@ class Rank {
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
-  /// It has just been started, or the simulator has let some of its lanes go on. Returns once it waits.
+  /// It has just been started, or the simulator has let some of its threads go on. Returns once it waits.
   virtual void run() = 0;
 
   std::vector<std::uint8_t> memory;
@@ -29,12 +29,12 @@ class Rank {
 
  protected:
   abi::Header& header() const { return *static_cast<abi::Header*>(segment_); }
-  abi::Lane& lane(unsigned i = 0) const { return *abi::lane_at(segment_, i); }
+  abi::Thread& thread(unsigned i = 0) const { return *abi::thread_at(segment_, i); }
   abi::PortArea& port(unsigned i) const { return *abi::port_at(segment_, layout_, i); }
   abi::Bell& bell() const { return *static_cast<abi::Bell*>(bell_); }
   const abi::Layout& layout() const { return layout_; }
 
-  /// Waits in lane 0 as the library does.
+  /// Waits in thread 0 as the library does.
   void block(abi::Call call, std::uint32_t port, std::int64_t deadline);
   void exit(host::Ending how);
 
@@ -46,7 +46,7 @@ class Rank {
   abi::Layout layout_{};  // as it was before anybody wrote into the segment
   void* segment_ = nullptr;
   void* bell_ = nullptr;
-  std::uint32_t grants_[abi::kLanes] = {};
+  std::uint32_t grants_[abi::kThreads] = {};
   bool started_ = false;
 };
 

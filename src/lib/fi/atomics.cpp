@@ -8,7 +8,7 @@
 
 namespace weft::fi {
 
-using abi::Lane;
+using abi::Thread;
 using mpi::AtomicHead;
 using mpi::AtomicReplyHead;
 using mpi::Kind;
@@ -18,9 +18,47 @@ namespace {
 
 bool whole_words(fi_datatype type) { return type == FI_INT64 || type == FI_UINT64; }
 
+/// Memory of this process that others may change, by its key; null where they may not.
+char* memory_at(const Domain& domain, std::uint64_t key, std::uint64_t offset, std::size_t bytes) {
+  auto found = domain.memories.find(key);
+  if (found == domain.memories.end()) return nullptr;
+  const Mr& mr = *found->second;
+  if (!(mr.access & (FI_REMOTE_WRITE | FI_REMOTE_READ)) || offset > mr.length || bytes > mr.length - offset)
+    return nullptr;
+  return static_cast<char*>(mr.base) + offset;
+}
+
+struct AtomicAnswer {
+  AtomicReplyHead head;
+  char old[nic::kInlineBytes];
+  std::size_t bytes = 0;  // of `old`
+};
+
+/// Carries out what a message asks for, which has a head.
+AtomicAnswer answer_atomic(const Domain& domain, const nic::Message& m) {
+  AtomicHead head;
+  memcpy(&head, m.data, sizeof head);
+  auto type = static_cast<fi_datatype>(head.type);
+  std::size_t size = value_size(type), bytes = size * head.count;
+  bool operands = head.has & 1, compares = head.has & 2, results = head.has & 4;
+  AtomicAnswer answer{{head.id, head.first, 0}, {}, 0};
+  bool sound = size && m.length == sizeof head + bytes * (operands + compares) &&
+               sizeof answer.head + bytes <= sizeof answer.old;
+  char* at = sound ? memory_at(domain, head.key, head.offset, bytes) : nullptr;
+  if (!at) answer.head.failed = 1;
+  const std::uint8_t* values = m.data + sizeof head;
+  for (unsigned i = 0; at && i < head.count; ++i) {
+    const std::uint8_t* operand = operands ? values + i * size : nullptr;
+    const std::uint8_t* compare = compares ? values + (operands ? bytes : 0) + i * size : nullptr;
+    apply(type, static_cast<fi_op>(head.operation), at + i * size, operand, compare, answer.old + i * size);
+  }
+  if (at && results) answer.bytes = bytes;
+  return answer;
+}
+
 }  // namespace
 
-ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& where) {
+ssize_t Engine::atomic(Thread& thread, const AtomicCall& call, const Remote& where) {
   std::uint32_t peer = peer_of_handle(where.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   std::size_t size = value_size(call.type);
@@ -33,9 +71,9 @@ ssize_t Engine::atomic(Lane& lane, const AtomicCall& call, const Remote& where) 
     return refuse(FI_EOPNOTSUPP, FI_LOG_EP_DATA, "values of %zu bytes do not fit into a small message\n",
                   size);
   lib::found_something();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   Request& request = new_remote(Request::Kind::Atomic, peer, where, size * call.count);
-  charge(at, model.send_cost, Protocol::Atomic);
+  costs_.charge(at, model.send_cost, Protocol::Atomic);
   request.value_size = size;
   if (call.result) request.result = Buffer(call.result, size * call.count);
   if (by_interface) {
@@ -89,49 +127,23 @@ void Engine::atomic_in_messages(mpi::Port& at, const AtomicCall& call, const Rem
       memcpy(data + bytes, static_cast<const char*>(values) + first * size, count * size);
       bytes += count * size;
     }
-    small(at, request.peer, Kind::Atomic, 0, &head, sizeof head, data, bytes);
+    pairs_.small(at, request.peer, Kind::Atomic, 0, &head, sizeof head, data, bytes);
   }
 }
 
-/// Memory of this process that others may change, by its key; null where they may not.
-char* Engine::memory_at(std::uint64_t key, std::uint64_t offset, std::size_t bytes) {
-  auto found = endpoint.domain->memories.find(key);
-  if (found == endpoint.domain->memories.end()) return nullptr;
-  const Mr& mr = *found->second;
-  if (!(mr.access & (FI_REMOTE_WRITE | FI_REMOTE_READ)) || offset > mr.length || bytes > mr.length - offset)
-    return nullptr;
-  return static_cast<char*>(mr.base) + offset;
+void Engine::atomic_request(mpi::Port& at, std::uint32_t peer, const nic::Message& m) {
+  if (m.length < sizeof(AtomicHead)) return;
+  costs_.charge(at, model.receive_cost, Protocol::Atomic);
+  const AtomicAnswer answer = answer_atomic(*endpoint.domain, m);
+  pairs_.small(at, peer, Kind::AtomicReply, 0, &answer.head, sizeof answer.head, answer.old, answer.bytes);
 }
 
-void Engine::atomic_request(mpi::Port& port, std::uint32_t peer, const nic::Message& m) {
-  AtomicHead head;
-  if (m.length < sizeof head) return;
-  memcpy(&head, m.data, sizeof head);
-  charge(port, model.receive_cost, Protocol::Atomic);
-  auto type = static_cast<fi_datatype>(head.type);
-  std::size_t size = value_size(type), bytes = size * head.count;
-  bool operands = head.has & 1, compares = head.has & 2, results = head.has & 4;
-  AtomicReplyHead reply{head.id, head.first, 0};
-  char old[nic::kInlineBytes];
-  bool sound =
-      size && m.length == sizeof head + bytes * (operands + compares) && sizeof reply + bytes <= sizeof old;
-  char* at = sound ? memory_at(head.key, head.offset, bytes) : nullptr;
-  if (!at) reply.failed = 1;
-  const std::uint8_t* values = m.data + sizeof head;
-  for (unsigned i = 0; at && i < head.count; ++i) {
-    const std::uint8_t* operand = operands ? values + i * size : nullptr;
-    const std::uint8_t* compare = compares ? values + (operands ? bytes : 0) + i * size : nullptr;
-    apply(type, static_cast<fi_op>(head.operation), at + i * size, operand, compare, old + i * size);
-  }
-  small(port, peer, Kind::AtomicReply, 0, &reply, sizeof reply, old, at && results ? bytes : 0);
-}
-
-void Engine::atomic_reply(mpi::Port& port, const nic::Message& m) {
+void Engine::atomic_reply(mpi::Port& at, const nic::Message& m) {
   AtomicReplyHead head;
   if (m.length < sizeof head) return;
   memcpy(&head, m.data, sizeof head);
-  charge(port, model.receive_cost, Protocol::Atomic);
-  Request* request = request_of(head.id);
+  costs_.charge(at, model.receive_cost, Protocol::Atomic);
+  Request* request = requests_.find(head.id);
   if (!request || request->kind != Request::Kind::Atomic) return;
   if (head.failed) request->error = FI_EACCES;
   std::size_t bytes = m.length - sizeof head;
@@ -140,8 +152,8 @@ void Engine::atomic_reply(mpi::Port& port, const nic::Message& m) {
       head.first * request->value_size + bytes <= request->result.length)
     request->result.write(head.first * request->value_size, m.data + sizeof head, bytes);
   if (--request->pieces != 0) return;
-  one_sided_done(port, *request);
-  done(port, *request);
+  one_sided_done(at, *request);
+  done(at, *request);
 }
 
 }  // namespace weft::fi

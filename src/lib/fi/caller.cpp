@@ -1,18 +1,11 @@
-// Waiting in a send for what its caller does nothing but wait for afterwards.
-//
-// The context of an operation says who hears of its end. One that lies on the stack of the thread that sends
-// is gone when the calling function returns, so that function waits; and so does MPI_Ssend for its
-// acknowledgement, the only receive it posts. Open MPI would wait for both while it holds a lock that other
-// threads try in a loop, in which nobody sees them (lib/turns.hpp). So a send waits itself. When something
-// has arrived that the library must hear of, the send says that it is to be tried again (FI_EAGAIN): a
-// library then reads its queue, and comes back here.
-#include "lib/fi/engine.hpp"
+#include "lib/fi/caller.hpp"
+
 #include "lib/fi/entry.hpp"
 #include "lib/turns.hpp"
 
 namespace weft::fi {
 
-using abi::Lane;
+using abi::Thread;
 
 namespace {
 
@@ -28,58 +21,55 @@ struct CallersWait {
 
 thread_local CallersWait waits;
 
-bool in_ssend(const Lane& lane) {
-  return lane.doing.call() == static_cast<std::uint16_t>(abi::MpiCall::Ssend);
+/// The caller is about to look into its queue.
+void look_without_others(Thread& thread) {
+  for (unsigned times = 0; lib::others_read(thread);) lib::give_way(thread, times);
+}
+
+bool in_ssend(const Thread& thread) {
+  return thread.doing.call() == static_cast<std::uint16_t>(abi::MpiCall::Ssend);
 }
 
 }  // namespace
 
-bool Engine::is_posted(const void* context) const {
-  for (const Receive* r = posted(true).first(); r; r = r->next)
-    if (r->context == context) return true;
-  return false;
-}
-
-bool Engine::will_be_waited_for(Lane& lane, const Outgoing& out, std::uint32_t sent) {
+bool will_be_waited_for(Thread& thread, const Engine::Outgoing& out, std::uint32_t sent) {
   // What it sends while it goes through what has arrived is not what the program sends.
-  if (!lib::shares_open_mpi(lane) || lib::reads(lane)) return false;
+  if (!lib::shares_open_mpi(thread) || lib::reads(thread)) return false;
   if (!out.context || !lib::on_own_stack(out.context)) sent = 0;
-  const void* answer = in_ssend(lane) ? last_receive : nullptr;
+  const void* answer = in_ssend(thread) ? last_receive : nullptr;
   waits.any = false;
   if (sent || answer) waits = {true, out.quiet, out.context, out.tag, out.destination, sent, answer};
   return waits.any;
 }
 
-bool Engine::is_waited_for(const Lane& lane, const Outgoing& out) const {
-  return waits.any && !lib::reads(lane) && waits.quiet == out.quiet && waits.context == out.context &&
+bool is_waited_for(const Thread& thread, const Engine::Outgoing& out) {
+  return waits.any && !lib::reads(thread) && waits.quiet == out.quiet && waits.context == out.context &&
          waits.tag == out.tag && waits.destination == out.destination;
 }
 
-ssize_t Engine::wait_for_caller(Lane& lane) {
+ssize_t wait_for_caller(Engine& engine, Thread& thread) {
+  Endpoint& endpoint = engine.endpoint;
   for (;;) {
     bool entries;
-    progress_others(*endpoint.domain, lane);
+    progress_others(*endpoint.domain, thread);
     {
-      Entry entered(*endpoint.domain, lane);
-      if (progress_all(*endpoint.domain, lane)) lib::found_something();
-      if (!(waits.sent && request_of(waits.sent)) && !(waits.answer && is_posted(waits.answer))) break;
+      Entry entered(*endpoint.domain, thread);
+      if (progress_all(*endpoint.domain, thread)) lib::found_something();
+      if (!(waits.sent && engine.is_under_way(waits.sent)) &&
+          !(waits.answer && engine.is_posted(waits.answer)))
+        break;
       entries = (endpoint.send_cq && !endpoint.send_cq->entries.empty()) ||
                 (endpoint.receive_cq && !endpoint.receive_cq->entries.empty());
     }
     if (entries) {
-      look_without_others(lane);
+      look_without_others(thread);
       return -FI_EAGAIN;
     }
-    lib::look_again(lane, wait_port(), contact(peer_of_handle(waits.destination)).rank);
+    lib::look_again(thread, wait_port(), engine.rank_of(waits.destination));
   }
   waits.any = false;
-  look_without_others(lane);
+  look_without_others(thread);
   return 0;
-}
-
-/// The caller is about to look into its queue.
-void Engine::look_without_others(Lane& lane) {
-  for (unsigned times = 0; lib::others_read(lane);) lib::give_way(lane, times);
 }
 
 }  // namespace weft::fi

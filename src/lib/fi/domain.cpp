@@ -7,19 +7,19 @@
 
 namespace weft::fi {
 
-abi::Lane* lane() {
+abi::Thread* this_thread() {
   if (!lib::take_over()) return nullptr;
-  abi::Lane* mine = lib::lane();
+  abi::Thread* mine = lib::this_thread();
   static bool told = false;
   if (!mine && !told) {
     told = true;
     fprintf(stderr, "weft: rank %d: only %u threads of a process may use the network\n", weft_rank(),
-            abi::kLanes);
+            abi::kThreads);
   }
   return mine;
 }
 
-void Lock::take(abi::Lane& l) {
+void Lock::take(abi::Thread& l) {
   // Only a thread that waits for the simulator holds it for long; it goes on in virtual time.
   unsigned times = 0;
   while (held_.test_and_set(std::memory_order_acquire))
@@ -119,7 +119,7 @@ fi_ops_av av_calls = {sizeof(fi_ops_av), insert, no_service, no_symmetric, remov
 int close_memory(fid* f) {
   auto* mr = reinterpret_cast<Mr*>(f);
   Domain& domain = *mr->domain;
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (mr->memory.key) domain.memories.erase(mr->memory.key);
   if (mr->memory.key && domain.memory_port && l && !lib::outside())
     weft_unregister(domain.memory_port, mr->memory.key);
@@ -159,7 +159,7 @@ int register_memory(fid* f, const void* base, std::size_t length, std::uint64_t 
   mr->access = access;
   mr->fid.mem_desc = mr;
   mr->fid.key = key;
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   // Memory for its own use is made known to the interface before there is a port only when it is used.
   weft_port* port = domain->memory_port;
   if (int result = remote ? memory_port(*domain, port) : 0; result != 0) {

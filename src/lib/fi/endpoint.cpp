@@ -17,7 +17,7 @@ std::vector<Endpoint*> enabled;  // and used; an MPI library may have one for me
 bool mpi_port_is_taken = false;
 
 void serve() {
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l) return;
   for (Endpoint* endpoint : enabled) {
     Entry entered(*endpoint->domain, *l);
@@ -27,11 +27,11 @@ void serve() {
 }
 
 /// Windows by RDMA have an endpoint of their own, whose work is the interface's anyway.
-void work_until(abi::Lane& lane, std::int64_t time) {
+void work_until(abi::Thread& thread, std::int64_t time) {
   if (enabled.empty()) return;
   Endpoint& first = *enabled.front();
-  first.domain->lock.take(lane);
-  first.engine->work_until(lane, time);
+  first.domain->lock.take(thread);
+  first.engine->work_until(thread, time);
   first.domain->lock.give();
 }
 
@@ -154,7 +154,7 @@ int close_endpoint(fid* f) {
 
 ssize_t cancel(fid_t f, void* context) {
   auto& endpoint = *reinterpret_cast<Endpoint*>(f);
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l || !endpoint.engine) return -FI_ENOENT;
   Entry entered(*endpoint.domain, *l);
   return endpoint.engine->cancel(context);
@@ -229,18 +229,18 @@ int memory_port(Domain& domain, weft_port*& port) {
   return 0;
 }
 
-void progress_others(const Domain& mine, abi::Lane& lane) {
+void progress_others(const Domain& mine, abi::Thread& thread) {
   for (Endpoint* endpoint : enabled) {
     if (endpoint->domain == &mine) continue;
-    Entry entered(*endpoint->domain, lane);
-    endpoint->engine->progress(lane);
+    Entry entered(*endpoint->domain, thread);
+    endpoint->engine->progress(thread);
   }
 }
 
-bool progress_all(Domain& mine, abi::Lane& lane, const Completions* until) {
+bool progress_all(Domain& mine, abi::Thread& thread, const Completions* until) {
   bool any = false;
   for (Endpoint* endpoint : mine.endpoints)
-    if (endpoint->used) any |= endpoint->engine->progress(lane, until);
+    if (endpoint->used) any |= endpoint->engine->progress(thread, until);
   return any;
 }
 

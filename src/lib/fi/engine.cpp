@@ -10,19 +10,19 @@
 
 namespace weft::fi {
 
-using abi::Lane;
+using abi::Thread;
 
 void ThreadPort::work(std::int64_t picoseconds) {
   if (engine_.computing_)
     engine_.owed_ += picoseconds;
   else
-    lib::move_on(lane_, picoseconds);
+    lib::move_on(thread_, picoseconds);
 }
 
 void ThreadPort::post(nic::Descriptor& d) {
   while (lib::queue_full(engine_.port))
-    lib::ask(lane_, abi::Call::Room, engine_.port->index, abi::kNoDeadline, abi::kNoRank);
-  lib::post_now(engine_.port, lane_, d);
+    lib::ask(thread_, abi::Call::Room, engine_.port->index, abi::kNoDeadline, abi::kNoRank);
+  lib::post_now(engine_.port, thread_, d);
 }
 
 int ThreadPort::register_memory(void* base, std::size_t bytes, unsigned rights, std::uint64_t& key) {
@@ -39,6 +39,24 @@ namespace {
 std::uint16_t next_generation(const weft_port& port) {
   static std::uint16_t opened = 0;  // by this process; ranks of a node may take over each other's ports
   return static_cast<std::uint16_t>(port.header->rank * 131 + opened++);
+}
+
+/// Says what has failed, with the address where there is one that could not be read or written.
+void tell_failure(const Request& r, const nic::Event& e, std::uint32_t rank) {
+  static constexpr const char* kNames[] = {"a send", "a receive", "a put", "a get", "an atomic operation"};
+  const char* what = kNames[static_cast<unsigned>(r.kind)];
+  const char* why = weft_status_text(static_cast<unsigned>(e.status));
+  auto bytes = static_cast<unsigned long long>(e.length);
+  auto at =
+      static_cast<unsigned long long>(e.status == nic::Status::BadMemory ? e.data : r.whole.remote_offset);
+  const void* local = r.buffer.parts ? r.buffer.part[0].iov_base : nullptr;
+  FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n", why);
+  if (e.status == nic::Status::BadMemory)
+    lib::operation_failed("%s of %llu bytes with rank %u: memory at 0x%llx cannot be read or written", what,
+                          bytes, rank, at);
+  else
+    lib::operation_failed("%s of %llu bytes at %p with rank %u, offset 0x%llx there: %s", what, bytes, local,
+                          rank, at, why);
 }
 
 }  // namespace
@@ -63,12 +81,18 @@ Contact& Engine::contact(std::uint32_t peer) {
 std::uint32_t Engine::awaited_rank() const {
   std::uint32_t rank = abi::kNoRank;
   for (bool tagged : {false, true})
-    for (const Receive* r = posted(tagged).first(); r; r = r->next) {
+    for (const Receive* r = matching_.posted(tagged).first(); r; r = r->next) {
       if (r->peer >= contacts_.size() || (rank != abi::kNoRank && rank != contacts_[r->peer].rank))
         return abi::kNoRank;
       rank = contacts_[r->peer].rank;
     }
   return rank;
+}
+
+bool Engine::is_posted(const void* context) const {
+  for (const Receive* r = matching_.posted(true).first(); r; r = r->next)
+    if (r->context == context) return true;
+  return false;
 }
 
 void Engine::entry(std::int64_t now, Cq* cq, Completion c) {
@@ -109,41 +133,24 @@ void Engine::received(mpi::Port& at, const Incoming& in, std::size_t stored, int
     ++(error ? endpoint.receive_counter->errors : endpoint.receive_counter->value);
 }
 
-void Engine::made_blocks(mpi::Port&) { lib::found_something(); }
-
 void Engine::registration_failed(const Request& r, const void* base, int error) {
   lib::operation_failed("the registration of %zu bytes at %p for rank %u: %s", r.length, base,
                         contact(r.peer).rank, strerror(error));
 }
 
-/// Says what has failed, with the address where there is one that could not be read or written.
 void Engine::operation_failed(const Request& r, const nic::Event& e) {
-  static constexpr const char* kNames[] = {"a send", "a receive", "a put", "a get", "an atomic operation"};
-  const char* what = kNames[static_cast<unsigned>(r.kind)];
-  const char* why = weft_status_text(static_cast<unsigned>(e.status));
-  const std::uint32_t rank = contact(r.peer).rank;
-  auto bytes = static_cast<unsigned long long>(e.length);
-  auto at =
-      static_cast<unsigned long long>(e.status == nic::Status::BadMemory ? e.data : r.whole.remote_offset);
-  const void* local = r.buffer.parts ? r.buffer.part[0].iov_base : nullptr;
-  FI_WARN(&provider, FI_LOG_EP_DATA, "an operation failed: %s\n", why);
-  if (e.status == nic::Status::BadMemory)
-    lib::operation_failed("%s of %llu bytes with rank %u: memory at 0x%llx cannot be read or written", what,
-                          bytes, rank, at);
-  else
-    lib::operation_failed("%s of %llu bytes at %p with rank %u, offset 0x%llx there: %s", what, bytes, local,
-                          rank, at, why);
+  tell_failure(r, e, contact(r.peer).rank);
 }
 
 // --- Posting.
 
-ssize_t Engine::send(Lane& lane, const Outgoing& out, std::uint32_t& sent) {
+ssize_t Engine::send(Thread& thread, const Outgoing& out, std::uint32_t& sent) {
   sent = 0;
   const std::uint32_t peer = peer_of_handle(out.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   if (out.buffer.length > UINT32_MAX) return -FI_EMSGSIZE;
   lib::found_something();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   mpi::Outgoing message = out;
   message.queue = out.quiet ? nullptr : endpoint.send_cq;
   message.counter = endpoint.send_counter;
@@ -152,23 +159,23 @@ ssize_t Engine::send(Lane& lane, const Outgoing& out, std::uint32_t& sent) {
 
 thread_local const void* last_receive = nullptr;
 
-ssize_t Engine::receive(Lane& lane, const Receive& wanted) {
+ssize_t Engine::receive(Thread& thread, const Receive& wanted) {
   lib::found_something();
   last_receive = wanted.context;
   if (wanted.multi && wanted.buffer.parts != 1) return -FI_EINVAL;
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   Transport::receive(at, wanted);
   return 0;
 }
 
-ssize_t Engine::claim(Lane& lane, Receive wanted) {
+ssize_t Engine::claim(Thread& thread, Receive wanted) {
   auto found = claimed_.find(wanted.context);
   if (found == claimed_.end()) return -FI_EINVAL;
   Incoming* in = found->second;
   claimed_.erase(found);
   lib::found_something();
   if (wanted.discard) wanted.buffer = Buffer();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   take_unexpected(at, in, wanted);
   return 0;
 }

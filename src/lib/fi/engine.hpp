@@ -42,14 +42,10 @@ struct Engine final : private mpi::Transport {
     bool quiet = false;
   };
   /// `sent`: the request that waits for its end, or 0.
-  ssize_t send(abi::Lane& lane, const Outgoing& out, std::uint32_t& sent);
-  // Waiting in a send for its caller (caller.cpp).
-  bool will_be_waited_for(abi::Lane& lane, const Outgoing& out, std::uint32_t sent);
-  bool is_waited_for(const abi::Lane& lane, const Outgoing& out) const;
-  ssize_t wait_for_caller(abi::Lane& lane);
-  ssize_t receive(abi::Lane& lane, const Receive& wanted);
-  ssize_t peek(abi::Lane& lane, Receive wanted);
-  ssize_t claim(abi::Lane& lane, Receive wanted);
+  ssize_t send(abi::Thread& thread, const Outgoing& out, std::uint32_t& sent);
+  ssize_t receive(abi::Thread& thread, const Receive& wanted);
+  ssize_t peek(abi::Thread& thread, Receive wanted);
+  ssize_t claim(abi::Thread& thread, Receive wanted);
   ssize_t cancel(void* context);
 
   /// Everything of a one-sided operation but its data.
@@ -61,8 +57,8 @@ struct Engine final : private mpi::Transport {
     void* context;
     std::uint64_t local_key, local_offset;  // of a buffer the application registered; 0: none
   };
-  ssize_t put(abi::Lane& lane, const Buffer& from, const Remote& to);
-  ssize_t get(abi::Lane& lane, const Buffer& into, const Remote& from);
+  ssize_t put(abi::Thread& thread, const Buffer& from, const Remote& to);
+  ssize_t get(abi::Thread& thread, const Buffer& into, const Remote& from);
 
   struct AtomicCall {
     fi_datatype type;
@@ -71,16 +67,16 @@ struct Engine final : private mpi::Transport {
     const void *operand, *compare;
     void* result;
   };
-  ssize_t atomic(abi::Lane& lane, const AtomicCall& call, const Remote& at);
+  ssize_t atomic(abi::Thread& thread, const AtomicCall& call, const Remote& at);
 
   /// Takes what has arrived; with `until`, only until there is something in it.
-  bool progress(abi::Lane& lane, const Completions* until = nullptr);
+  bool progress(abi::Thread& thread, const Completions* until = nullptr);
   /// What the interface does by itself while the program computes, up to this time: it answers requests for
   /// long messages whose receives are posted. What that costs the processor is paid when it next takes what
   /// arrived.
-  void work_until(abi::Lane& lane, std::int64_t time);
+  void work_until(abi::Thread& thread, std::int64_t time);
   /// Until nothing of what was given to send is left here.
-  void drain(abi::Lane& lane);
+  void drain(abi::Thread& thread);
   /// A rank whose message this process waits for, if it waits for one rank alone.
   std::uint32_t awaited_rank() const;
   /// Is something posted or begun whose end the user has not heard of?
@@ -92,6 +88,10 @@ struct Engine final : private mpi::Transport {
   bool give_up_port() { return std::exchange(own_port_, false); }
 
   std::uint32_t peer_of_handle(std::uint64_t handle);
+  std::uint32_t rank_of(std::uint64_t handle) { return contact(peer_of_handle(handle)).rank; }
+  bool is_under_way(std::uint32_t request) { return requests_.find(request) != nullptr; }
+  /// A tagged receive of this context waits for its message.
+  bool is_posted(const void* context) const;
 
   /// Something is to be expected here from now on.
   void use() {
@@ -113,15 +113,12 @@ struct Engine final : private mpi::Transport {
   void other_message(mpi::Port& at, std::uint32_t peer, const nic::Message& message) override;
   void operation_here(mpi::Port& at, const nic::Event& event) override;
   void one_sided_done(mpi::Port& at, Request& request) override;
-  void made_blocks(mpi::Port& at) override;
   void operation_failed(const Request& request, const nic::Event& event) override;
   void registration_failed(const Request& request, const void* base, int error) override;
 
   void begin_use();
   Contact& contact(std::uint32_t peer);
   void entry(std::int64_t now, Cq* cq, Completion c);
-  bool is_posted(const void* context) const;
-  void look_without_others(abi::Lane& lane);
 
   // One-sided operations (rma.cpp, atomics.cpp).
   mpi::Address memory_of(std::uint32_t peer);
@@ -131,7 +128,6 @@ struct Engine final : private mpi::Transport {
   bool interface_tells(const Request& request);
   void tell_target(mpi::Port& at, const Request& request);
   void heard_of(mpi::Port& at, bool read, bool atomic, std::size_t length);
-  char* memory_at(std::uint64_t key, std::uint64_t offset, std::size_t bytes);
   void atomic_in_messages(mpi::Port& at, const AtomicCall& call, const Remote& where, Request& request,
                           std::size_t each);
   void atomic_by_interface(mpi::Port& at, const AtomicCall& call, const Remote& where, Request& request);
@@ -149,8 +145,8 @@ struct Engine final : private mpi::Transport {
 /// An engine's port and the calling thread, as the protocol sees them.
 class ThreadPort final : public mpi::Port {
  public:
-  ThreadPort(Engine& engine, abi::Lane& lane) : engine_(engine), lane_(lane) {}
-  std::int64_t now() const override { return lib::now(lane_); }
+  ThreadPort(Engine& engine, abi::Thread& thread) : engine_(engine), thread_(thread) {}
+  std::int64_t now() const override { return lib::now(thread_); }
   void work(std::int64_t picoseconds) override;
   void post(nic::Descriptor& descriptor) override;
   int register_memory(void* base, std::size_t bytes, unsigned rights, std::uint64_t& key) override;
@@ -158,7 +154,7 @@ class ThreadPort final : public mpi::Port {
 
  private:
   Engine& engine_;
-  abi::Lane& lane_;
+  abi::Thread& thread_;
 };
 
 }  // namespace weft::fi

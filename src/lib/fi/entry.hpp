@@ -9,9 +9,9 @@ namespace weft::fi {
 
 class Entry {
  public:
-  Entry(Domain& domain, abi::Lane& lane) : domain_(domain), charges_(!within_mpi()) {
-    if (charges_) lib::enter(lane);
-    domain.lock.take(lane);
+  Entry(Domain& domain, abi::Thread& thread) : domain_(domain), charges_(!within_mpi()) {
+    if (charges_) lib::enter(thread);
+    domain.lock.take(thread);
   }
   ~Entry() {
     domain_.lock.give();

@@ -41,7 +41,7 @@ ssize_t take_event(Eq& eq, std::uint32_t* event, void* out, std::size_t length, 
 ssize_t read_eq(fid_eq* f, std::uint32_t* event, void* out, std::size_t length, std::uint64_t flags) {
   ssize_t taken = take_event(*reinterpret_cast<Eq*>(f), event, out, length, flags);
   // Who looks again and again waits.
-  abi::Lane* l = taken == -FI_EAGAIN ? lane() : nullptr;
+  abi::Thread* l = taken == -FI_EAGAIN ? this_thread() : nullptr;
   if (l && !lib::outside()) lib::look_again(*l, wait_port(), abi::kNoRank);
   return taken;
 }
@@ -59,7 +59,7 @@ ssize_t write_eq(fid_eq* f, std::uint32_t event, const void* data, std::size_t l
 ssize_t wait_eq(fid_eq* f, std::uint32_t* event, void* out, std::size_t length, int timeout,
                 std::uint64_t flags) {
   auto& eq = *reinterpret_cast<Eq*>(f);
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l) return -FI_EAGAIN;
   lib::enter(*l);
   std::int64_t deadline = deadline_after(*l, timeout);

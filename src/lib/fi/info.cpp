@@ -190,7 +190,7 @@ int no_wait_set(fid_fabric*, fi_wait_attr*, fid_wait**) {
 
 /// May the caller sleep on these? Not while there is something to read, or to be taken from the rings.
 int try_wait(fid_fabric*, fid** objects, int count) {
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   for (int i = 0; l && i < count; ++i) {
     if (objects[i]->fclass != FI_CLASS_CQ) continue;
     auto& cq = *reinterpret_cast<Cq*>(objects[i]);

@@ -1,5 +1,5 @@
 // libfabric's calls for messages, plain and tagged, brought into the engine's form.
-#include "lib/fi/engine.hpp"
+#include "lib/fi/caller.hpp"
 #include "lib/fi/entry.hpp"
 
 namespace weft::fi {
@@ -8,10 +8,10 @@ namespace {
 
 struct Call {
   Endpoint& endpoint;
-  abi::Lane* lane;
-  explicit Call(fid_ep* ep) : endpoint(*reinterpret_cast<Endpoint*>(ep)), lane(fi::lane()) {}
+  abi::Thread* thread;
+  explicit Call(fid_ep* ep) : endpoint(*reinterpret_cast<Endpoint*>(ep)), thread(fi::this_thread()) {}
   bool fine() const {
-    if (!lane || !endpoint.engine) return false;
+    if (!thread || !endpoint.engine) return false;
     endpoint.engine->use();
     return true;
   }
@@ -42,13 +42,13 @@ ssize_t send(fid_ep* ep, const Buffer& buffer, fi_addr_t to, bool tagged, std::u
   out.quiet = quiet;
   out.context = context;
   if (out.inject && buffer.length > endpoint.most_inject) return too_long_to_inject(endpoint, buffer.length);
-  if (!endpoint.engine->is_waited_for(*call.lane, out)) {
-    Entry entered(*endpoint.domain, *call.lane);
+  if (!is_waited_for(*call.thread, out)) {
+    Entry entered(*endpoint.domain, *call.thread);
     std::uint32_t sent = 0;
-    if (ssize_t result = endpoint.engine->send(*call.lane, out, sent); result != 0) return result;
-    if (!endpoint.engine->will_be_waited_for(*call.lane, out, sent)) return 0;
+    if (ssize_t result = endpoint.engine->send(*call.thread, out, sent); result != 0) return result;
+    if (!will_be_waited_for(*call.thread, out, sent)) return 0;
   }
-  return endpoint.engine->wait_for_caller(*call.lane);
+  return wait_for_caller(*endpoint.engine, *call.thread);
 }
 
 ssize_t receive(fid_ep* ep, const Buffer& buffer, fi_addr_t from, bool tagged, std::uint64_t tag,
@@ -69,15 +69,15 @@ ssize_t receive(fid_ep* ep, const Buffer& buffer, fi_addr_t from, bool tagged, s
   if (endpoint.receive_cq && (!endpoint.selective_receive || (flags & FI_COMPLETION)))
     wanted.flags |= FI_COMPLETION;
   if (from != FI_ADDR_UNSPEC && (endpoint.caps & FI_DIRECTED_RECV)) {
-    endpoint.domain->lock.take(*call.lane);
+    endpoint.domain->lock.take(*call.thread);
     wanted.peer = endpoint.engine->peer_of_handle(from);
     endpoint.domain->lock.give();
     if (wanted.peer == kAnyPeer) return -FI_EINVAL;
   }
-  if (flags & FI_PEEK) return endpoint.engine->peek(*call.lane, wanted);  // takes its turn itself
-  Entry entered(*endpoint.domain, *call.lane);
-  if (flags & FI_CLAIM) return endpoint.engine->claim(*call.lane, wanted);
-  return endpoint.engine->receive(*call.lane, wanted);
+  if (flags & FI_PEEK) return endpoint.engine->peek(*call.thread, wanted);  // takes its turn itself
+  Entry entered(*endpoint.domain, *call.thread);
+  if (flags & FI_CLAIM) return endpoint.engine->claim(*call.thread, wanted);
+  return endpoint.engine->receive(*call.thread, wanted);
 }
 
 bool too_many(std::size_t parts) { return parts > kMostParts; }

@@ -21,7 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 #include "lib/weft.h"
 #include "mpi/fifo.hpp"
 
@@ -57,7 +57,7 @@ struct Engine;
 /// virtual time, where it goes on.
 class Lock {
  public:
-  void take(abi::Lane& lane);
+  void take(abi::Thread& thread);
   void give() { held_.clear(std::memory_order_release); }
 
  private:
@@ -157,9 +157,9 @@ inline int too_long_to_inject(const Endpoint& endpoint, std::size_t length) {
 
 /// Takes what has arrived for endpoints of the process's other domains: whoever waits at one waits for all of
 /// them.
-void progress_others(const Domain& mine, abi::Lane& lane);
+void progress_others(const Domain& mine, abi::Thread& thread);
 /// Takes what has arrived for the domain's endpoints; with `until`, only until there is something in it.
-bool progress_all(Domain& mine, abi::Lane& lane, const Completions* until = nullptr);
+bool progress_all(Domain& mine, abi::Thread& thread, const Completions* until = nullptr);
 /// Is one of the domain's endpoints looked at when something is waited for?
 bool is_used(const Domain& domain);
 /// Is there something in their rings that is to be seen by now?
@@ -177,7 +177,7 @@ int memory_port(Domain& domain, weft_port*& port);
 int open_port(weft_port*& port, bool& own);
 
 /// Milliseconds from now, in virtual time; less than 0: never.
-std::int64_t deadline_after(const abi::Lane& l, int milliseconds);
+std::int64_t deadline_after(const abi::Thread& l, int milliseconds);
 
 /// Something has been put into the queue: its file is ready.
 void now_ready(Cq& cq);
@@ -201,7 +201,7 @@ extern fi_ops_rma rma_operations;
 extern fi_ops_atomic atomic_operations;
 extern fi_ops_collective collective_operations;
 
-/// The lane of the calling thread; null outside of a run.
-abi::Lane* lane();
+/// The calling thread; null outside of a run.
+abi::Thread* this_thread();
 
 }  // namespace weft::fi

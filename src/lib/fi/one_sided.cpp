@@ -38,7 +38,7 @@ Engine::Remote remote(const Endpoint& endpoint, fi_addr_t to, std::uint64_t addr
 template <class Do>
 ssize_t enter(fid_ep* ep, Do work) {
   auto& endpoint = *reinterpret_cast<Endpoint*>(ep);
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l || !endpoint.engine) return -FI_EOPBADSTATE;
   if (!(endpoint.caps & (FI_RMA | FI_ATOMIC))) return -FI_EOPNOTSUPP;
   if (lib::outside()) weft_outside_end();
@@ -51,7 +51,7 @@ void* first(void** descriptors) { return descriptors ? descriptors[0] : nullptr;
 
 ssize_t get(fid_ep* ep, const Buffer& into, void* desc, fi_addr_t from, std::uint64_t address,
             std::uint64_t key, void* context, std::uint64_t flags) {
-  return enter(ep, [&](Endpoint& e, abi::Lane& l) {
+  return enter(ep, [&](Endpoint& e, abi::Thread& l) {
     return e.engine->get(l, into,
                          remote(e, from, address, key, FI_RMA | FI_READ, context, flags, false, desc, into));
   });
@@ -60,7 +60,7 @@ ssize_t get(fid_ep* ep, const Buffer& into, void* desc, fi_addr_t from, std::uin
 ssize_t put(fid_ep* ep, const Buffer& from, void* desc, fi_addr_t to, std::uint64_t address,
             std::uint64_t key, void* context, std::uint64_t flags, bool quiet, bool has_data,
             std::uint64_t data) {
-  return enter(ep, [&](Endpoint& e, abi::Lane& l) {
+  return enter(ep, [&](Endpoint& e, abi::Thread& l) {
     Engine::Remote where = remote(e, to, address, key, FI_RMA | FI_WRITE, context, flags, quiet, desc, from);
     if (where.inject && from.length > e.most_inject) return ssize_t{too_long_to_inject(e, from.length)};
     where.has_data |= has_data;
@@ -123,7 +123,7 @@ ssize_t atomic(fid_ep* ep, const void* operand, const void* compare, void* resul
   bool swap = compare != nullptr, fetch = result != nullptr;
   if (!size || !count || !known_operation(type, operation, fetch, swap)) return -FI_EOPNOTSUPP;
   std::uint64_t kind = FI_ATOMIC | (fetch ? FI_READ : FI_WRITE);
-  return enter(ep, [&](Endpoint& e, abi::Lane& l) {
+  return enter(ep, [&](Endpoint& e, abi::Thread& l) {
     Engine::AtomicCall call{type, operation, count, operand, compare, result};
     Engine::Remote where =
         remote(e, at.to, at.address, at.key, kind, context, flags, quiet, nullptr, Buffer());

@@ -13,15 +13,15 @@ std::uint32_t Engine::peer_of_handle(std::uint64_t handle) {
   std::uint32_t index = peer_of_address({name.address.node, name.address.port});
   const mpi::Peer& peer = peer_at(index);
   // What the one before sent lies in the rings: its port was closed when all of that had arrived.
-  if (peer.known && peer.generation != name.generation) progress(*fi::lane());
-  ThreadPort at(*this, *fi::lane());
+  if (peer.known && peer.generation != name.generation) progress(*fi::this_thread());
+  ThreadPort at(*this, *fi::this_thread());
   know(at, index, name.generation);
   contact(index) = {name.rank, handle, name.memory_port, name.hears_of};
   return peer_of_handle_[handle] = index;
 }
 
 Name Engine::name() const {
-  Name name{kNameMagic, port->self, port->header->rank, port->self.port, generation_, 0};
+  Name name{kNameMagic, port->self, port->header->rank, port->self.port, pairs_.generation(), 0};
   if (const weft_port* memory = endpoint.domain->memory_port) name.memory_port = memory->self.port;
   if (endpoint.caps & FI_RMA_EVENT) {
     if (endpoint.caps & FI_REMOTE_WRITE) name.hears_of |= kHearsOfWrites;

@@ -33,10 +33,10 @@ void show(Cq& cq, bool ready) {
 }
 
 /// The answer: the ports of those that are not ready. What lies at others nobody waits for here.
-std::uint32_t show_all(const abi::Lane& lane) {
+std::uint32_t show_all(const abi::Thread& thread) {
   std::uint32_t ports = abi::kPortSet;
   for (Cq* cq : with_files) {
-    bool ready = !cq->entries.empty() || cq->signalled || has_arrivals(*cq->domain, lib::now(lane));
+    bool ready = !cq->entries.empty() || cq->signalled || has_arrivals(*cq->domain, lib::now(thread));
     show(*cq, ready);
     for (const Endpoint* endpoint : cq->domain->endpoints)
       if (!ready && endpoint->used) ports = abi::with_port(ports, endpoint->engine->port->index);
@@ -45,7 +45,7 @@ std::uint32_t show_all(const abi::Lane& lane) {
 }
 
 /// Hands entries over in the form the queue was opened for; stops at one that failed.
-ssize_t take(Cq& cq, abi::Lane& lane, void* out, std::size_t count, fi_addr_t* sources) {
+ssize_t take(Cq& cq, abi::Thread& thread, void* out, std::size_t count, fi_addr_t* sources) {
   std::size_t taken = 0;
   auto* at = static_cast<char*>(out);
   while (taken < count && !cq.entries.empty() && cq.entries.front().error == 0) {
@@ -58,7 +58,7 @@ ssize_t take(Cq& cq, abi::Lane& lane, void* out, std::size_t count, fi_addr_t* s
     memcpy(at, &entry, size);  // each form begins with the shorter one
     at += size;
     if (sources) sources[taken] = c.source;
-    lib::jump_to(lane, c.time);  // another thread may have made it
+    lib::jump_to(thread, c.time);  // another thread may have made it
     cq.entries.pop_front();
     ++taken;
   }
@@ -74,7 +74,7 @@ constexpr ssize_t kNothing = 0;  // from a look: no read of a queue gives it
 /// What arrived is handed over one by one, as it is taken and paid for: whoever waits for the first goes on
 /// before the last is looked at. MPI libraries look until there is nothing more, so after each there is
 /// nothing for one look.
-ssize_t look(Cq& cq, abi::Lane& l, void* out, std::size_t count, fi_addr_t* sources) {
+ssize_t look(Cq& cq, abi::Thread& l, void* out, std::size_t count, fi_addr_t* sources) {
   progress_others(*cq.domain, l);
   Entry entered(*cq.domain, l);
   if (!lib::outside() && std::exchange(cq.gave, false)) {
@@ -91,7 +91,7 @@ ssize_t look(Cq& cq, abi::Lane& l, void* out, std::size_t count, fi_addr_t* sour
 
 ssize_t read_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources) {
   auto& cq = *reinterpret_cast<Cq*>(f);
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l || !is_used(*cq.domain)) return -FI_EAGAIN;
   lib::set_reading(*l, lib::shares_open_mpi(*l));
   ssize_t taken = look(cq, *l, out, count, sources);
@@ -111,7 +111,7 @@ ssize_t read(fid_cq* f, void* out, std::size_t count) { return read_from(f, out,
 
 ssize_t wait_from(fid_cq* f, void* out, std::size_t count, fi_addr_t* sources, const void*, int timeout) {
   auto& cq = *reinterpret_cast<Cq*>(f);
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l || !is_used(*cq.domain)) return -FI_EAGAIN;
   std::int64_t deadline = deadline_after(*l, timeout);
   for (;;) {
@@ -134,7 +134,7 @@ ssize_t wait_read(fid_cq* f, void* out, std::size_t count, const void* condition
 
 ssize_t read_error(fid_cq* f, fi_cq_err_entry* out, std::uint64_t) {
   auto& cq = *reinterpret_cast<Cq*>(f);
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l) return -FI_EAGAIN;
   Entry entered(*cq.domain, *l);
   if (cq.entries.empty() || cq.entries.front().error == 0) return -FI_EAGAIN;
@@ -192,7 +192,7 @@ fi_ops_cq cq_calls = {sizeof(fi_ops_cq), read,      read_from,    read_error,
 // Counters.
 
 void advance(Cntr& counter) {
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l || !is_used(*counter.domain)) return;
   progress_others(*counter.domain, *l);
   Entry entered(*counter.domain, *l);
@@ -203,7 +203,7 @@ std::uint64_t read_counter(fid_cntr* f) {
   auto& counter = *reinterpret_cast<Cntr*>(f);
   std::uint64_t before = counter.value;
   advance(counter);
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (counter.value == before && l && is_used(*counter.domain) && !lib::outside() &&
       lib::look_again(*l, wait_port(), abi::kNoRank))
     advance(counter);
@@ -231,7 +231,7 @@ int set_error(fid_cntr* f, std::uint64_t value) {
 
 int wait_counter(fid_cntr* f, std::uint64_t threshold, int timeout) {
   auto& counter = *reinterpret_cast<Cntr*>(f);
-  abi::Lane* l = lane();
+  abi::Thread* l = this_thread();
   if (!l) return -FI_EAVAIL;
   std::int64_t deadline = deadline_after(*l, timeout);
   std::uint64_t errors = counter.errors;
@@ -256,7 +256,7 @@ fi_ops_cntr counter_calls = {sizeof(fi_ops_cntr), read_counter, read_counter_err
 }  // namespace
 
 /// Milliseconds from now, in virtual time; less than 0: never.
-std::int64_t deadline_after(const abi::Lane& l, int milliseconds) {
+std::int64_t deadline_after(const abi::Thread& l, int milliseconds) {
   if (milliseconds < 0) return abi::kNoDeadline;
   return lib::saturated(lib::now(l), milliseconds / 1000, milliseconds % 1000 * (lib::kSecond / 1000));
 }

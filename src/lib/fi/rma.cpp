@@ -7,13 +7,13 @@
 
 namespace weft::fi {
 
-using abi::Lane;
+using abi::Thread;
 using mpi::Protocol;
 
 /// A request for a one-sided operation; its end is told as the caller asked.
 Request& Engine::new_remote(Request::Kind kind, std::uint32_t peer, const Remote& remote,
                             std::size_t length) {
-  Request& request = new_request(kind, peer);
+  Request& request = requests_.begin(kind, peer);
   request.context = remote.context;
   request.completion = remote.completion;
   request.queue = remote.quiet ? nullptr : endpoint.send_cq;
@@ -25,17 +25,17 @@ Request& Engine::new_remote(Request::Kind kind, std::uint32_t peer, const Remote
   request.protocol = kind == Request::Kind::Put   ? Protocol::Put
                      : kind == Request::Kind::Get ? Protocol::Get
                                                   : Protocol::Atomic;
-  counts(request.protocol, length);
+  costs_.counts(request.protocol, length);
   return request;
 }
 
-ssize_t Engine::put(Lane& lane, const Buffer& from, const Remote& to) {
+ssize_t Engine::put(Thread& thread, const Buffer& from, const Remote& to) {
   std::uint32_t peer = peer_of_handle(to.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   lib::found_something();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   Request& request = new_remote(Request::Kind::Put, peer, to, from.length);
-  charge(at, model.send_cost, Protocol::Put);
+  costs_.charge(at, model.send_cost, Protocol::Put);
   request.buffer = from;
   request.remote_data = to.has_data;
   request.data = static_cast<std::uint32_t>(to.data);
@@ -68,27 +68,28 @@ ssize_t Engine::put(Lane& lane, const Buffer& from, const Remote& to) {
     return 0;
   }
   if (to.inject) {
-    keep_data(at, request, from);
+    operations_.keep_data(at, request, from);
   }
   std::uint64_t key = to.local_key, offset = to.local_offset;
   if (!key || request.has_bounce || !from.whole()) {
     offset = 0;
     if (int result = register_buffer(at, request, 0, key); result != 0) {
-      forget(request);
+      requests_.end(request);
       return result;
     }
   }
-  move(at, request, nic::Operation::Put, {owner, to.key, to.address, operand}, key, offset, flags);
+  operations_.begin(at, request, nic::Operation::Put, {owner, to.key, to.address, operand}, key, offset,
+                    flags);
   return 0;
 }
 
-ssize_t Engine::get(Lane& lane, const Buffer& into, const Remote& from) {
+ssize_t Engine::get(Thread& thread, const Buffer& into, const Remote& from) {
   std::uint32_t peer = peer_of_handle(from.destination);
   if (peer == kAnyPeer) return -FI_EINVAL;
   lib::found_something();
-  ThreadPort at(*this, lane);
+  ThreadPort at(*this, thread);
   Request& request = new_remote(Request::Kind::Get, peer, from, into.length);
-  charge(at, model.send_cost, Protocol::Get);
+  costs_.charge(at, model.send_cost, Protocol::Get);
   request.buffer = into;
   if (into.length == 0) {
     one_sided_done(at, request);
@@ -99,7 +100,7 @@ ssize_t Engine::get(Lane& lane, const Buffer& into, const Remote& from) {
   if (!key || !into.whole()) {
     offset = 0;
     if (int result = register_buffer(at, request, 0, key); result != 0) {
-      forget(request);
+      requests_.end(request);
       return result;
     }
   }
@@ -109,8 +110,8 @@ ssize_t Engine::get(Lane& lane, const Buffer& into, const Remote& from) {
     flags |= nic::kNotifyRemote;
     operand = mpi::kOperationHere | peer_at(peer).address.port;
   }
-  move(at, request, nic::Operation::Get, {memory_of(peer), from.key, from.address, operand}, key, offset,
-       flags);
+  operations_.begin(at, request, nic::Operation::Get, {memory_of(peer), from.key, from.address, operand}, key,
+                    offset, flags);
   return 0;
 }
 
@@ -127,7 +128,7 @@ bool Engine::interface_tells(const Request& request) {
 void Engine::one_sided_done(mpi::Port& at, Request& request) {
   if (request.kind == Request::Kind::Get && request.has_bounce) {
     request.buffer.write(0, request.bounce.data(), request.length);
-    copied(at, request.length, request.protocol);
+    costs_.copied(at, request.length, request.protocol);
   }
   tell_target(at, request);
 }
@@ -140,7 +141,7 @@ void Engine::tell_target(mpi::Port& at, const Request& request) {
   std::uint32_t what = (request.remote_data ? mpi::kCarriesData : 0) | (request.reads ? mpi::kWasRead : 0) |
                        (request.kind == Request::Kind::Atomic ? mpi::kWasAtomic : 0);
   mpi::RemoteDataHead head{request.data, what, request.length};
-  small(at, request.peer, mpi::Kind::RemoteData, 0, &head, sizeof head);
+  pairs_.small(at, request.peer, mpi::Kind::RemoteData, 0, &head, sizeof head);
 }
 
 /// An operation on memory of the domain was meant for one of its endpoints, not for the port alone where that
@@ -170,7 +171,7 @@ void Engine::remote_data(mpi::Port& at, const nic::Message& m) {
   mpi::RemoteDataHead head;
   if (m.length < sizeof head) return;
   memcpy(&head, m.data, sizeof head);
-  charge(at, model.receive_cost, Protocol::Put);
+  costs_.charge(at, model.receive_cost, Protocol::Put);
   if (!(head.what & mpi::kCarriesData))
     return heard_of(at, head.what & mpi::kWasRead, head.what & mpi::kWasAtomic, head.length);
   if ((endpoint.caps & FI_RMA_EVENT) && endpoint.remote_write_counter) ++endpoint.remote_write_counter->value;

@@ -1,4 +1,4 @@
-#include "lib/lane.hpp"
+#include "lib/rank_thread.hpp"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -22,8 +22,8 @@ namespace weft::lib {
 using abi::Bell;
 using abi::Call;
 using abi::Header;
-using abi::Lane;
-using abi::LaneState;
+using abi::Thread;
+using abi::ThreadState;
 
 namespace {
 
@@ -32,9 +32,9 @@ Bell*& bell = attachment.bell;
 int& own_pid = attachment.process;
 pthread_key_t thread_end;
 
-// In a preloaded library these are set before main; -1 marks a thread that must not have a lane.
-thread_local Lane* my_lane = nullptr;
-void (*background)(Lane&, std::int64_t) = nullptr;
+// In a preloaded library these are set before main; -1 marks a thread that must not be in virtual time.
+thread_local Thread* my_thread = nullptr;
+void (*background)(Thread&, std::int64_t) = nullptr;
 thread_local bool in_background = false;
 thread_local std::int64_t computed_until = 0;
 thread_local unsigned outside_depth = 0;
@@ -75,52 +75,52 @@ void stop_running() {
 }
 
 /// It runs no longer; perhaps it was not counted as running, because its thread slept.
-void stop_counting(Lane& lane, LaneState now) {
-  std::uint32_t was = lane.state.exchange(static_cast<std::uint32_t>(now), std::memory_order_acq_rel);
-  if (was == static_cast<std::uint32_t>(LaneState::Running)) stop_running();
+void stop_counting(Thread& thread, ThreadState now) {
+  std::uint32_t was = thread.state.exchange(static_cast<std::uint32_t>(now), std::memory_order_acq_rel);
+  if (was == static_cast<std::uint32_t>(ThreadState::Running)) stop_running();
 }
 
-void block(Lane& lane) {
-  std::uint32_t before = lane.grant.load(std::memory_order_relaxed);
+void block(Thread& thread) {
+  std::uint32_t before = thread.grant.load(std::memory_order_relaxed);
   std::uint32_t was =
-      lane.state.exchange(static_cast<std::uint32_t>(LaneState::Blocked), std::memory_order_acq_rel);
-  if (was != static_cast<std::uint32_t>(LaneState::Running))
+      thread.state.exchange(static_cast<std::uint32_t>(ThreadState::Blocked), std::memory_order_acq_rel);
+  if (was != static_cast<std::uint32_t>(ThreadState::Running))
     bell->running.fetch_add(1);  // it was not counted
   stop_running();
   blocked = true;
-  while (lane.grant.load(std::memory_order_acquire) == before) futex(&lane.grant, FUTEX_WAIT, before);
+  while (thread.grant.load(std::memory_order_acquire) == before) futex(&thread.grant, FUTEX_WAIT, before);
   blocked = false;
 }
 
 /// Virtual time has gone on without a thread that slept: it waits for its turn.
-void come_back(Lane& l) {
-  if (l.state.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(LaneState::Running) && !blocked)
+void come_back(Thread& l) {
+  if (l.state.load(std::memory_order_relaxed) != static_cast<std::uint32_t>(ThreadState::Running) && !blocked)
       [[unlikely]]
     ask(l, Call::Sleep, abi::kNoPort, now(l), abi::kNoRank);
 }
 
 void end_of_thread(void* p) {
-  auto* lane = static_cast<Lane*>(p);
-  my_lane = nullptr;
+  auto* thread = static_cast<Thread*>(p);
+  my_thread = nullptr;
   if (getpid() != own_pid) return;
-  come_back(*lane);
-  if (hooks.thread_ends) hooks.thread_ends(*lane);
-  lane->thread.store(0);
-  stop_counting(*lane, LaneState::Left);
+  come_back(*thread);
+  if (hooks.thread_ends) hooks.thread_ends(*thread);
+  thread->tid.store(0);
+  stop_counting(*thread, ThreadState::Left);
 }
 
 int thread_number() { return static_cast<int>(syscall(SYS_gettid)); }
 
-/// A lane nobody has, running and counted.
-Lane* take_lane(std::int64_t clock) {
-  for (unsigned i = 1; i < abi::kLanes; ++i) {
-    Lane* candidate = abi::lane_at(header, i);
-    std::uint32_t is_free = static_cast<std::uint32_t>(LaneState::Free);
-    if (!candidate->state.compare_exchange_strong(is_free, static_cast<std::uint32_t>(LaneState::Running)))
+/// A record nobody has, running and counted.
+Thread* take_thread(std::int64_t clock) {
+  for (unsigned i = 1; i < abi::kThreads; ++i) {
+    Thread* candidate = abi::thread_at(header, i);
+    std::uint32_t is_free = static_cast<std::uint32_t>(ThreadState::Free);
+    if (!candidate->state.compare_exchange_strong(is_free, static_cast<std::uint32_t>(ThreadState::Running)))
       continue;
     candidate->clock.store(clock);
     candidate->safe_until = 0;
-    candidate->thread.store(0);
+    candidate->tid.store(0);
     candidate->awaited.store(0);
     bell->running.fetch_add(1);
     header->joins.fetch_add(1);
@@ -140,7 +140,7 @@ void* map(const char* variable, std::size_t bytes) {
 void in_child() {
   own_pid = getpid();
   attachment.forked = true;
-  my_lane = nullptr;
+  my_thread = nullptr;
 }
 
 // Before the other parts of the library look whether they are in a run.
@@ -159,21 +159,21 @@ __attribute__((constructor(1000))) void attach() {
   pthread_key_create(&thread_end, end_of_thread);
   pthread_atfork(nullptr, nullptr, in_child);
   header = static_cast<Header*>(all);
-  if (header->owner.load() == own_pid) my_lane = abi::lane_at(header, 0);
+  if (header->owner.load() == own_pid) my_thread = abi::thread_at(header, 0);
   setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
 }
 
 __attribute__((destructor)) void detach() {
-  if (!segment() || !my_lane) return;
+  if (!segment() || !my_thread) return;
   fflush(stdout);
   if (outside_depth) {  // it ends in the middle of something real, and is not counted as running
-    my_lane->state.store(static_cast<std::uint32_t>(LaneState::Left), std::memory_order_release);
-    my_lane = nullptr;
+    my_thread->state.store(static_cast<std::uint32_t>(ThreadState::Left), std::memory_order_release);
+    my_thread = nullptr;
     return;
   }
-  if (header->opened.load()) ask(*my_lane, Call::Leave, abi::kAnyPort, abi::kNoDeadline, abi::kNoRank);
-  stop_counting(*my_lane, LaneState::Left);
-  my_lane = nullptr;
+  if (header->opened.load()) ask(*my_thread, Call::Leave, abi::kAnyPort, abi::kNoDeadline, abi::kNoRank);
+  stop_counting(*my_thread, ThreadState::Left);
+  my_thread = nullptr;
 }
 
 }  // namespace
@@ -181,71 +181,71 @@ __attribute__((destructor)) void detach() {
 constinit std::atomic<unsigned> timers_set{0};
 constinit Hooks hooks;
 
-Lane* lane_if_any() {
-  if (my_lane && !outside_depth) come_back(*my_lane);
-  return my_lane;
+Thread* thread_if_any() {
+  if (my_thread && !outside_depth) come_back(*my_thread);
+  return my_thread;
 }
 
-Lane* virtual_lane() { return segment() && !outside_depth && !blocked ? lane_if_any() : nullptr; }
+Thread* virtual_thread() { return segment() && !outside_depth && !blocked ? thread_if_any() : nullptr; }
 
-Lane* lane_of_runner() {
+Thread* running_thread() {
   bool runs =
-      my_lane && !outside_depth && !blocked && segment() &&
-      my_lane->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(LaneState::Running);
-  return runs ? my_lane : nullptr;
+      my_thread && !outside_depth && !blocked && segment() &&
+      my_thread->state.load(std::memory_order_relaxed) == static_cast<std::uint32_t>(ThreadState::Running);
+  return runs ? my_thread : nullptr;
 }
 
-std::size_t index_of(const Lane& l) { return static_cast<std::size_t>(&l - abi::lane_at(header, 0)); }
+std::size_t index_of(const Thread& l) { return static_cast<std::size_t>(&l - abi::thread_at(header, 0)); }
 
 bool take_over() {
   if (!run()) return false;
   std::int32_t owner = header->owner.load();
   if (owner == own_pid) return true;
   if (header->opened.load() || !header->owner.compare_exchange_strong(owner, own_pid)) return false;
-  my_lane = abi::lane_at(header, 0);  // still running, for the process that started this one
+  my_thread = abi::thread_at(header, 0);  // still running, for the process that started this one
   header->poked.store(own_pid);
   header->waits_for_child.store(0);
-  my_lane->awaited.store(0);
+  my_thread->awaited.store(0);
   return true;
 }
 
-Lane* lane() {
-  if (lane_if_any() || !segment()) return my_lane;
-  Lane* fresh = take_lane(now(*abi::lane_at(header, 0)));
+Thread* this_thread() {
+  if (thread_if_any() || !segment()) return my_thread;
+  Thread* fresh = take_thread(now(*abi::thread_at(header, 0)));
   if (!fresh) return nullptr;
   adopt(*fresh);
   ask(*fresh, Call::Sleep, abi::kNoPort, now(*fresh), abi::kNoRank);
   return fresh;
 }
 
-Lane* lane_for_child(Lane& parent) { return take_lane(now(parent)); }
+Thread* thread_for_child(Thread& parent) { return take_thread(now(parent)); }
 
-void adopt(Lane& l) {
-  my_lane = &l;
+void adopt(Thread& l) {
+  my_thread = &l;
   stack_is_new();
-  l.thread.store(thread_number());
+  l.tid.store(thread_number());
   pthread_setspecific(thread_end, &l);
 }
 
-void resume(Lane& l, std::int64_t time) {
-  auto external = static_cast<std::uint32_t>(LaneState::External);
+void resume(Thread& l, std::int64_t time) {
+  auto external = static_cast<std::uint32_t>(ThreadState::External);
   jump_to(l, time);
   l.awaited.store(1);
   bell->running.fetch_add(1);
-  if (!l.state.compare_exchange_strong(external, static_cast<std::uint32_t>(LaneState::Running)))
+  if (!l.state.compare_exchange_strong(external, static_cast<std::uint32_t>(ThreadState::Running)))
     stop_running();
 }
 
 bool has_threads() { return segment()->joins.load(std::memory_order_relaxed) != 0; }
 
-bool has_lane(int thread) {
-  if (thread == own_pid) return true;
-  for (unsigned i = 1; i < abi::kLanes; ++i)
-    if (abi::lane_at(header, i)->thread.load(std::memory_order_relaxed) == thread) return true;
+bool is_rank_thread(int tid) {
+  if (tid == own_pid) return true;
+  for (unsigned i = 1; i < abi::kThreads; ++i)
+    if (abi::thread_at(header, i)->tid.load(std::memory_order_relaxed) == tid) return true;
   return false;
 }
 
-void enter(Lane& l) {
+void enter(Thread& l) {
   clock_was_not_read();
   const abi::Costs& costs = header->costs;
   // What MPI itself does, the description says, and what the interface does meanwhile is no computing.
@@ -266,9 +266,9 @@ void leave() {
   if (header->costs.compute == 1) computed_until = cpu_time();
 }
 
-void set_background(void (*work_until)(Lane&, std::int64_t)) { background = work_until; }
+void set_background(void (*work_until)(Thread&, std::int64_t)) { background = work_until; }
 
-void compute_for(Lane& l, std::int64_t picoseconds) {
+void compute_for(Thread& l, std::int64_t picoseconds) {
   if (!background || outside_depth || has_threads()) return move_on(l, picoseconds);
   std::int64_t by = disturbed(l, picoseconds), from = now(l);
   std::int64_t until = by <= abi::kLastClock - from ? from + by : abi::kLastClock + 1;
@@ -280,7 +280,7 @@ void compute_for(Lane& l, std::int64_t picoseconds) {
 
 namespace {
 
-int ask_once(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+int ask_once(Thread& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
   if (call == Call::Spin) name_watched_files(l);
   l.call = call;
   l.port = port;
@@ -291,14 +291,15 @@ int ask_once(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std:
   block(l);
   waited_since(l, from);
   if (outside_depth) {  // back to where it was
-    l.state.store(static_cast<std::uint32_t>(LaneState::External), std::memory_order_release);
+    l.state.store(static_cast<std::uint32_t>(ThreadState::External), std::memory_order_release);
     stop_running();
   }
   return l.result;
 }
 
 /// Timers that run out before the deadline do so at their time; then the wait goes on.
-int ask_beside_timers(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+int ask_beside_timers(Thread& l, Call call, std::uint32_t port, std::int64_t deadline,
+                      std::uint32_t for_rank) {
   for (;;) {
     std::int64_t timer = hooks.next_timer(l);
     if (timer > deadline || timer == abi::kNoDeadline) return ask_once(l, call, port, deadline, for_rank);
@@ -318,14 +319,14 @@ bool may_be_interrupted(Call call) {
 
 }  // namespace
 
-int ask(Lane& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
+int ask(Thread& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
   if (timers_set.load(std::memory_order_relaxed) != 0 && may_be_interrupted(call) && !outside_depth)
       [[unlikely]]
     return ask_beside_timers(l, call, port, deadline, for_rank);
   return ask_once(l, call, port, deadline, for_rank);
 }
 
-int meet(Lane& l) {
+int meet(Thread& l) {
   if (outside_depth) {
     outside_depth = 0;
     clock_was_not_read();
@@ -333,10 +334,10 @@ int meet(Lane& l) {
   return ask(l, Call::Meet, abi::kNoPort, abi::kNoDeadline, abi::kNoRank);
 }
 
-int meet_or_event(Lane& l) { return ask(l, Call::Meet, abi::kAnyPort, abi::kNoDeadline, abi::kNoRank); }
+int meet_or_event(Thread& l) { return ask(l, Call::Meet, abi::kAnyPort, abi::kNoDeadline, abi::kNoRank); }
 
 void run_apart(std::uint32_t why) {
-  Lane* l = virtual_lane();
+  Thread* l = virtual_thread();
   if (!l || header->shares.fetch_or(why) & why) return;
   enter(*l);
   ask(*l, Call::Sleep, abi::kNoPort, now(*l), abi::kNoRank);
@@ -349,42 +350,43 @@ std::int64_t real_time_outside() { return real_time() - outside_since; }
 
 bool is_blocked() { return blocked; }
 
-const Lane* first_lane() { return header ? abi::lane_at(header, 0) : nullptr; }
+const Thread* first_thread() { return header ? abi::thread_at(header, 0) : nullptr; }
 
-Lane* borrow_lane() {
+Thread* borrow_thread() {
   if (!header || segment() || header->waits_for_child.load() == 0) return nullptr;
   std::int32_t nobody = 0;
   if (!header->borrower.compare_exchange_strong(nobody, own_pid)) return nullptr;
-  Lane* lane = abi::lane_at(header, 0);
-  if (header->waits_for_child.load() && lane->state.load() == static_cast<std::uint32_t>(LaneState::Running))
-    return lane;
+  Thread* thread = abi::thread_at(header, 0);
+  if (header->waits_for_child.load() &&
+      thread->state.load() == static_cast<std::uint32_t>(ThreadState::Running))
+    return thread;
   header->borrower.store(0);
   return nullptr;
 }
 
-void give_lane_back() { header->borrower.store(0); }
+void give_thread_back() { header->borrower.store(0); }
 
-ChildWait::ChildWait() : lane_(virtual_lane()) {
-  if (!lane_ || lane_ != abi::lane_at(header, 0)) lane_ = nullptr;
-  if (!lane_) return;
-  enter(*lane_);
-  lane_->awaited.store(1);
+ChildWait::ChildWait() : thread_(virtual_thread()) {
+  if (!thread_ || thread_ != abi::thread_at(header, 0)) thread_ = nullptr;
+  if (!thread_) return;
+  enter(*thread_);
+  thread_->awaited.store(1);
   header->waits_for_child.store(1);
 }
 
 ChildWait::~ChildWait() {
-  if (!lane_) return;
+  if (!thread_) return;
   header->waits_for_child.store(0);
-  // One that has the lane gives it back when its sleep is over; one that has died meanwhile does not.
-  auto running = static_cast<std::uint32_t>(LaneState::Running);
+  // One that has borrowed it gives it back when its sleep is over; one that has died meanwhile does not.
+  auto running = static_cast<std::uint32_t>(ThreadState::Running);
   while (std::int32_t child = header->borrower.load()) {
     if (kill(child, 0) == 0 || errno != ESRCH) {
       syscall(SYS_sched_yield);
-    } else if (lane_->state.load() == running) {
+    } else if (thread_->state.load() == running) {
       header->borrower.store(0);
     }
   }
-  lane_->awaited.store(0);
+  thread_->awaited.store(0);
   leave();
 }
 
@@ -394,16 +396,16 @@ extern "C" {
 
 void weft_outside_begin(void) {
   using namespace weft;
-  abi::Lane* l = lib::lane_if_any();
+  abi::Thread* l = lib::thread_if_any();
   if (!l || lib::outside_depth++) return;
   lib::enter(*l);
   lib::outside_since = lib::real_time();
-  lib::stop_counting(*l, abi::LaneState::External);
+  lib::stop_counting(*l, abi::ThreadState::External);
 }
 
 void weft_outside_end(void) {
   using namespace weft;
-  abi::Lane* l = lib::lane_if_any();
+  abi::Thread* l = lib::thread_if_any();
   if (!l || !lib::outside_depth || --lib::outside_depth) return;
   lib::clock_was_not_read();
   lib::ask(*l, abi::Call::Sleep, abi::kNoPort, lib::now(*l), abi::kNoRank);
