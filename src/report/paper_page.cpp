@@ -57,7 +57,7 @@ std::string cell_text(const PaperCell& cell, const ValidateResult& result) {
   for (const auto& [name, value] : result.shown)
     if (name == cell.ours)
       return out + fmt::format("<span class=\"ours\">{}{}</span>", value_text(value), unit);
-  return out + "<span class=\"ours\">not in the quick set</span>";
+  return out + "<span class=\"ours\">not in this run</span>";
 }
 
 std::string table_text(const PaperPart& part, const ValidateResult& result) {
@@ -79,7 +79,7 @@ std::string charts_text(const PaperPart& part, const ValidateResult& result) {
     for (const std::string& wanted : chart)
       for (const Plot& plot : result.plots)
         if (plot.machine + ": " + plot.title == wanted) plots.push_back(&plot);
-    out += plots.empty() ? "<section><p class=\"waits\">Not in the quick set.</p></section>\n"
+    out += plots.empty() ? "<section><p class=\"waits\">Not in this run.</p></section>\n"
                          : validation_chart(plots);
   }
   return out.empty() ? "" : fmt::format("<div class=\"pair\">{}</div>\n", out);
@@ -114,6 +114,7 @@ std::string state_of(const PaperPart& part, const ValidateResult& result) {
           rows.push_back(&f);
   if (auto missing = missing_of(part, result); rows.empty() && !missing.empty())
     return "waits for " + missing.front()->needs;
+  if (rows.empty() && !part.figures.empty()) return "not in this run";
   if (rows.empty())
     return part.charts.empty() && part.table.rows.empty() ? "not compared"
                                                           : "drawn; nothing published in numbers";

@@ -79,7 +79,7 @@ TEST(PaperPage, APageIsXmlWithEveryNumberAndOurValues) {
     for (const PaperPart& part : paper.parts)
       EXPECT_NE(page.find(part.number), std::string::npos) << name << ": " << part.number;
     EXPECT_NE(page.find("prefers-color-scheme: dark"), std::string::npos);
-    EXPECT_EQ(page.find("not in the quick set"), std::string::npos)
+    EXPECT_EQ(page.find("not in this run"), std::string::npos)
         << name << ": a value that no experiment gives";
   }
 }

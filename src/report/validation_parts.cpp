@@ -124,6 +124,8 @@ td .open { color: #b3122a; }
   svg [fill="#fff"] { fill: #151b21; } svg [fill="#e3f0e8"] { fill: #22382b; }
   svg [stroke="#b3122a"] { stroke: #ff6f80; } svg [fill="#b3122a"] { fill: #ff6f80; }
   svg [fill="#1d7a4a"] { fill: #57c089; }
+  svg [stroke="#0072b2"] { stroke: #4aa8e0; } svg [fill="#0072b2"] { fill: #4aa8e0; }
+  svg [stroke="#8c564b"] { stroke: #c98d7f; } svg [fill="#8c564b"] { fill: #c98d7f; }
   svg [stroke="#8a98a6"] { stroke: #8a98a6; }
   #tip { background: #e3e9ef; color: #151b21; }
 }
