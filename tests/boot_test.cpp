@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <cstring>
 
 #include "run_program.hpp"
 
@@ -58,34 +58,49 @@ std::vector<Frame> read_capture(const std::string& path) {
   return out;
 }
 
-// Every part of a frame's time is a round number: see the closed form below.
-const std::vector<std::string> kPlain{"boot",  "torus",
-                                      "--set", "topology.dims=[2,2]",
-                                      "--set", "nic.send_latency=100ns",
-                                      "--set", "nic.receive_latency=200ns",
-                                      "--set", "nic.translation=none",
-                                      "--set", "nic.payload=256B",
-                                      "--set", "nic.header=32B",
-                                      "--set", "nic.descriptor=64B",
-                                      "--set", "nic.memory_queues=0",
-                                      "--set", "host.bus=axi-128",
-                                      "--set", "host.write_latency=150ns",
-                                      "--set", "host.read_latency=300ns",
-                                      "--set", "host.interrupt=2us",
-                                      "--set", "node.device.eth0.send_cost=400ns",
-                                      "--set", "node.device.eth0.receive_cost=700ns"};
+// Values that make every part of a frame's time a round number, as in src/guest/ethernet_test.cpp.
+const char* kPlainMachine = R"([topology]
+kind = "torus"
+dims = [2, 2]
+[routing]
+kind = "dimension-order"
+[router]
+channels = 4
+buffer_flits = 64
+latency = "60ns"
+[cable.default]
+lanes = 4
+lane_rate = "6.25Gbps"
+coding = "8b10b"
+length = "2m"
+delay = "80ns"
+[nic]
+send_latency = "100ns"
+receive_latency = "200ns"
+translation = "none"
+header = "32B"
+payload = "256B"
+descriptor = "64B"
+[host]
+bus = "axi-128"
+write_latency = "150ns"
+read_latency = "300ns"
+interrupt = "2us"
+[node.device.eth0]
+kind = "ethernet"
+send_cost = "400ns"
+receive_cost = "700ns"
+)";
 
 TEST_F(Boot, PingIsTheClosedFormToTheNanosecondAndTwoRunsAreTheSame) {
-  const std::string job = script("if [ $NODE = 0 ]; then ping -c 3 -s 56 node1 | tail -3; else sleep 10; fi");
+  const std::string machine = folder.file("plain.toml");
+  std::ofstream(machine) << kPlainMachine;
   std::string out[2], capture[2], result[2];
   for (int run : {0, 1}) {
-    std::vector<std::string> words = kPlain;
     const std::string to = folder.file("out" + std::to_string(run));
-    for (const std::string& more :
-         {std::string("-n"), std::string("2"), std::string("--engine"), std::string("ideal"),
-          std::string("--out"), to, std::string("--capture"), std::string("0"), std::string("--"), job})
-      words.push_back(more);
-    ProgramResult r = run_program(words);
+    ProgramResult r =
+        boot("sleep 1; if [ $NODE = 0 ]; then ping -c 3 -s 56 node1 | tail -3; else sleep 10; fi",
+             {machine, "-n", "2", "--engine", "ideal", "--out", to, "--capture", "0"});
     ASSERT_EQ(r.code, 0) << r.err << r.out;
     out[run] = r.out;
     capture[run] = read_file(to + "/node0.pcapng");
@@ -96,25 +111,24 @@ TEST_F(Boot, PingIsTheClosedFormToTheNanosecondAndTwoRunsAreTheSame) {
   EXPECT_TRUE(capture[0] == capture[1]);
   EXPECT_EQ(result[0], result[1]);
 
-  // Driver, descriptor, data, chip, network, chip, data, event, interrupt, driver; there and back.
+  // Driver, descriptor to the chip, data from memory, chip, network, chip, data to memory, event, interrupt,
+  // driver. A node hears of it at the next whole nanosecond.
   const std::int64_t bytes = 14 + 20 + 8 + 56;
   auto bus = [](std::int64_t n) { return n * 8 * 1'000'000'000'000 / 19'200'000'000; };
-  const nlohmann::json machine =
-      nlohmann::json::parse(run_program({"show", "torus", "--set", "topology.dims=[2,2]", "--json"}).out);
+  const std::int64_t hop = 60'000 + 90'000 + 60'000, wire = (bytes + 32) * 8 * 50;
+  const std::int64_t one_way = 400'000 + bus(64) + 150'000 + bus(bytes) + 300'000 + 100'000 + hop + wire +
+                               200'000 + bus(bytes) + bus(16) + 150'000 + 2'000'000 + 700'000;
+  const std::int64_t there_and_back = 2 * ((one_way + 999) / 1000);
   unsigned answered = 0;
-  std::uint64_t asked = 0, first = 0;
+  std::uint64_t asked = 0;
   for (const Frame& frame : read_capture(folder.file("out0/node0.pcapng"))) {
     if (frame.bytes.size() != static_cast<std::size_t>(bytes) || frame.bytes[23] != 1) continue;
     if (frame.bytes[34] == 8) asked = frame.at;
     if (frame.bytes[34] != 0) continue;
-    // What the network itself takes is the same each time; all else is known.
-    const std::uint64_t took = frame.at - asked;
-    if (!answered++) first = took;
-    EXPECT_EQ(took, first);
-    const std::int64_t ends = 400'000 + bus(64) + 150'000 + bus(bytes) + 300'000 + 100'000 + 200'000 +
-                              bus(bytes) + bus(16) + 150'000 + 2'000'000 + 700'000;
-    EXPECT_GT(static_cast<std::int64_t>(took) * 1000, 2 * ends);
-    EXPECT_LT(static_cast<std::int64_t>(took) * 1000, 2 * (ends + 1'000'000));
+    // The first waits for the answer of ARP at the other side, which asks for an address itself.
+    if (answered++) {
+      EXPECT_EQ(static_cast<std::int64_t>(frame.at - asked), there_and_back);
+    }
   }
   EXPECT_EQ(answered, 3u);
 }
@@ -151,15 +165,6 @@ TEST_F(Boot, AFileComesWholeOverTcp) {
       {"torus", "--set", "topology.dims=[2,2]", "-n", "2", "--engine", "flit"});
   ASSERT_EQ(r.code, 0) << r.err << r.out;
   EXPECT_THAT(r.out, HasSubstr("node0: 3000000\n"));
-}
-
-TEST_F(Boot, ANodeThatIsKilledIsNamedAndOthersEnd) {
-  ProgramResult r = boot(
-      "echo here; if [ $NODE = 1 ]; then echo c >/proc/sysrq-trigger; kill -9 1; sleep 2; exit 7; fi; sleep "
-      "5; exit 0",
-      {"torus", "--set", "topology.dims=[2,2]", "-n", "2", "--engine", "ideal"});
-  EXPECT_EQ(r.code, 7) << r.err;  // neither of the two ends the first process or the kernel
-  EXPECT_THAT(r.out, HasSubstr("node1: here"));
 }
 
 TEST(BootErrors, AreToldAllAtOnce) {
