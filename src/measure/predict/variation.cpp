@@ -39,7 +39,7 @@ std::string scaled_time(const std::string& key, Time time, double factor) {
   return fmt::format("{}={}ps", key, std::llround(static_cast<double>(time.value) * factor));
 }
 
-constexpr std::uint64_t kLongMessage = 4096;
+constexpr std::uint64_t kShortMessage = 8, kLongMessage = 4096;
 
 /// A pause after each message of this size that lowers the rate of all processes of a node together to a
 /// share of its highest.
@@ -128,11 +128,13 @@ std::vector<std::string> settings_for(const Variation& v, const machine::Machine
     case Property::MessageRate: {
       // A part for each message and a part for each KiB, so that short and long messages come at the share
       // asked for.
-      const double small = pause_ps(m, 8, factor, processes_per_node),
+      const double small = pause_ps(m, kShortMessage, factor, processes_per_node),
                    large = pause_ps(m, kLongMessage, factor, processes_per_node);
-      const double per_kib = (large - small) * 1024 / static_cast<double>(kLongMessage - 8);
-      out.push_back(fmt::format("mpi.send_delay={}ps", std::llround(small)));
-      out.push_back(fmt::format("mpi.send_delay_per_kib={}ps", std::max(0ll, std::llround(per_kib))));
+      const double per_kib =
+          std::max(0.0, (large - small) * 1024 / static_cast<double>(kLongMessage - kShortMessage));
+      const double for_each = std::max(0.0, small - per_kib * static_cast<double>(kShortMessage) / 1024);
+      out.push_back(fmt::format("mpi.send_delay={}ps", std::llround(for_each)));
+      out.push_back(fmt::format("mpi.send_delay_per_kib={}ps", std::llround(per_kib)));
       break;
     }
   }

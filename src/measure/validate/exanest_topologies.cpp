@@ -93,7 +93,7 @@ WEFT_REGISTER(
        4,
        points_off(0),
        Basis::Predicted,
-       true,
+       false,
        "000 table 3",
        {"none: all four share cables and routers that no figure was used for"}},
       {"V-EXN-14",

@@ -104,7 +104,7 @@ const std::vector<Perturbation>& perturbations() {
 
       // Buffers shorter than a cable's credit round trip: the torus, with its few cables, falls behind the
       // tree.
-      {"topologies", "router.buffer_flits=16", {plus("V-EXN-13", -2), plus("V-EXN-15", -2)}},
+      {"topologies", "router.buffer_flits=16", {plus("V-EXN-13", -2)}},
       {"extoll-r1", "host.post_cost=3ns", {plus("V-EX1-13 ASIC", 25, 25)}},
 
       {"apenet-plus", "router.latency=100ns", {plus("V-APE-01", 40), stays("V-APE-02")}},
