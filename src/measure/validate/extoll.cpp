@@ -38,12 +38,6 @@ void message_rate(Trial& trial) {
   show_rate_anatomy(trial, "EXTOLL", most);
 }
 
-const Figure::Open kPairsInStep{
-    "pairs stay in step: all wait for the answers to their windows of 64 at the same time, and the chip is "
-    "idle "
-    "meanwhile; with longer windows four pairs reach the published rate",
-    "what keeps real processes out of step, which the paper does not say"};
-
 WEFT_REGISTER(ExperimentKind, {"extoll-r1/message-rate",
                                20,
                                "extoll-r1",

@@ -24,6 +24,12 @@ double peak_over_sizes(Trial& trial, const std::string& about, std::pair<double,
 /// The fewest pairs that reach 97% of the highest rate.
 unsigned saturating(const std::vector<PairsRate>& rates);
 
+inline const Figure::Open kPairsInStep{
+    "pairs stay in step: all wait for the answers to their windows of 64 at the same time, and the chip is "
+    "idle "
+    "meanwhile; with longer windows four pairs reach the published rate",
+    "what keeps real processes out of step, which the paper does not say"};
+
 /// For the paper's table I: the rate of 8 B without anything around it, and the bytes a message takes at a
 /// rate.
 void show_rate_anatomy(Trial& trial, const std::string& network, double rate);
