@@ -17,14 +17,14 @@ from pathlib import Path
 
 from sources import ROOT, all_includes
 
-LAYOUT = ["base", "abi", "mpi", "event", "config", "node", "topology", "routing", "machine",
+LAYOUT = ["base", "abi", "mpi", "collective", "event", "config", "node", "topology", "routing", "machine",
           "network/link", "network", "network/flit", "network/flow", "network/ideal",
           "nic", "host", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
           "report", "app"]
 # Preloaded into programs: nothing of the simulator may come with it but what the two share, which needs neither.
-APART = ["lib", "lib/fi"]
-SHARED = ["abi", "mpi"]
+APART = ["lib", "lib/offload", "lib/fi"]
+SHARED = ["abi", "mpi", "collective"]
 # Parts that still need each other. Whoever takes one apart takes it from here; none is added.
 ENTANGLED = [
     {"routing/states", "routing/distances", "routing/vias", "routing/routing"},

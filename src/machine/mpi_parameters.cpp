@@ -58,6 +58,17 @@ const config::Section& mpi_section() {
                Range<DataSize>{{64}, {std::int64_t{1} << 20}})
         .field(&M::blocks, "blocks", "Blocks in a process's shared pool", Range<unsigned>{1, 65'536})
         .field(&M::ring_blocks, "ring_blocks", "Blocks in the ring of a pair", Range<unsigned>{2, 1024})
+        .choice(&M::tree, "tree",
+                "The tree of a collective that the interfaces run: every member has so many children, or "
+                "fewer the further it is from the root",
+                {"k-ary", "k-nomial"})
+        .field(&M::tree_arity, "tree_arity", "The k of that tree", Range<unsigned>{2, 32})
+        .choice(&M::tree_order, "tree_order",
+                "Who is whose child: by number, or those nearest in the network first",
+                {"number", "topology"})
+        .field(&M::collective_limit, "collective_limit",
+               "Longest vector of a collective that the interfaces run",
+               Range<DataSize>{{0}, {std::int64_t{1} << 24}})
         .check([](const M& m, const config::Complain& complain) {
           if (m.credits > m.credits_most) complain("credits", "more than credits_most");
         })
