@@ -55,6 +55,25 @@ unsigned Tree::depth(Place place) const {
   return out;
 }
 
+unsigned Tree::levels() const {
+  if (members_ < 2) return 0;
+  if (shape_ == Shape::Kary) return depth(members_ - 1);
+  unsigned digits = 0;  // a step for each that is not 0
+  for (std::uint64_t left = members_ - 1; left; left /= arity_) ++digits;
+  return digits;
+}
+
+unsigned arity_of_fewest_levels(Shape shape, Place members, unsigned most) {
+  unsigned best = 2, fewest = ~0u;
+  for (unsigned arity = 2; arity <= std::max(most, 2u); ++arity) {
+    const Tree tree(shape, arity, members);
+    if (tree.widest() > most || tree.levels() >= fewest) continue;
+    best = arity;
+    fewest = tree.levels();
+  }
+  return best;
+}
+
 unsigned Tree::widest() const { return static_cast<unsigned>(children(0).size()); }
 
 std::vector<Place> Tree::subtree(Place place) const {

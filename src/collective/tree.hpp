@@ -29,6 +29,8 @@ class Tree {
   /// Which of its parent's children it is, from 0.
   unsigned rank_among_children(Place place) const;
   unsigned depth(Place place) const;
+  /// Steps from the root to the member that is furthest from it, at most.
+  unsigned levels() const;
   /// Most children of a member.
   unsigned widest() const;
   /// The places of a subtree in the order in which a gather puts their blocks together: itself, then each
@@ -40,6 +42,9 @@ class Tree {
   unsigned arity_;
   Place members_;
 };
+
+/// The narrowest of the trees with the fewest levels whose members have at most so many children.
+unsigned arity_of_fewest_levels(Shape shape, Place members, unsigned most);
 
 /// Members in places so that each has the nearest of those that are left as its children, the nearest first;
 /// the first member is the root.

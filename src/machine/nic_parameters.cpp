@@ -251,6 +251,7 @@ struct ThExpress : NicParameters {
     translation_entries = 1'048'576;
     in_order = false;
     triggers = 320;
+    trigger_inputs = 64;
   }
 };
 
