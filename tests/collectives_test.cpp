@@ -77,7 +77,6 @@ TEST(Collectives, WrongUseIsExplained) {
   ProgramResult absent = run_ranks(kTianhe, 6, {kPrograms + "collectives_wrong", "absent"}, offload());
   EXPECT_EQ(absent.code, 1);
   EXPECT_THAT(absent.err, HasSubstr("in MPI_Barrier"));
-  EXPECT_THAT(absent.err, HasSubstr("waits for its own process"));
   EXPECT_THAT(absent.err, HasSubstr("waits for node 2"));
   ProgramResult dies = run_ranks(kTianhe, 6, {kPrograms + "collectives_wrong", "dies"}, offload());
   EXPECT_EQ(dies.code, 1);

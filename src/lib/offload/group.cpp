@@ -339,15 +339,12 @@ void Group::take(Operation& o, std::uint64_t round, const std::uint8_t* data, st
   if (kind != o.kind.packed()) {
     const nic::RoundKind other = nic::RoundKind::of(kind);
     fflush(stdout);
-    fprintf(stderr,
-            "weft: rank %u: %s with root %u on a communicator of %d: its tree carries %s with root %u, "
-            "operation %u and "
-            "type %u where this rank has operation %u and type %u; members must call the same collective "
-            "with the same "
-            "root\n",
-            port_->header->rank, name_of(o.kind.call), o.kind.root, size_, name_of(other.call), other.root,
-            static_cast<unsigned>(other.combine), static_cast<unsigned>(other.type),
-            static_cast<unsigned>(o.kind.combine), static_cast<unsigned>(o.kind.type));
+    fprintf(
+        stderr,
+        "weft: rank %u: %s with root %u on a communicator of %d: its tree carries %s with root %u%s; members "
+        "must call the same collective with the same root, type and operation\n",
+        port_->header->rank, name_of(o.kind.call), o.kind.root, size_, name_of(other.call), other.root,
+        other.combine != o.kind.combine || other.type != o.kind.type ? ", of another type or operation" : "");
     fflush(stderr);
     _exit(1);
   }
