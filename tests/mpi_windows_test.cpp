@@ -18,7 +18,7 @@ void expect_fine(const std::string& program, unsigned ranks, const Words& option
   EXPECT_THAT(first.out, HasSubstr(" 0 failed"));
   ProgramResult again = run_ranks(kTorus, ranks, {kPrograms + program}, options);
   EXPECT_EQ(first.out, again.out);
-  EXPECT_EQ(without_progress(first.err), without_progress(again.err));
+  EXPECT_EQ(first.err, again.err);
 }
 
 class MpiWindows : public testing::TestWithParam<Words> {};

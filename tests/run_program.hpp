@@ -55,7 +55,7 @@ inline std::string read_file(const std::string& path) {
 inline std::string without_progress(const std::string& text) {
   static const std::regex progress(
       "weft: (\\d+ s: [^\n]* of virtual time so far|ranks have read their clocks |"
-      "rank \\d+ \\(process \\d+\\) )[^\n]*\n");
+      "rank \\d+ \\(process \\d+\\) (has computed for 10 s|waits in read|is stuck in the system))[^\n]*\n");
   return std::regex_replace(text, progress, "");
 }
 
