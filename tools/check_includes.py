@@ -17,14 +17,14 @@ from pathlib import Path
 
 from sources import ROOT, all_includes
 
-LAYOUT = ["base", "abi", "mpi", "event", "config", "power", "power/thermal", "power/bmc", "power/operate", "node", "topology", "routing", "machine",
+LAYOUT = ["base", "abi", "mpi", "collective", "event", "config", "power", "power/thermal", "power/bmc", "power/operate", "node", "topology", "routing", "machine",
           "network/link", "network", "network/flit", "network/flow", "network/ideal",
           "nic", "host", "guest", "guest/init", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
           "report", "app"]
 # Preloaded into programs: nothing of the simulator may come with it but what the two share, which needs neither.
-APART = ["lib", "lib/fi"]
-SHARED = ["abi", "mpi"]
+APART = ["lib", "lib/offload", "lib/fi"]
+SHARED = ["abi", "mpi", "collective"]
 # Parts that still need each other, as sets of names: none, and none is added.
 ENTANGLED = []
 

@@ -15,7 +15,17 @@ enum class Operation : std::uint8_t {
   FetchAdd = 5,      // on eight bytes of remote memory; the old value comes back
   CompareSwap = 6,
   BoundedAdd = 7,  // adds where the value is at most `compare` (a signed lock of RMA)
+  Arm = 8,         // a sequence that waits for control packets (triggered.hpp)
+  Trigger = 9,     // a control packet to such a sequence
+  Disarm = 10,
 };
+
+constexpr bool is_atomic(Operation operation) {
+  return operation >= Operation::FetchAdd && operation <= Operation::BoundedAdd;
+}
+constexpr bool is_triggered(Operation operation) {
+  return operation >= Operation::Arm && operation <= Operation::Disarm;
+}
 
 // Flags of an operation.
 inline constexpr std::uint16_t kNotifyLocal = 1;   // an event once the local buffer is free again
@@ -45,7 +55,8 @@ enum class Status : std::uint16_t {
   Closed,        // the port was closed before it was done
   NoRoom,        // too many ports, queues or registrations
   Busy,
-  Damaged,  // done, but an error that no link noticed is in the data
+  Damaged,   // done, but an error that no link noticed is in the data
+  Mismatch,  // control packets of one round are of different collectives
 };
 
 enum class EventKind : std::uint8_t {
@@ -57,6 +68,8 @@ enum class EventKind : std::uint8_t {
   Stalled = 6,    // a message has waited for room in this port's ring for the watchdog's time
   Overflow = 7,   // this queue was full; what follows waited, nothing was lost
   Interrupt = 8,  // the interrupt an operation asked for; its cause was in memory before
+  Triggered = 9,  // a waiting sequence was run: `tag` is its number, `data` the round
+  Armed = 10,     // a sequence waits from now on
 };
 
 inline constexpr unsigned kInlineBytes = 128;

@@ -7,6 +7,45 @@
 
 namespace weft::abi {
 
+/// Ranks in the order in which trees of collectives take them, where that is not by number.
+inline constexpr const char* kTreeOrderVariable = "WEFT_TREE_ORDER";
+
+/// Collectives that interfaces can run.
+enum class Offloaded : std::uint32_t { Barrier, Broadcast, Reduce, AllReduce, Gather };
+inline constexpr unsigned kOffloaded = 5;
+
+/// Why one was left to the library.
+enum class Fallback : std::uint32_t {
+  TooLong,       // more bytes than may be
+  Table,         // software is as fast, as measured
+  Type,          // elements no unit combines
+  Operation,     // of the user's own, or none that units have
+  NoUnits,       // the interface combines nothing
+  Communicator,  // of two groups, or made by a call that is not watched
+  NoTrigger,     // a member's interface has no sequence left
+  Alone,         // nobody to talk to
+};
+inline constexpr unsigned kFallbacks = 8;
+
+/// Which collectives the interfaces run, and how.
+struct CollectiveModel {
+  static constexpr unsigned kRankClasses = 17;    // members from 2^(i-1) + 1 to 2^i; the last: and more
+  std::uint32_t most[kOffloaded][kRankClasses];   // bytes that are offloaded, and one more; 0: nothing is
+  std::uint32_t on;                               // any of them
+  std::uint32_t by_table;                         // as was measured; else whatever can be
+  std::uint32_t tree, arity, by_topology;         // machine::Tree, its k
+  std::uint32_t triggers, inputs, rounds, units;  // of the interface
+  std::uint32_t piece;                            // bytes of a control packet
+  std::int64_t copy_bits_per_second;
+};
+
+/// Counted by each process for itself.
+struct CollectiveSums {
+  std::uint64_t offloaded[kOffloaded];
+  std::uint64_t fallen_back[kOffloaded][kFallbacks];
+  std::uint64_t other;  // collectives that interfaces do not run
+};
+
 /// The choices and costs of machine::MpiParameters; times in picoseconds.
 struct MpiModel {
   std::uint64_t eager_limit;
@@ -20,6 +59,7 @@ struct MpiModel {
   std::uint32_t block, blocks, ring_blocks;
   std::uint32_t in_order;  // the interface keeps the order of packets
   std::uint32_t progress;  // machine::Progress
+  CollectiveModel collectives;
 };
 
 /// Settings of Open MPI for windows that the interface reaches itself; set by the launcher, or by a process
@@ -60,6 +100,7 @@ struct MpiSums {
   std::uint64_t reordered;              // small messages that came before their turn
   std::uint64_t stalls, credits_grown;  // sends that waited for credit; receivers that gave more
   std::uint64_t registrations;
+  CollectiveSums collectives;
 };
 
 }  // namespace weft::abi

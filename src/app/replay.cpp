@@ -20,7 +20,7 @@ struct Options {
   MachineOptions machine;
   JobText job;
   std::vector<std::string> beside;
-  std::string engine = "flow", save, send_cost = "0", receive_cost = "0";
+  std::string engine = "flow", save, send_cost = "0", receive_cost = "0", collectives = "software";
   std::uint64_t seed = 1;
   unsigned threads = 1;
   bool json = false;
@@ -97,6 +97,7 @@ int run(const Options& o) {
   text.seed = o.seed;
   text.threads = o.threads ? o.threads : default_threads();
   text.options = {cost("--send-cost", o.send_cost), cost("--receive-cost", o.receive_cost)};
+  text.offload = o.collectives == "offload";
   text.jobs.push_back(o.job);
   for (const std::string& beside : o.beside) text.jobs.push_back(read_beside(beside));
   // With several jobs the first cannot take all endpoints there are.
@@ -150,6 +151,12 @@ std::function<int()> declare(CommandLine& app) {
   repeated("--beside", o->beside, "WORKLOAD:RANKS:PLACEMENT",
            "Another job at the same time; may be repeated");
   app.add_option("--engine", o->engine, "What the network is made of; see below").option_text("NAME [flow]");
+  app.add_option("--collectives", o->collectives,
+                 "Who runs barriers, broadcasts, reduces and all-reduces of a skeleton: its ranks, by "
+                 "messages; or, up to "
+                 "mpi.collective_limit, the interfaces, along a tree (mpi.tree), with their own times")
+      .option_text("software|offload [software]")
+      .one_of({"software", "offload"});
   app.add_option("--send-cost", o->send_cost, "Time of a rank's processor for each message it sends")
       .option_text("TIME [0]");
   app.add_option("--receive-cost", o->receive_cost, "The same for each message it receives")

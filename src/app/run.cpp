@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "app/run_collectives.hpp"
 #include "app/run_disturbance.hpp"
 #include "app/run_place.hpp"
 #include "app/run_watch.hpp"
@@ -29,7 +30,7 @@ struct Options {
   MachineOptions machine;
   host::RunOptions run;
   std::string engine, cores = "auto", compute, out, trace, record, noise, fault, mpi = "auto",
-                      windows = "auto", place = "linear";
+                      windows = "auto", place = "linear", collectives = "software", table;
   std::vector<std::string> slow;
   bool json = false;
   unsigned threads = 1;
@@ -141,6 +142,8 @@ std::string command_line(const Options& o) {
   if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
   if (o.place != "linear") out += " --place " + quoted(o.place);
   if (!o.engine.empty()) out += " --engine " + o.engine;
+  if (o.collectives != "software") out += " --collectives " + o.collectives;
+  if (!o.table.empty()) out += " --table " + quoted(o.table);
   for (const std::string& slow : o.slow) out += " --slow " + quoted(slow);
   if (!o.noise.empty()) out += " --noise " + quoted(o.noise);
   if (!o.fault.empty()) out += " --fault " + quoted(o.fault);
@@ -231,6 +234,9 @@ void summarize(const Options& o, const measure::ProgramResult& result,
   if (!o.run.mpi && o.run.ranks > 1 && used_no_network(result))
     fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
                o.run.command.front(), o.run.ranks);
+  if (o.collectives != "software")
+    for (const std::string& line : collectives_in_words(result.run.mpi.collectives))
+      fmt::print(stderr, "weft: {}\n", line);
   fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
              result.machine, result.engine, host::time_text(result.run.end));
   if (power) fmt::print(stderr, "weft: {}\n", report::run_power_text(*power));
@@ -246,6 +252,7 @@ int run(Options& o) {
   const network::EngineKind& engine = engine_named(o.engine);
   auto network = engine.make(machine, {o.run.seed, o.threads, faults_of(o, engine, machine)});
   o.run.library = library_path();
+  choose_collectives(machine, *network, o.collectives, o.table, o.run);
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
   o.run.mpi = wants_mpi(o);
   o.run.mpi_windows = o.windows == "auto"   ? host::MpiWindows::Auto
@@ -371,6 +378,7 @@ std::function<int()> declare_run(CommandLine& app) {
          "asks for MPI_THREAD_MULTIPLE, which Open MPI's messages cannot serve")
       .option_text("messages|rdma|auto [auto]")
       .one_of({"messages", "rdma", "auto"});
+  declare_collectives(app, o->collectives, o->table);
   app.add_option("--slow", o->slow,
                  "A rank, or several, whose own work takes longer: rank=3:1.5; may be repeated")
       .option_text("rank=R:FACTOR")

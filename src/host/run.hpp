@@ -31,6 +31,8 @@ struct RunOptions {
   std::vector<double> slow;  // by rank: its work takes so many times as long; empty: none is slower
   Time noise_length{0}, noise_interval{0};  // of interruptions, on average; no length: there are none
   bool log_calls = false;                   // to MPI, for calls()
+  CollectiveModel collectives{};            // which the interfaces run
+  std::vector<std::uint32_t> tree_order;    // ranks in the order of their trees; empty: by number
 };
 
 struct RankResult {

@@ -56,6 +56,7 @@ void Simulation::make_segments() {
   for (unsigned rank = 0; rank < options_.ranks; ++rank) {
     segments_.push_back(
         std::make_unique<Segment>(machine_, rank, options_.ranks, fabric_->node(ports_->nic(rank))));
+    segments_.back()->header().mpi.collectives = options_.collectives;
     segments_.back()->header().disturbance = {rank < options_.slow.size() ? options_.slow[rank] : 1,
                                               options_.noise_length.value, options_.noise_interval.value,
                                               options_.seed};
@@ -148,6 +149,12 @@ void Simulation::add_sums(const Header& header) {
        {&MpiSums::expected, &MpiSums::unexpected, &MpiSums::compared, &MpiSums::copied, &MpiSums::reordered,
         &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::registrations})
     to.*sum += from.*sum;
+  for (unsigned i = 0; i < kOffloaded; ++i) {
+    to.collectives.offloaded[i] += from.collectives.offloaded[i];
+    for (unsigned j = 0; j < kFallbacks; ++j)
+      to.collectives.fallen_back[i][j] += from.collectives.fallen_back[i][j];
+  }
+  to.collectives.other += from.collectives.other;
 }
 
 /// Now and then, while a run takes long: how far it has come.

@@ -104,6 +104,9 @@ void Supervisor::start(std::uint32_t rank, const std::string& program) {
   launch.rank = rank;
   launch.ranks = options_.ranks;
   launch.environment = mpi_ ? mpi_->environment(rank) : libfabric_environment(folder_of(options_.library));
+  if (!options_.tree_order.empty())
+    launch.environment.emplace_back(kTreeOrderVariable,
+                                    fmt::format("{}", fmt::join(options_.tree_order, ",")));
   launch.owner = &segments_[rank]->header().owner;
   p.pid = p.owner = host::start(program, launch);
   output_->started(rank);

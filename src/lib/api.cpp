@@ -346,7 +346,8 @@ const char* weft_status_text(unsigned status) {
                                       "the port was closed",
                                       "no room",
                                       "busy",
-                                      "done, with an error in the data"};
+                                      "done, with an error in the data",
+                                      "control packets of one round are of different collectives"};
   return status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
 }
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/failures.hpp"
+#include "lib/mpi_collectives.hpp"
 #include "lib/mpi_communicators.hpp"
 #include "lib/mpi_library.hpp"
 #include "lib/mpi_shared_windows.hpp"
@@ -105,6 +106,8 @@ class Watch {
     lib::leave();
     lib::check_timers(*thread_);
   }
+  /// It is a call of the program, not one within another.
+  bool counts() const { return thread_; }
   /// What the call returned; an operation that failed meanwhile must have been told by it.
   Word over(Word result) const {
     if (thread_ && lib::failure_noticed()) lib::end_if_untold(record_.call, static_cast<int>(result));
@@ -117,6 +120,12 @@ class Watch {
   abi::Thread* thread_ = nullptr;
   abi::CallRecord record_{};
 };
+
+/// Of those the interface may run, those that make communicators for it, and those that free them.
+constexpr bool is_collective(MpiCall call) {
+  return (call >= MpiCall::Barrier && call <= MpiCall::Dist_graph_create_adjacent) ||
+         call == MpiCall::Intercomm_merge || call == MpiCall::Comm_free;
+}
 
 constexpr bool keeps_its_buffer(MpiCall call) {
   switch (call) {
@@ -215,14 +224,23 @@ void* function_of(const char* name) {
 #define PASS_12 PASS_11, words[11]
 
 // They return int, as a word, which the caller reads the lower half of.
-#define WEFT_WRAP(prefix, name, arguments)                                              \
-  Word prefix##_##name(WORDS_##arguments) {                                             \
-    static Word (*next)(WORDS_##arguments) = nullptr;                                   \
-    if (!next) next = reinterpret_cast<decltype(next)>(function_of(#prefix "_" #name)); \
-    Word words[] = {NAMES_##arguments};                                                 \
-    Watch watch(MpiCall::name, words);                                                  \
-    FirstByte first(MpiCall::name, words);                                              \
-    return watch.over(next(PASS_##arguments));                                          \
+#define WEFT_WRAP(prefix, name, arguments)                                                \
+  Word prefix##_##name(WORDS_##arguments) {                                               \
+    static Word (*next)(WORDS_##arguments) = nullptr;                                     \
+    if (!next) next = reinterpret_cast<decltype(next)>(function_of(#prefix "_" #name));   \
+    Word words[] = {NAMES_##arguments};                                                   \
+    Watch watch(MpiCall::name, words);                                                    \
+    if constexpr (is_collective(MpiCall::name)) {                                         \
+      if (lib::collective_service.call && watch.counts()) {                               \
+        Word result = 0;                                                                  \
+        if (lib::run_collective(MpiCall::name, words, result)) return watch.over(result); \
+        result = next(PASS_##arguments);                                                  \
+        lib::after_call(MpiCall::name, words, result);                                    \
+        return watch.over(result);                                                        \
+      }                                                                                   \
+    }                                                                                     \
+    FirstByte first(MpiCall::name, words);                                                \
+    return watch.over(next(PASS_##arguments));                                            \
   }
 #define WEFT_WRAP_BOTH(name, arguments, ...) \
   WEFT_WRAP(MPI, name, arguments)            \

@@ -14,6 +14,7 @@
 
 #include "abi/libevent.hpp"
 #include "lib/launcher_libraries.hpp"
+#include "lib/mpi_collectives.hpp"
 #include "lib/mpi_library.hpp"
 #include "lib/rank_thread.hpp"
 #include "lib/threads.hpp"
@@ -89,6 +90,10 @@ int end(abi::Thread* thread, int result) {
   lib::find_launcher_libraries();
   lib::segment()->phase.store(abi::MpiPhase::Running);
   lib::meet(*thread);
+  if (result == 0 && lib::collective_service.made) {
+    lib::collective_service.made(lib::mpi_world());
+    lib::meet(*thread);
+  }
   lib::leave();
   return result;
 }

@@ -58,7 +58,21 @@ const config::Section& mpi_section() {
                Range<DataSize>{{64}, {std::int64_t{1} << 20}})
         .field(&M::blocks, "blocks", "Blocks in a process's shared pool", Range<unsigned>{1, 65'536})
         .field(&M::ring_blocks, "ring_blocks", "Blocks in the ring of a pair", Range<unsigned>{2, 1024})
+        .choice(&M::tree, "tree",
+                "The tree of a collective that the interfaces run: every member has so many children, or "
+                "fewer the further it is from the root",
+                {"k-ary", "k-nomial"})
+        .field(&M::tree_arity, "tree_arity",
+               "The k of that tree; 0: the narrowest with the fewest levels that nic.trigger_inputs allows",
+               Range<unsigned>{0, 64})
+        .choice(&M::tree_order, "tree_order",
+                "Who is whose child: by number, or those nearest in the network first",
+                {"number", "topology"})
+        .field(&M::collective_limit, "collective_limit",
+               "Longest vector of a collective that the interfaces run",
+               Range<DataSize>{{0}, {std::int64_t{1} << 24}})
         .check([](const M& m, const config::Complain& complain) {
+          if (m.tree_arity == 1) complain("tree_arity", "a tree needs 2 or more, or 0");
           if (m.credits > m.credits_most) complain("credits", "more than credits_most");
         })
         .section();

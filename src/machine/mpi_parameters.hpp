@@ -26,6 +26,10 @@ enum class Matching { Host, Nic };
 /// Who answers the request for a long message whose receive is posted, while the program computes.
 enum class Progress { Interface, Calls };
 
+/// Trees that offloaded collectives run along (collective/tree.hpp).
+enum class Tree { Kary, Knomial };
+enum class TreeOrder { Number, Topology };
+
 struct MpiParameters {
   DataSize eager_limit{2048};
   Eager eager = Eager::Messages;
@@ -47,6 +51,10 @@ struct MpiParameters {
   DataSize block{4096};
   unsigned blocks = 256;
   unsigned ring_blocks = 16;
+  Tree tree = Tree::Kary;
+  unsigned tree_arity = 4;
+  TreeOrder tree_order = TreeOrder::Number;
+  DataSize collective_limit{2048};
 };
 
 const config::Section& mpi_section();

@@ -163,6 +163,33 @@ config::Schema<P>&& errors_and_repetition(config::Schema<P>&& schema) {
           Range<double>{0, 0.5});
 }
 
+template <class P>
+config::Schema<P>&& triggered_operations(config::Schema<P>&& schema) {
+  return std::move(schema)
+      .template field<unsigned>(
+          &N::triggers, "triggers",
+          "Sequences of descriptors that a port may have waiting for control packets, which run collectives "
+          "without the processor; 0: the interface has none",
+          Range<unsigned>{0, 65'536})
+      .template field<unsigned>(&N::trigger_inputs, "trigger_inputs",
+                                "Control packets such a sequence can wait for at once: children in a tree",
+                                Range<unsigned>{1, 64})
+      .template field<unsigned>(
+          &N::trigger_rounds, "trigger_rounds",
+          "Rounds of one sequence whose control packets the interface holds: collectives under way on one "
+          "communicator",
+          Range<unsigned>{2, 1024})
+      .template field<Time>(&N::trigger_time, "trigger_time",
+                            "From the last control packet a sequence waits for to its first step", kAnyTime)
+      .template field<unsigned>(
+          &N::operation_units, "operation_units",
+          "Units that combine numbers of control packets side by side, for reductions; 0: there are none, "
+          "and reductions stay with the processor",
+          Range<unsigned>{0, 1024})
+      .template field<Time>(&N::operation_time, "operation_time", "Such a unit's time for two numbers",
+                            kAnyTime);
+}
+
 void check_nic(const N& p, const config::Complain& complain) {
   if (p.kernel_ports && p.kernel_ports + p.memory_queues > p.ports)
     complain("kernel_ports", "with the queues in memory more than there are ports");
@@ -178,7 +205,8 @@ void check_nic(const N& p, const config::Complain& complain) {
 
 template <class P>
 config::Section nic_section() {
-  return errors_and_repetition(addresses(packets_and_units(ports_and_queues(config::Schema<P>()))))
+  return triggered_operations(
+             errors_and_repetition(addresses(packets_and_units(ports_and_queues(config::Schema<P>())))))
       .check([](const P& p, const config::Complain& complain) { check_nic(p, complain); })
       .section();
 }
@@ -222,6 +250,8 @@ struct ThExpress : NicParameters {
     occupancy = {5'000};
     translation_entries = 1'048'576;
     in_order = false;
+    triggers = 320;
+    trigger_inputs = 64;
   }
 };
 

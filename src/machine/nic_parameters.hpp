@@ -63,6 +63,12 @@ struct NicParameters {
   Time timeout{100'000'000};
   unsigned retries = 8;
   double corruption = 0;
+  unsigned triggers = 0;
+  unsigned trigger_inputs = 32;
+  unsigned trigger_rounds = 16;
+  Time trigger_time{20'000};
+  unsigned operation_units = 0;
+  Time operation_time{2'000};
 };
 
 enum class Bus {

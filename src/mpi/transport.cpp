@@ -131,7 +131,7 @@ void Transport::operation_ended(Port& port, const nic::Event& e) {
     operation_failed(*request, e);
     request->error = e.status == nic::Status::BadKey || e.status == nic::Status::NoRight ? EACCES : EIO;
   }
-  if (e.operation >= nic::Operation::FetchAdd && request->result.length)
+  if (nic::is_atomic(e.operation) && request->result.length)
     request->result.write(0, &e.data, std::min<std::size_t>(8, request->result.length));
   --request->pieces;
   if (request->left && !request->error) {

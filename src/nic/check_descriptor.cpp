@@ -5,8 +5,9 @@ namespace weft::nic {
 Status check_descriptor(const Context& context, const Registration& registration, const Port& from,
                         PortNo port, const Descriptor& d) {
   const machine::NicParameters& p = context.nic;
-  if (d.operation < Operation::Message || d.operation > Operation::BoundedAdd || (d.flags & ~kAllFlags))
+  if (d.operation < Operation::Message || d.operation > Operation::Disarm || (d.flags & ~kAllFlags))
     return Status::BadOperation;
+  if (is_triggered(d.operation)) return d.flags ? Status::BadOperation : Status::Ok;  // the rest there
   if (context.interface_of(d.node) == kNobody) return Status::BadNode;
   if (d.flags & kPhysical) {
     if (!from.kernel) return Status::NoRight;

@@ -25,6 +25,7 @@ enum class What : std::uint32_t {
   Data,       // receiver: a packet
   Watchdog,   // receiver: a port
   Tell,       // notifier: an event
+  Trigger,    // triggered operations: a task
 };
 
 /// Which operations have not ended yet, by the port they were posted on: for a host that lets a process go

@@ -21,11 +21,13 @@ struct Interface {
         submission(context, number, ports, bus, outgoing, counters),
         egress(context, number, counters),
         reliability(context, number, bus, egress, outgoing, counters),
-        sender({context, ports, bus, registration, notifier, submission, egress, reliability, outgoing,
-                counters},
+        triggered({context, ports, bus, registration, notifier, egress, counters}, number),
+        sender({context, ports, bus, registration, notifier, submission, egress, reliability, triggered,
+                outgoing, counters},
                number),
         rings(context, number, ports, bus, egress, notifier, counters),
-        receiver({context, ports, bus, registration, notifier, egress, rings, sender, counters}, number) {}
+        receiver({context, ports, bus, registration, notifier, egress, rings, sender, triggered, counters},
+                 number) {}
 
   node::Node site;
   PortTable ports;
@@ -37,6 +39,7 @@ struct Interface {
   Submission submission;
   Egress egress;
   Reliability reliability;
+  Triggered triggered;
   Sender sender;
   Rings rings;
   Receiver receiver;
@@ -141,6 +144,7 @@ void Fabric::close(PortRef ref) {
   if (n.registration.close(ref.port)) n.sender.drop_channel(port.domain);
   port.domain = kNoDomain;
   n.receiver.close(ref.port);
+  n.triggered.close(ref.port);
   n.notifier.close(ref.port);
   n.rings.resume_senders();
 }
@@ -296,6 +300,8 @@ void Fabric::handle(const event::Event& due) {
       return n.rings.watchdog(index);
     case What::Tell:
       return n.notifier.tell(index);
+    case What::Trigger:
+      return n.triggered.act(index);
   }
 }
 
@@ -346,6 +352,7 @@ std::vector<std::string> Fabric::pending(NicId nic) const {
     if (std::size_t held = n.notifier.waiting(p))
       out.push_back(fmt::format("{} events wait for room in the event queue of port {}", held, p));
     if (std::string waits = n.sender.pending(p); !waits.empty()) out.push_back(std::move(waits));
+    n.triggered.tell_pending(p, out);
   }
   return out;
 }

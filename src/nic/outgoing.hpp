@@ -42,9 +42,10 @@ struct Outgoing {
 
   bool reliable() const { return d.flags & kReliable; }
   bool carries_inline() const {
-    return d.operation == Operation::Message || d.operation == Operation::ImmediatePut;
+    return d.operation == Operation::Message || d.operation == Operation::ImmediatePut ||
+           (d.operation == Operation::Trigger && !d.local_key);
   }
-  bool atomic() const { return d.operation >= Operation::FetchAdd; }
+  bool atomic() const { return is_atomic(d.operation); }
   bool answered() const {
     return d.operation == Operation::Get || atomic() || (d.flags & (kReliable | kNotifyDone));
   }

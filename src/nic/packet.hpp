@@ -24,13 +24,15 @@ enum class PacketKind : std::uint8_t {
   FlushAck,
   Pause,  // my rings are full, and so is the room for what waits for them
   Resume,
+  Control,         // triggers a waiting sequence (triggered.hpp)
+  ControlRefused,  // what it named does not wait there
 };
 
 /// Answers travel in a class of their own, where the network has one.
 constexpr bool is_answer(PacketKind kind) {
   return kind == PacketKind::GetData || kind == PacketKind::Reply || kind == PacketKind::ConnectAck ||
          kind == PacketKind::ConnectNack || kind == PacketKind::Missing || kind == PacketKind::FlushAck ||
-         kind == PacketKind::Pause || kind == PacketKind::Resume;
+         kind == PacketKind::Pause || kind == PacketKind::Resume || kind == PacketKind::ControlRefused;
 }
 
 /// Its requester's half waits for the packet's answer, and the slot of that half stays taken meanwhile.
@@ -66,7 +68,7 @@ struct Header {
   std::uint32_t crc = 0;
 
   bool reliable() const { return flags & kReliable; }
-  bool atomic() const { return operation >= Operation::FetchAdd; }
+  bool atomic() const { return is_atomic(operation); }
   /// Does its requester hear of its end where all goes well?
   bool answered() const {
     return operation == Operation::Get || atomic() || (flags & (kReliable | kNotifyDone));

@@ -17,6 +17,7 @@ Receiver::Receiver(const Parts& parts, NicId interface)
       egress_(parts.egress),
       rings_(parts.rings),
       sender_(parts.sender),
+      triggered_(parts.triggered),
       counters_(parts.counters),
       interface_(interface),
       incoming_(parts.context),
@@ -131,6 +132,10 @@ void Receiver::receive_control(std::uint32_t index) {
     }
     case PacketKind::FlushAck:
       return sender_.flushed(h);
+    case PacketKind::Control:
+      return triggered_.receive(packet);
+    case PacketKind::ControlRefused:
+      return triggered_.refused(h, packet.stamps.ready);
     default:
       return sender_.pause(h.from, h.value, h.kind == PacketKind::Pause);
   }

@@ -18,6 +18,7 @@ class Receiver {
     Egress& egress;
     Rings& rings;
     Sender& sender;
+    Triggered& triggered;
     Counters& counters;
   };
   Receiver(const Parts& parts, NicId interface);
@@ -70,6 +71,7 @@ class Receiver {
   Egress& egress_;
   Rings& rings_;
   Sender& sender_;
+  Triggered& triggered_;
   Counters& counters_;
   NicId interface_;
   IncomingTable incoming_;

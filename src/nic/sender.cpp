@@ -25,6 +25,7 @@ Sender::Sender(const Parts& parts, NicId interface)
       submission_(parts.submission),
       egress_(parts.egress),
       reliability_(parts.reliability),
+      triggered_(parts.triggered),
       outgoing_(parts.outgoing),
       counters_(parts.counters),
       fences_(parts.context, interface, parts.egress),
@@ -41,6 +42,14 @@ void Sender::accept(std::uint32_t index) {
                       : Status::Closed;
   NicId to = context_.interface_of(x.d.node);
   x.to = to == kNobody ? interface_ : to;
+  if (status == Status::Ok && is_triggered(x.d.operation)) {
+    status = triggered_.accept(x);
+    if (status == Status::Ok) {
+      submission_.leave(x);
+      x.finished = true;
+      return outgoing_.release(index);
+    }
+  }
   if (status != Status::Ok) {
     submission_.leave(x);
     context_.ledger.begin({interface_, x.port}, x.port_generation);  // as if it had begun: finishing ends it
@@ -416,6 +425,7 @@ void Sender::replied(const Header& h, const Stamps& stamps, Time when) {
 
 /// The network will not deliver a packet of this operation. A reliable one is repeated in time.
 void Sender::lost(const Header& h, Time when) {
+  if (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused) return triggered_.lost(h, when);
   if (h.kind == PacketKind::Flush ||
       h.kind == PacketKind::FlushAck) {  // nothing more is to be heard of there
     fences_.cut_off(h.source_port, h.kind == PacketKind::Flush ? h.to : h.from);

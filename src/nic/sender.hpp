@@ -13,6 +13,7 @@
 #include "nic/registration.hpp"
 #include "nic/reliability.hpp"
 #include "nic/submission.hpp"
+#include "nic/triggered.hpp"
 #include "node/bus.hpp"
 
 namespace weft::nic {
@@ -38,6 +39,7 @@ class Sender {
     Submission& submission;
     Egress& egress;
     Reliability& reliability;
+    Triggered& triggered;
     OutgoingTable& outgoing;
     Counters& counters;
   };
@@ -115,6 +117,7 @@ class Sender {
   Submission& submission_;
   Egress& egress_;
   Reliability& reliability_;
+  Triggered& triggered_;
   OutgoingTable& outgoing_;
   Counters& counters_;
   Fences fences_;

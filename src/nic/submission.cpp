@@ -33,8 +33,10 @@ void Submission::submit(std::uint32_t index) {
   if (ports_[x.port].memory_queue)
     return context_.at(std::max(now, bus_.to_device(posted, 8)), What::Fetch, interface_, index);
   const machine::NicParameters& p = context_.nic;
+  constexpr std::int64_t kControl = 48;  // target, key, round and kind
   std::int64_t bytes = x.carries_inline()
-                           ? 16 + static_cast<std::int64_t>(std::min<std::uint64_t>(x.d.length, kInlineBytes))
+                           ? (x.d.operation == Operation::Trigger ? kControl : 16) +
+                                 static_cast<std::int64_t>(std::min<std::uint64_t>(x.d.length, kInlineBytes))
                            : p.descriptor.value;
   Time there;
   if (p.split_stores > 0 &&

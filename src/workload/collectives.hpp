@@ -10,6 +10,9 @@ namespace weft::workload {
 
 using Group = std::span<const Rank>;
 
+/// Where the program has interfaces that run collectives (ProgramBuilder::interfaces), those that are short
+/// enough go along a tree of theirs: barrier, broadcast, reduce, and all-reduce whichever algorithm it names.
+
 /// Dissemination: in round k everyone tells the one 2^k ahead.
 void barrier(ProgramBuilder& program, Group group);
 

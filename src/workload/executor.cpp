@@ -34,7 +34,10 @@ class Executor final : public event::EventHandler {
         options_(options) {
     WEFT_CHECK(endpoint.size() == p_.ranks(), "every rank has a place");
     // A rank's processor is busy with a message before it is sent.
-    network_.set_reaction_time(options.send_cost);
+    Time reaction = options.send_cost;
+    for (const Operation& o : p_.operations)
+      if (o.kind == Kind::Delay) reaction = std::min(reaction, Time{static_cast<std::int64_t>(o.amount)});
+    network_.set_reaction_time(reaction);
     busy_until_.assign(p_.ranks(), {0});
     result_.rank_end.assign(p_.ranks(), {0});
     state_.resize(p_.operations.size());
@@ -182,7 +185,10 @@ class Executor final : public event::EventHandler {
       case Kind::Compute:
         result_.compute += Time{static_cast<std::int64_t>(o.amount)};
         return work(i, Time{static_cast<std::int64_t>(o.amount)}, kEnd);
+      case Kind::Delay:
+        return events_.at(later(now(), Time{static_cast<std::int64_t>(o.amount)}), me_, kEnd, i);
       case Kind::Send:
+        if (o.by_interface) return hand_over(i);
         return options_.send_cost.value > 0 ? work(i, options_.send_cost, kHandOver) : hand_over(i);
       case Kind::Receive:
         return post(i);
@@ -280,7 +286,7 @@ class Executor final : public event::EventHandler {
   }
 
   void complete(Id receive) {
-    if (options_.receive_cost.value > 0)
+    if (options_.receive_cost.value > 0 && !p_.operations[receive].by_interface)
       work(receive, options_.receive_cost, kEnd);
     else
       end(receive);

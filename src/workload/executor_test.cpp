@@ -156,7 +156,7 @@ TEST(ProgramCheck, AReceiveNobodySendsForAndAMessageNobodyReceives) {
 
 TEST(ProgramCheck, ARankOutOfRangeAndStepsThatWaitForEachOther) {
   Program p;
-  p.operations = {{Kind::Send, 9, 0, 8}, {Kind::Join, 0, 0, 0}, {Kind::Join, 0, 0, 0}};
+  p.operations = {{Kind::Send, false, 9, 0, 8}, {Kind::Join, false, 0, 0, 0}, {Kind::Join, false, 0, 0, 0}};
   p.dependencies = {{2}, {1}};
   p.dependency_begin = {0, 0, 1, 2};
   p.begin = {0, 3};

@@ -33,6 +33,9 @@ std::string Program::describe(std::uint64_t operation) const {
     case Kind::Join:
       what = "wait";
       break;
+    case Kind::Delay:
+      what = fmt::format("the interface works for {}", to_text(Time{static_cast<std::int64_t>(o.amount)}));
+      break;
   }
   std::string line = lines.empty() ? "" : fmt::format(", line {}", lines[operation]);
   return fmt::format("rank {}, step {}{} ({})", rank, operation - begin[rank], line, what);
@@ -89,15 +92,15 @@ Step ProgramBuilder::add(Rank r, Operation operation) {
 
 void ProgramBuilder::compute(Rank r, Time time) {
   if (time.value > 0)
-    scripts_[r].last = add(r, {Kind::Compute, 0, 0, static_cast<std::uint64_t>(time.value)});
+    scripts_[r].last = add(r, {Kind::Compute, false, 0, 0, static_cast<std::uint64_t>(time.value)});
 }
 
 void ProgramBuilder::send(Rank r, Rank to, std::uint64_t bytes, std::uint32_t tag) {
-  scripts_[r].pending.push_back(add(r, {Kind::Send, to, tag, bytes}));
+  scripts_[r].pending.push_back(add(r, {Kind::Send, false, to, tag, bytes}));
 }
 
 void ProgramBuilder::receive(Rank r, Rank from, std::uint64_t bytes, std::uint32_t tag) {
-  scripts_[r].pending.push_back(add(r, {Kind::Receive, from, tag, bytes}));
+  scripts_[r].pending.push_back(add(r, {Kind::Receive, false, from, tag, bytes}));
 }
 
 void ProgramBuilder::wait(Rank r) {
@@ -116,6 +119,40 @@ void ProgramBuilder::exchange(Rank r, Rank to, Rank from, std::uint64_t bytes, s
   receive(r, from, bytes, tag);
   send(r, to, bytes, tag);
   wait(r);
+}
+
+Step ProgramBuilder::interface_delay(Rank r, const std::vector<Step>& after, Time time) {
+  count_step();
+  Script& s = scripts_[r];
+  auto step = static_cast<Step>(s.operations.size());
+  s.operations.push_back({Kind::Delay, true, 0, 0, static_cast<std::uint64_t>(time.value)});
+  // A post comes when the processor has come to it; what follows in the interface has its own order.
+  if (after.empty() && s.last != Script::kNone) s.dependencies.push_back({s.last});
+  for (Step before : after) s.dependencies.push_back({before});
+  s.dependency_begin.push_back(static_cast<std::uint32_t>(s.dependencies.size()));
+  return step;
+}
+
+Step ProgramBuilder::interface_send(Rank r, Step after, Rank to, std::uint64_t bytes, std::uint32_t tag) {
+  WEFT_CHECK(to < ranks(), "a skeleton names a rank that does not exist");
+  count_step();
+  Script& s = scripts_[r];
+  auto step = static_cast<Step>(s.operations.size());
+  s.operations.push_back({Kind::Send, true, to, tag, bytes});
+  s.dependencies.push_back({after});
+  s.dependency_begin.push_back(static_cast<std::uint32_t>(s.dependencies.size()));
+  return step;
+}
+
+/// It waits from the beginning: a sequence is armed before it is used.
+Step ProgramBuilder::interface_receive(Rank r, Rank from, std::uint64_t bytes, std::uint32_t tag) {
+  WEFT_CHECK(from < ranks(), "a skeleton names a rank that does not exist");
+  count_step();
+  Script& s = scripts_[r];
+  auto step = static_cast<Step>(s.operations.size());
+  s.operations.push_back({Kind::Receive, true, from, tag, bytes});
+  s.dependency_begin.push_back(static_cast<std::uint32_t>(s.dependencies.size()));
+  return step;
 }
 
 Program ProgramBuilder::finish(std::string name) && {

@@ -14,15 +14,18 @@
 
 namespace weft::workload {
 
+struct InterfaceTimes;
+
 using Rank = std::uint32_t;
 using Step = std::uint32_t;  // within a rank
 
 struct Operation {
-  enum class Kind : std::uint8_t { Compute, Send, Receive, Join };
+  enum class Kind : std::uint8_t { Compute, Send, Receive, Join, Delay };
   Kind kind = Kind::Join;
-  Rank peer = 0;             // of sends and receives
-  std::uint32_t tag = 0;     // of sends and receives
-  std::uint64_t amount = 0;  // bytes, or picoseconds of computing
+  bool by_interface = false;  // of sends and receives: the rank's processor has no part in it
+  Rank peer = 0;              // of sends and receives
+  std::uint32_t tag = 0;      // of sends and receives
+  std::uint64_t amount = 0;   // bytes, or picoseconds of computing or delay
 };
 
 struct Dependency {
@@ -70,6 +73,15 @@ class ProgramBuilder {
   void wait(Rank r);
   /// Both at once, and waits for both.
   void exchange(Rank r, Rank to, Rank from, std::uint64_t bytes, std::uint32_t tag);
+
+  // Steps of an interface: each starts after those named and goes on beside what the processor does.
+  Step interface_delay(Rank r, const std::vector<Step>& after, Time time);
+  Step interface_send(Rank r, Step after, Rank to, std::uint64_t bytes, std::uint32_t tag);
+  Step interface_receive(Rank r, Rank from, std::uint64_t bytes, std::uint32_t tag);
+  /// The next `wait` waits for it, too.
+  void await(Rank r, Step step) { scripts_[r].pending.push_back(step); }
+  /// Where small collectives are the interfaces'; null: all are made of messages.
+  const InterfaceTimes* interfaces = nullptr;
 
   /// A tag that no other part of the program uses.
   std::uint32_t new_tag() { return next_tag_++; }

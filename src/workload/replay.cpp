@@ -7,6 +7,7 @@
 
 #include "config/registry.hpp"
 #include "workload/goal.hpp"
+#include "workload/interface_times.hpp"
 #include "workload/skeleton.hpp"
 #include "workload/trace.hpp"
 
@@ -22,7 +23,8 @@ std::unique_ptr<network::Network> make_engine(const std::string& name, const mac
   return kind->make(machine, options);
 }
 
-Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed) {
+Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed,
+                 const InterfaceTimes* interfaces) {
   bool goal = job.workload.ends_with(".goal"), trace = job.workload.ends_with(".weftrace");
   Program program;
   if (goal || trace) {
@@ -33,7 +35,7 @@ Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed) {
       throw UserError(fmt::format("{}: it has {}, and {} are asked for", job.workload,
                                   count_of(program.ranks(), "rank"), job.ranks));
   } else {
-    program = make_skeleton(job.workload, job.settings, {job.ranks ? job.ranks : free, seed});
+    program = make_skeleton(job.workload, job.settings, {job.ranks ? job.ranks : free, seed, interfaces});
   }
   check(program);
   return program;
@@ -45,8 +47,10 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
   std::vector<network::EndpointId> endpoint;
   ReplayResult out;
   out.engine = text.engine;
+  InterfaceTimes interfaces;
+  if (text.offload) interfaces = interface_times(machine.description);
   for (const JobText& job : text.jobs) {
-    programs.push_back(read_job(job, placement.free(), text.seed));
+    programs.push_back(read_job(job, placement.free(), text.seed, text.offload ? &interfaces : nullptr));
     const Program& p = programs.back();
     auto places = placement.place(p.ranks(), job.placement, text.seed);
     endpoint.insert(endpoint.end(), places.begin(), places.end());

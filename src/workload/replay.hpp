@@ -24,6 +24,7 @@ struct ReplayText {
   std::uint64_t seed = 1;
   unsigned threads = 1;
   ExecutorOptions options;
+  bool offload = false;  // small collectives of skeletons are the interfaces'
 };
 
 struct JobResult {
@@ -44,8 +45,10 @@ struct ReplayResult {
 std::unique_ptr<network::Network> make_engine(const std::string& name, const machine::Machine& machine,
                                               const network::EngineOptions& options);
 
-/// The program of a job; `free` endpoints are left. Checked.
-Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed);
+/// The program of a job; `free` endpoints are left. Checked. Traces hold messages and no collectives:
+/// interfaces run nothing of them.
+Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed,
+                 const InterfaceTimes* interfaces = nullptr);
 
 ReplayResult replay(const machine::Machine& machine, const ReplayText& text);
 

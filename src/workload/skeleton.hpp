@@ -22,6 +22,7 @@ inline constexpr config::Range<Time> kTimes{{0}, {3'600'000'000'000'000}};
 struct SkeletonContext {
   Rank ranks = 1;
   std::uint64_t seed = 1;
+  const InterfaceTimes* interfaces = nullptr;  // that run its small collectives; null: none does
 };
 
 struct SkeletonKind {
@@ -40,6 +41,7 @@ SkeletonKind skeleton_kind(std::string name, std::string about, config::Section 
   return {name, std::move(about), std::move(section),
           [write, name](const void* p, const SkeletonContext& context) {
             ProgramBuilder builder(context.ranks);
+            builder.interfaces = context.interfaces;
             write(*static_cast<const P*>(p), context, builder);
             return std::move(builder).finish(name);
           }};

@@ -8,6 +8,8 @@
 #include "lib/fi/entry.hpp"
 #include "lib/mpi_start.hpp"
 #include "lib/mpi_windows.hpp"
+#include "lib/offload/calls.hpp"
+#include "lib/offload/group.hpp"
 
 namespace weft::fi {
 
@@ -67,6 +69,7 @@ int enable(Endpoint& endpoint) {
   // and it is not worth a look, before memory was registered with it or something was posted.
   if (!own || !lib::mpi_port() || !domain.memories.empty()) endpoint.engine->use();
   lib::set_mpi_service(serve);
+  offload::offer_collectives();
   if (endpoint.engine->model.progress == 0) lib::set_background(work_until);
   lib::set_one_sided_count(one_sided_count);
   return 0;
@@ -270,8 +273,9 @@ std::uint32_t awaited_rank(const Domain& domain) {
 }
 
 bool anything_under_way() {
-  return std::any_of(enabled.begin(), enabled.end(),
-                     [](const Endpoint* endpoint) { return endpoint->engine->under_way(); });
+  return offload::under_way() || std::any_of(enabled.begin(), enabled.end(), [](const Endpoint* endpoint) {
+           return endpoint->engine->under_way();
+         });
 }
 
 void Engine::begin_use() {

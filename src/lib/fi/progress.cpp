@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lib/fi/engine.hpp"
+#include "lib/offload/group.hpp"
 
 namespace weft::fi {
 
@@ -36,7 +37,10 @@ bool Engine::progress(Thread& thread, const Completions* until) {
     } else {
       nic::Event copy = *e;
       lib::event_taken(port);
-      take(at, copy);
+      if (nic::is_triggered(copy.operation))
+        offload::hear(copy);
+      else
+        take(at, copy);
     }
   }
 }

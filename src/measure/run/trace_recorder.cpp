@@ -29,7 +29,8 @@ class TraceRecorder::RankScript {
   /// The rank is busy up to `time`.
   void run_until(Time time) {
     if (time > now_) {
-      last_ = add({Kind::Compute, 0, 0, static_cast<std::uint64_t>((time - now_).value)}, after_last());
+      last_ =
+          add({Kind::Compute, false, 0, 0, static_cast<std::uint64_t>((time - now_).value)}, after_last());
       now_ = time;
     }
   }
@@ -39,22 +40,22 @@ class TraceRecorder::RankScript {
   void send(std::uint32_t message) {
     const Message& m = messages_[message];
     run_until(m.begin);
-    Step step = add({Kind::Send, m.to, m.tag, m.answered ? 0 : m.bytes}, after_last());
+    Step step = add({Kind::Send, false, m.to, m.tag, m.answered ? 0 : m.bytes}, after_last());
     under_way_.push_back({m.end, step});
   }
 
   /// Nobody waits for it yet; what follows `join_arrived` does.
   void receive(std::uint32_t message) {
     const Message& m = messages_[message];
-    arrived_.push_back(m.answered ? add({Kind::Receive, m.to, m.answer_tag, m.bytes}, {})
-                                  : add({Kind::Receive, m.from, m.tag, m.bytes}, {}));
+    arrived_.push_back(m.answered ? add({Kind::Receive, false, m.to, m.answer_tag, m.bytes}, {})
+                                  : add({Kind::Receive, false, m.from, m.tag, m.bytes}, {}));
   }
 
   /// The interface answers as soon as it is asked.
   void answer(std::uint32_t message) {
     const Message& m = messages_[message];
-    Step asked = add({Kind::Receive, m.from, m.tag, 0}, {});
-    add({Kind::Send, m.from, m.answer_tag, m.bytes}, {{asked}});
+    Step asked = add({Kind::Receive, false, m.from, m.tag, 0}, {});
+    add({Kind::Send, false, m.from, m.answer_tag, m.bytes}, {{asked}});
   }
 
   void join_arrived(Time until) {

@@ -9,14 +9,12 @@ namespace {
 constexpr const char* kExanest = "000_6c87cd3b5848a22e.txt ";
 constexpr const char* kApenet = "001_4136bb8b984dee36.txt ";
 constexpr const char* kNaa = "003_a07a75d9e8ce80e7.txt ";
-constexpr const char* kTianhe = "004_bcf4e0dc106c4acb.txt ";
 
 std::string at(const char* paper, const char* place) { return std::string(paper) + place; }
 
 constexpr const char *kAccelerators = "accelerators on a node's bus and on the network",
                      *kPower = "a model of power and cooling", *kStorage = "storage on nodes",
                      *kKernels = "times of application kernels on a node's processor",
-                     *kOffload = "collectives carried out by interfaces",
                      *kWires = "a model of signal quality over frequency";
 
 const std::vector<MissingFigure> kMissing{
@@ -64,8 +62,6 @@ const std::vector<MissingFigure> kMissing{
      at(kNaa, "section 1.1"), Basis::Calibrated, kPower},
     {"V-REF-10", "systems of the Green500", "4.5 to 17.6 GFLOP/s per W", at(kNaa, "section 3.3"),
      Basis::Structure, kPower},
-    {"V-TH2-13", "barrier by interfaces and by messages", "by interfaces faster, more so with more nodes",
-     at(kTianhe, "figure 11"), Basis::Predicted, kOffload},
 };
 
 }  // namespace

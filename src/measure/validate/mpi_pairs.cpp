@@ -89,4 +89,27 @@ std::vector<std::pair<double, double>> run_pairs(const Trial& trial, const MpiPa
   return out;
 }
 
+std::string run_validation_program(std::vector<std::string> words, const std::string& program,
+                                   const std::vector<std::string>& arguments) {
+  const fs::path folder = build_folder();
+  std::vector<std::string> command{(folder / "weft").string(), "run"};
+  command.insert(command.end(), words.begin(), words.end());
+  command.insert(command.end(), {"--quiet", "--", (folder / "validation" / program).string()});
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Said said = run(command);
+  if (!said.fine)
+    throw UserError(fmt::format("an experiment did not run: {}\n{}", join(command, " "), said.error));
+  return said.out;
+}
+
+double run_barrier(const Trial& trial, unsigned ranks, const std::string& collectives) {
+  std::vector<std::string> words{trial.machine_name(), "--collectives", collectives, "-n",
+                                 std::to_string(ranks)};
+  for (const std::string& setting : trial.settings()) words.insert(words.end(), {"--set", setting});
+  std::istringstream lines(run_validation_program(words, "barrier", {"20"}));
+  double rounds = 0, time = 0;
+  if (!(lines >> rounds >> time)) throw UserError("a barrier was run, and no time was printed");
+  return time;
+}
+
 }  // namespace weft::measure

@@ -22,4 +22,13 @@ std::vector<std::pair<double, double>> run_pairs(const Trial& trial, const MpiPa
                                                  std::vector<std::string> words,
                                                  const std::vector<std::uint64_t>& sizes);
 
+/// What `weft run` of this build prints for a program of the folder `validation`; `words` come between.
+/// Throws UserError with what the run said where it fails.
+std::string run_validation_program(std::vector<std::string> words, const std::string& program,
+                                   const std::vector<std::string>& arguments);
+
+/// The mean time of a barrier of so many ranks, one on a node, in nanoseconds (validation/barrier.c);
+/// `collectives` as for `weft run`.
+double run_barrier(const Trial& trial, unsigned ranks, const std::string& collectives);
+
 }  // namespace weft::measure

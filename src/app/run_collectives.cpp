@@ -1,0 +1,115 @@
+#include "app/run_collectives.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/diagnostics.hpp"
+#include "base/text.hpp"
+#include "collective/tree.hpp"
+#include "measure/run/collective_table.hpp"
+#include "routing/distances.hpp"
+
+namespace weft::app {
+
+namespace {
+
+using abi::CollectiveModel;
+
+constexpr const char* kNames[] = {"barrier", "broadcast", "reduce", "all-reduce", "gather"};
+constexpr const char* kReasons[] = {
+    "too long",
+    "software is faster by the table",
+    "no unit for the type",
+    "no unit for the operation",
+    "the interface has no operation units",
+    "the communicator has two groups or was made by a call that is not watched",
+    "no sequence left in a member's interface",
+    "a communicator of one"};
+static_assert(std::size(kNames) == abi::kOffloaded && std::size(kReasons) == abi::kFallbacks);
+
+/// Ranks so that each has the nearest of those left as children in the tree.
+std::vector<std::uint32_t> order_by_topology(const machine::Machine& machine, const host::RunOptions& run) {
+  const auto& mpi = machine.description.mpi;
+  const auto shape = static_cast<collective::Shape>(mpi.tree);
+  collective::Tree tree(shape,
+                        mpi.tree_arity ? mpi.tree_arity
+                                       : collective::arity_of_fewest_levels(
+                                             shape, run.ranks, machine.description.nic.trigger_inputs - 1),
+                        run.ranks);
+  const topology::Graph& graph = *machine.graph;
+  auto router = [&](std::uint32_t rank) { return graph.endpoint_router(run.place[rank]); };
+  // Distances from one rank are asked for together; cables have the same length both ways.
+  std::uint32_t from = ~0u;
+  std::vector<std::uint16_t> distance;
+  std::vector<topology::RouterId> queue;
+  return collective::nearest_first(tree, [&](std::uint32_t a, std::uint32_t b) -> std::uint32_t {
+    if (a != from) routing::distances_to(graph, *machine.faults, router(from = a), distance, queue);
+    return run.place[a] == run.place[b] ? 0u : 1u + distance[router(b)];
+  });
+}
+
+}  // namespace
+
+void declare_collectives(CommandLine& app, std::string& how, std::string& table) {
+  app.add_option(
+         "--collectives", how,
+         "Who runs collectives of an MPI program: its library, by messages; or the interfaces, along a tree "
+         "(mpi.tree), where they can; auto: as the table says that `weft tune` has measured")
+      .option_text("software|offload|auto [software]")
+      .one_of({"software", "offload", "auto"});
+  app.add_option("--table", table, "The table of --collectives auto, which `weft tune` writes")
+      .option_text("FILE");
+}
+
+void choose_collectives(const machine::Machine& machine, const network::Network& network,
+                        const std::string& how, const std::string& table, host::RunOptions& run) {
+  const machine::Description& d = machine.description;
+  if (how == "software") return;
+  Diagnostics problems;
+  if (!d.nic.triggers)
+    problems.add(d.origin("nic.triggers"), "nic.triggers",
+                 fmt::format("is 0: the interfaces of {} run no collectives; --collectives {} needs some",
+                             d.identity.name, how));
+  if (how == "auto" && table.empty())
+    problems.add({"--collectives"}, "auto", "needs --table FILE; `weft tune` measures and writes one");
+  problems.throw_if_any();
+  CollectiveModel& m = run.collectives;
+  const std::uint64_t largest = network.largest_packet() - static_cast<std::uint64_t>(d.nic.header.value);
+  m.on = 1;
+  m.tree = static_cast<std::uint32_t>(d.mpi.tree);
+  m.arity = d.mpi.tree_arity;
+  m.by_topology = d.mpi.tree_order == machine::TreeOrder::Topology;
+  m.triggers = d.nic.triggers;
+  m.inputs = d.nic.trigger_inputs;
+  m.rounds = d.nic.trigger_rounds;
+  m.units = d.nic.operation_units;
+  m.piece = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(static_cast<std::uint64_t>(d.nic.payload.value), largest));
+  m.copy_bits_per_second = d.mpi.copy_rate.value;
+  for (auto& row : m.most)
+    std::fill(std::begin(row), std::end(row), static_cast<std::uint32_t>(d.mpi.collective_limit.value) + 1);
+  if (how == "auto") {
+    m.by_table = 1;
+    measure::read_collective_table(table, m);
+  }
+  if (m.by_topology) run.tree_order = order_by_topology(machine, run);
+}
+
+std::vector<std::string> collectives_in_words(const abi::CollectiveSums& sums) {
+  std::vector<std::string> out, parts;
+  for (unsigned i = 0; i < abi::kOffloaded; ++i)
+    if (sums.offloaded[i]) parts.push_back(fmt::format("{} {}", sums.offloaded[i], kNames[i]));
+  out.push_back(fmt::format("collectives run by the interfaces, calls of all ranks: {}",
+                            parts.empty() ? "none" : join(parts, ", ")));
+  parts.clear();
+  for (unsigned i = 0; i < abi::kOffloaded; ++i)
+    for (unsigned j = 0; j < abi::kFallbacks; ++j)
+      if (sums.fallen_back[i][j])
+        parts.push_back(fmt::format("{} {} ({})", sums.fallen_back[i][j], kNames[i], kReasons[j]));
+  if (sums.other) parts.push_back(fmt::format("{} that interfaces do not run", sums.other));
+  if (!parts.empty()) out.push_back("left to the library: " + join(parts, ", "));
+  return out;
+}
+
+}  // namespace weft::app

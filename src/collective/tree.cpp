@@ -1,0 +1,117 @@
+#include "collective/tree.hpp"
+
+#include <algorithm>
+
+namespace weft::collective {
+
+namespace {
+
+/// The lowest digit of a place that is not 0: its value, and the power of the arity it stands for.
+struct Digit {
+  std::uint64_t power, value;
+};
+
+Digit lowest(Place place, unsigned arity) {
+  std::uint64_t power = 1;
+  while (place / power % arity == 0) power *= arity;
+  return {power, place / power % arity};
+}
+
+}  // namespace
+
+Place Tree::parent(Place place) const {
+  if (shape_ == Shape::Kary) return (place - 1) / arity_;
+  Digit digit = lowest(place, arity_);
+  return place - static_cast<Place>(digit.power * digit.value);
+}
+
+std::vector<Place> Tree::children(Place place) const {
+  std::vector<Place> out;
+  if (shape_ == Shape::Kary) {
+    for (std::uint64_t i = std::uint64_t{place} * arity_ + 1, end = i + arity_; i < end && i < members_; ++i)
+      out.push_back(static_cast<Place>(i));
+    return out;
+  }
+  std::uint64_t power = 1;
+  if (place) {
+    power = lowest(place, arity_).power;
+  } else {
+    while (power < members_) power *= arity_;
+  }
+  for (power /= arity_; power > 0; power /= arity_)
+    for (std::uint64_t value = 1; value < arity_; ++value)
+      if (place + power * value < members_) out.push_back(static_cast<Place>(place + power * value));
+  return out;
+}
+
+unsigned Tree::rank_among_children(Place place) const {
+  std::vector<Place> all = children(parent(place));
+  return static_cast<unsigned>(std::find(all.begin(), all.end(), place) - all.begin());
+}
+
+unsigned Tree::depth(Place place) const {
+  unsigned out = 0;
+  for (; place; place = parent(place)) ++out;
+  return out;
+}
+
+unsigned Tree::levels() const {
+  if (members_ < 2) return 0;
+  if (shape_ == Shape::Kary) return depth(members_ - 1);
+  unsigned digits = 0;  // a step for each that is not 0
+  for (std::uint64_t left = members_ - 1; left; left /= arity_) ++digits;
+  return digits;
+}
+
+unsigned arity_of_fewest_levels(Shape shape, Place members, unsigned most) {
+  unsigned best = 2, fewest = ~0u;
+  for (unsigned arity = 2; arity <= std::max(most, 2u); ++arity) {
+    const Tree tree(shape, arity, members);
+    if (tree.widest() > most || tree.levels() >= fewest) continue;
+    best = arity;
+    fewest = tree.levels();
+  }
+  return best;
+}
+
+unsigned Tree::widest() const { return static_cast<unsigned>(children(0).size()); }
+
+std::vector<Place> Tree::subtree(Place place) const {
+  std::vector<Place> out{place};
+  for (Place child : children(place)) {
+    std::vector<Place> below = subtree(child);
+    out.insert(out.end(), below.begin(), below.end());
+  }
+  return out;
+}
+
+std::vector<std::uint32_t> nearest_first(
+    const Tree& tree, const std::function<std::uint32_t(std::uint32_t, std::uint32_t)>& distance) {
+  const Place members = tree.members();
+  std::vector<std::uint32_t> member_at(members, ~0u);
+  if (!members) return member_at;
+  std::vector<std::uint32_t> left;
+  for (std::uint32_t i = 1; i < members; ++i) left.push_back(i);
+  member_at[0] = 0;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> by_distance;
+  // Parents before their children, nearest to the root first: children() names larger places than its own.
+  std::vector<Place> order{0};
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    std::vector<Place> children = tree.children(order[at]);
+    if (children.empty()) continue;
+    by_distance.clear();
+    for (std::uint32_t member : left)
+      by_distance.emplace_back(distance(member_at[order[at]], member), member);
+    auto end =
+        by_distance.begin() + static_cast<std::ptrdiff_t>(std::min(children.size(), by_distance.size()));
+    std::partial_sort(by_distance.begin(), end, by_distance.end());
+    for (std::size_t i = 0; i < children.size(); ++i) {
+      member_at[children[i]] = by_distance[i].second;
+      left.erase(std::lower_bound(left.begin(), left.end(), by_distance[i].second));
+      order.push_back(children[i]);
+    }
+  }
+  return member_at;
+}
+
+}  // namespace weft::collective

@@ -1,0 +1,54 @@
+// The trees that collectives run along: who is whose parent, by place in an order of the members.
+//
+// Place 0 is the root. In a k-ary tree place i has the children k*i+1 ... k*i+k. In a k-nomial tree the root
+// has children at the distances k^j, 2*k^j, ... (k-1)*k^j for every j, largest subtrees first; each of them
+// is the root of such a tree of the places up to the next. Which member has which place is the caller's
+// choice: by number, or by how near they are in the network. Used by what programs link and by the simulator
+// alike.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace weft::collective {
+
+enum class Shape : std::uint32_t { Kary, Knomial };
+
+using Place = std::uint32_t;
+
+class Tree {
+ public:
+  Tree(Shape shape, unsigned arity, Place members) : shape_(shape), arity_(arity), members_(members) {}
+
+  Place members() const { return members_; }
+  /// Of any place but the root.
+  Place parent(Place place) const;
+  std::vector<Place> children(Place place) const;
+  /// Which of its parent's children it is, from 0.
+  unsigned rank_among_children(Place place) const;
+  unsigned depth(Place place) const;
+  /// Steps from the root to the member that is furthest from it, at most.
+  unsigned levels() const;
+  /// Most children of a member.
+  unsigned widest() const;
+  /// The places of a subtree in the order in which a gather puts their blocks together: itself, then each
+  /// child's subtree.
+  std::vector<Place> subtree(Place place) const;
+
+ private:
+  Shape shape_;
+  unsigned arity_;
+  Place members_;
+};
+
+/// The narrowest of the trees with the fewest levels whose members have at most so many children.
+unsigned arity_of_fewest_levels(Shape shape, Place members, unsigned most);
+
+/// Members in places so that each has the nearest of those that are left as its children, the nearest first;
+/// the first member is the root.
+std::vector<std::uint32_t> nearest_first(
+    const Tree& tree, const std::function<std::uint32_t(std::uint32_t a, std::uint32_t b)>& distance);
+
+}  // namespace weft::collective

@@ -1,0 +1,435 @@
+#include "lib/offload/group.hpp"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "lib/rank_thread.hpp"
+
+namespace weft::offload {
+
+using abi::Thread;
+using collective::Part;
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kImage = 2048;  // room for one in memory
+constexpr std::uint16_t kNone = 0xffff;
+
+std::vector<Group*> groups;  // by the block of sequences they have
+std::vector<bool> blocks;    // taken
+std::uint32_t operations_under_way = 0;
+
+std::size_t up_to(std::size_t bytes, std::size_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/// Five sequences that no other group of this process has.
+std::uint16_t take_block(const abi::CollectiveModel& model, Group* group) {
+  const std::size_t most = std::min<std::size_t>(model.triggers, 65'000) / collective::kParts;
+  std::size_t free = 0;
+  while (free < blocks.size() && blocks[free]) ++free;
+  if (free >= most) return kNone;
+  if (free == blocks.size()) {
+    blocks.push_back(false);
+    groups.push_back(nullptr);
+  }
+  blocks[free] = true;
+  groups[free] = group;
+  return static_cast<std::uint16_t>(free * collective::kParts);
+}
+
+void give_block(std::uint16_t first) {
+  blocks[first / collective::kParts] = false;
+  groups[first / collective::kParts] = nullptr;
+}
+
+/// Ranks of the world in the order of trees; empty: by number.
+const std::vector<std::uint32_t>& world_order() {
+  static const std::vector<std::uint32_t> order = [] {
+    std::vector<std::uint32_t> out;
+    const char* text = getenv(abi::kTreeOrderVariable);
+    while (text && *text) {
+      char* end = nullptr;
+      out.push_back(static_cast<std::uint32_t>(strtoul(text, &end, 10)));
+      text = *end ? end + 1 : end;
+    }
+    return out;
+  }();
+  return order;
+}
+
+Stream stream_of(Part part) {
+  switch (part) {
+    case Part::Up:
+    case Part::Down:
+      return Stream::Both;
+    case Part::Gather:
+    case Part::Result:
+      return Stream::Inward;
+    default:
+      return Stream::Outward;
+  }
+}
+
+collective::Tree tree_of(const abi::CollectiveModel& model, collective::Place members) {
+  const auto shape = static_cast<collective::Shape>(model.tree);
+  const unsigned arity =
+      model.arity ? model.arity : collective::arity_of_fewest_levels(shape, members, model.inputs - 1);
+  return collective::Tree(shape, arity, members);
+}
+
+const char* name_of(std::uint16_t call) { return abi::call_facts(call).name; }
+
+}  // namespace
+
+Group::Group(Word communicator, weft_port* port, int rank, int size)
+    : communicator_(communicator),
+      port_(port),
+      model_(port->header->mpi.collectives),
+      rank_(rank),
+      size_(size),
+      piece_(model_.piece),
+      tree_(tree_of(model_, static_cast<collective::Place>(size))) {
+  first_ = tree_.widest() + 1 > model_.inputs ? kNone : take_block(model_, this);
+  const std::size_t images = collective::kParts * kImage, area = model_.rounds * piece_;
+  for (unsigned i = 0; i < kStreams; ++i) {
+    delivered_at_[i] = images + i * area;
+    sent_at_[i] = images + (kStreams + i) * area;
+  }
+  bytes_ = up_to(images + 2 * kStreams * area, kPage);
+  memory_ = static_cast<std::uint8_t*>(aligned_alloc(kPage, bytes_));
+  if (memory_) memset(memory_, 0, bytes_);
+}
+
+Group::~Group() {
+  if (first_ != kNone) give_block(first_);
+  free(memory_);
+}
+
+bool Group::join(Thread& thread) {
+  struct Card {
+    std::uint64_t key;
+    std::uint32_t node, port, world, first;
+  };
+  weft_memory memory{};
+  if (first_ != kNone && memory_ && weft_register_anywhere(port_, memory_, bytes_, 0, &memory) != 0) {
+    give_block(first_);
+    first_ = kNone;
+  }
+  memory_key_ = memory.key;
+  // A key that no other communicator has: the first member's, of its rank and how many it has made.
+  static std::uint32_t made = 0;
+  const std::uint32_t world = port_->header->rank;
+  std::vector<Card> cards(static_cast<std::size_t>(size_));
+  Card mine{std::uint64_t{world + 1} << 32 | ++made, port_->self.node, port_->self.port, world, first_};
+  call("PMPI_Allgather", &mine, Word{sizeof mine}, lib::mpi_byte(), cards.data(), Word{sizeof mine},
+       lib::mpi_byte(), communicator_);
+  key_ = cards[0].key;
+  bool all = true;
+  for (const Card& card : cards) all &= card.first != kNone;
+  if (!all) return false;
+  // Places: by number, or as the ranks of the world are ordered.
+  rank_at_.resize(cards.size());
+  for (std::uint32_t i = 0; i < rank_at_.size(); ++i) rank_at_[i] = i;
+  if (const auto& order = world_order(); !order.empty()) {
+    std::vector<std::uint32_t> at(order.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i)
+      if (order[i] < at.size()) at[order[i]] = i;
+    std::stable_sort(rank_at_.begin(), rank_at_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return at[cards[a].world] < at[cards[b].world];
+    });
+  }
+  place_of_rank_.resize(cards.size());
+  members_.resize(cards.size());
+  for (std::uint32_t place = 0; place < rank_at_.size(); ++place) {
+    const Card& card = cards[rank_at_[place]];
+    place_of_rank_[rank_at_[place]] = place;
+    members_[place] = {card.node, card.port, static_cast<std::uint16_t>(card.first)};
+  }
+  for (std::uint16_t part = 0; part < collective::kParts; ++part)
+    arm(thread, static_cast<Part>(part), part * kImage);
+  while (waiting_for_arm_) progress();
+  armed_ = true;
+  call("PMPI_Barrier", communicator_);  // nobody triggers what is not armed yet
+  return true;
+}
+
+void Group::arm(Thread& thread, Part part, std::size_t image_at) {
+  collective::Sequence s =
+      collective::sequence_for(tree_, members_, static_cast<collective::Place>(place_of(rank_)), part);
+  const auto stream = static_cast<unsigned>(stream_of(part));
+  s.image.key = key_;
+  s.image.context = reinterpret_cast<std::uint64_t>(this);
+  s.image.local_key = memory_key_;
+  s.image.local_offset = delivered_at_[stream];
+  s.image.stride = static_cast<std::uint32_t>(piece_);
+  const std::size_t targets = s.targets.size() * sizeof(nic::TriggerTarget);
+  memcpy(memory_ + image_at, &s.image, sizeof s.image);
+  if (targets) memcpy(memory_ + image_at + sizeof s.image, s.targets.data(), targets);
+  nic::Descriptor d;
+  d.operation = nic::Operation::Arm;
+  d.tag = static_cast<std::uint32_t>(first_ + static_cast<std::uint16_t>(part));
+  d.local_key = memory_key_;
+  d.local_offset = image_at;
+  d.length = sizeof s.image + targets;
+  while (lib::queue_full(port_))
+    lib::ask(thread, abi::Call::Room, port_->index, abi::kNoDeadline, abi::kNoRank);
+  lib::post_now(port_, thread, d);
+  ++waiting_for_arm_;
+  ++operations_under_way;
+}
+
+void Group::leave(Thread& thread) {
+  if (!armed_) return;
+  // Packets of others may still be on their way through here: all come first.
+  Operation last;
+  last.what = abi::Offloaded::Barrier;
+  last.stream = Stream::Both;
+  last.posts = last.hears = last.synchronises = true;
+  begin(thread, last);
+  while (!last.done) progress();
+  for (std::uint16_t part = 0; part < collective::kParts; ++part) {
+    nic::Descriptor d;
+    d.operation = nic::Operation::Disarm;
+    d.tag = static_cast<std::uint32_t>(first_ + part);
+    while (lib::queue_full(port_))
+      lib::ask(thread, abi::Call::Room, port_->index, abi::kNoDeadline, abi::kNoRank);
+    lib::post_now(port_, thread, d);
+  }
+  weft_release(port_, memory_key_);
+  armed_ = false;
+}
+
+void Group::enqueue(Operation& operation) {
+  auto& next = next_round_[static_cast<unsigned>(operation.stream)];
+  operation.first = next;
+  operation.outward = next_round_[static_cast<unsigned>(Stream::Outward)];
+  next += operation.rounds;
+  operations_.push_back(&operation);
+  ++operations_under_way;
+}
+
+void Group::begin(Thread& thread, Operation& operation) {
+  if (operation.stream != Stream::Both) {
+    const std::uint32_t most = model_.rounds / 2;
+    if (one_way_ + operation.rounds > most) {
+      auto barrier = std::make_unique<Operation>();
+      barrier->what = abi::Offloaded::Barrier;
+      barrier->stream = Stream::Both;
+      barrier->posts = barrier->hears = barrier->synchronises = true;
+      enqueue(*barrier);
+      barriers_.push_back(std::move(barrier));
+      one_way_ = 0;
+    }
+    one_way_ += operation.rounds;
+  }
+  enqueue(operation);
+  for (std::uint32_t i = 0; i < operation.rounds; ++i) {
+    auto early = early_.find({static_cast<unsigned>(operation.stream), operation.first + i});
+    if (early == early_.end()) continue;
+    Early found = std::move(early->second);
+    early_.erase(early);
+    take(operation, operation.first + i, found.data.data(), found.data.size(), found.kind);
+  }
+  advance(thread);
+}
+
+/// What came before must be far enough: a barrier of the group's own waits until all of it is done here, and
+/// all that follows one waits for that.
+bool Group::may_post(const Operation& operation, std::size_t before) const {
+  if (operation.synchronises) return before == 0 && outward_heard_ >= operation.outward;
+  for (std::size_t i = 0; i < before; ++i)
+    if (operations_[i]->synchronises) return false;
+  return true;
+}
+
+void Group::advance(Thread& thread) {
+  do post_what_may_be(thread);
+  while (end_what_is_done());  // others may have waited for it
+}
+
+void Group::post_what_may_be(Thread& thread) {
+  for (std::size_t i = 0; i < operations_.size() && may_post(*operations_[i], i); ++i) {
+    Operation& o = *operations_[i];
+    for (; o.posts && o.posted < o.rounds; ++o.posted) {
+      // No further ahead of what has not come back than the interfaces hold.
+      const std::uint64_t round = o.first + o.posted;
+      std::uint64_t oldest = round;
+      if (o.stream == Stream::Both)
+        for (std::size_t j = 0; j <= i; ++j)
+          if (operations_[j]->stream == Stream::Both)
+            oldest = std::min(oldest, operations_[j]->first + operations_[j]->arrived);
+      if (round - oldest >= model_.rounds) return;
+      post_round(thread, o, o.posted);
+    }
+    if (!o.hears) o.done = true;
+  }
+}
+
+bool Group::end_what_is_done() {
+  bool any = false;
+  for (std::size_t i = 0; i < operations_.size();) {
+    Operation* o = operations_[i];
+    if (!o->done) {
+      ++i;
+      continue;
+    }
+    operations_.erase(operations_.begin() + static_cast<std::ptrdiff_t>(i));
+    finish(*o);
+    any = true;
+  }
+  return any;
+}
+
+void Group::finish(Operation& o) {
+  --operations_under_way;
+  const Word request = o.request;
+  if (o.synchronises)
+    for (std::size_t i = 0; i < barriers_.size(); ++i)
+      if (barriers_[i].get() == &o) {
+        barriers_.erase(barriers_.begin() + static_cast<std::ptrdiff_t>(i));
+        break;
+      }
+  if (request) call("PMPI_Grequest_complete", request);  // the operation may be gone after it
+}
+
+void Group::post_round(Thread& thread, Operation& o, std::uint32_t number) {
+  const std::uint64_t round = o.first + number;
+  const std::size_t from = number * o.piece;
+  const std::size_t bytes = from < o.data.size() ? std::min(o.piece, o.data.size() - from) : 0;
+  nic::Descriptor d;
+  d.operation = nic::Operation::Trigger;
+  const auto stream = static_cast<unsigned>(o.stream);
+  const collective::Member& me = members_[place_of(rank_)];
+  const Part part = o.stream == Stream::Both     ? Part::Up
+                    : o.stream == Stream::Inward ? Part::Gather
+                                                 : Part::Spread;
+  const nic::TriggerTarget to = part == Part::Spread ? members_[0].input(part) : me.input(part);
+  d.node = to.node;
+  d.port = to.port;
+  d.tag = nic::trigger_tag(to.sequence, to.input);
+  d.remote_key = key_;
+  d.operand = round;
+  d.compare = o.kind.packed();
+  d.context = reinterpret_cast<std::uint64_t>(this);
+  d.length = bytes;
+  if (o.stream == Stream::Inward) {
+    const nic::TriggerTarget result = members_[place_of(static_cast<int>(o.kind.root))].input(Part::Result);
+    d.spare[0] = std::uint64_t{result.node} << 32 | result.port;
+    d.spare[1] = std::uint64_t{result.input} << 16 | result.sequence;
+  }
+  if (bytes > nic::kInlineBytes) {
+    d.local_key = memory_key_;
+    d.local_offset = sent_at_[stream] + round % model_.rounds * piece_;
+    memcpy(memory_ + d.local_offset, o.data.data() + from, bytes);
+  } else if (bytes) {
+    memcpy(d.data, o.data.data() + from, bytes);
+  }
+  while (lib::queue_full(port_))
+    lib::ask(thread, abi::Call::Room, port_->index, abi::kNoDeadline, abi::kNoRank);
+  lib::post_now(port_, thread, d);
+}
+
+void Group::take(Operation& o, std::uint64_t round, const std::uint8_t* data, std::size_t bytes,
+                 std::uint64_t kind) {
+  if (kind != o.kind.packed()) {
+    const nic::RoundKind other = nic::RoundKind::of(kind);
+    fflush(stdout);
+    fprintf(
+        stderr,
+        "weft: rank %u: %s with root %u on a communicator of %d: its tree carries %s with root %u%s; members "
+        "must call the same collective with the same root, type and operation\n",
+        port_->header->rank, name_of(o.kind.call), o.kind.root, size_, name_of(other.call), other.root,
+        other.combine != o.kind.combine || other.type != o.kind.type ? ", of another type or operation" : "");
+    fflush(stderr);
+    _exit(1);
+  }
+  if (o.hears) {
+    const std::size_t at = (round - o.first) * o.piece;
+    if (o.result.size() < at + bytes) o.result.resize(at + bytes);
+    if (bytes) memcpy(o.result.data() + at, data, bytes);
+  }
+  if (++o.arrived == o.rounds && o.hears) o.done = true;
+}
+
+void Group::hear(const nic::Event& event) {
+  if (event.kind == nic::EventKind::Armed) {
+    --waiting_for_arm_;
+    --operations_under_way;
+    return;
+  }
+  if (event.kind == nic::EventKind::Failed) explain(event);
+  const auto part = static_cast<Part>(event.tag - first_);
+  const auto stream = static_cast<unsigned>(stream_of(part));
+  const std::uint64_t round = event.data;
+  const std::uint8_t* data = memory_ + delivered_at_[stream] + round % model_.rounds * piece_;
+  Thread* thread = lib::thread_if_any();
+  if (stream == static_cast<unsigned>(Stream::Outward)) ++outward_heard_;
+  for (Operation* o : operations_)
+    if (static_cast<unsigned>(o->stream) == stream && round >= o->first && round < o->first + o->rounds) {
+      take(*o, round, data, event.length, event.spare[0]);
+      if (thread) advance(*thread);
+      return;
+    }
+  // Of a call this member has not come to yet; or an echo of what it gave itself and has ended.
+  if (round >= next_round_[stream])
+    early_[{stream, round}] = {std::vector<std::uint8_t>(data, data + event.length), event.spare[0]};
+  if (thread) advance(*thread);
+}
+
+void Group::explain(const nic::Event& event) const {
+  const nic::RoundKind kind = nic::RoundKind::of(event.spare[0]);
+  fflush(stdout);
+  if (event.status == nic::Status::Mismatch) {
+    const nic::RoundKind other = nic::RoundKind::of(event.spare[1]);
+    fprintf(stderr,
+            "weft: rank %u: in the tree of a communicator of %d members, round %llu, this rank calls %s with "
+            "root %u and "
+            "the part of the tree below node %u calls %s with root %u, %llu bytes; members must call the "
+            "same collective "
+            "with the same root, type, operation and length\n",
+            port_->header->rank, size_, static_cast<unsigned long long>(event.data), name_of(kind.call),
+            kind.root, event.node, name_of(other.call), other.root,
+            static_cast<unsigned long long>(event.length));
+  } else {
+    fprintf(stderr,
+            "weft: rank %u: a collective of a communicator of %d members, round %llu: to node %u: %s\n",
+            port_->header->rank, size_, static_cast<unsigned long long>(event.data), event.node,
+            weft_status_text(static_cast<unsigned>(event.status)));
+  }
+  fflush(stderr);
+  _exit(1);
+}
+
+std::vector<std::uint32_t> Group::gathered_order() const {
+  std::vector<std::uint32_t> out;
+  for (collective::Place place : tree_.subtree(0)) out.push_back(rank_at_[place]);
+  return out;
+}
+
+void hear(const nic::Event& event) {
+  const std::size_t block = event.kind == nic::EventKind::Failed && event.context
+                                ? groups.size()
+                                : event.tag % 65'536 / collective::kParts;
+  if (block < groups.size() && groups[block]) return groups[block]->hear(event);
+  for (Group* group : groups)
+    if (group && (!event.context || reinterpret_cast<std::uint64_t>(group) == event.context))
+      return group->hear(event);
+}
+
+bool under_way() { return operations_under_way != 0; }
+
+void progress() {
+  static auto open_mpi =
+      reinterpret_cast<void (*)()>(lib::is_mpich() ? nullptr : dlsym(RTLD_DEFAULT, "opal_progress"));
+  if (open_mpi) return open_mpi();
+  int found = 0;
+  const Word any = lib::is_mpich() ? -2 : -1, ignore = lib::is_mpich() ? 1 : 0;
+  call("PMPI_Iprobe", any, Word{-1}, lib::mpi_world(), &found, ignore);
+}
+
+}  // namespace weft::offload

@@ -1,0 +1,508 @@
+#include "nic/triggered.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "nic/operation_units.hpp"
+
+namespace weft::nic {
+
+namespace {
+
+std::uint32_t sequence_of(std::uint32_t tag) { return tag & 0xffff; }
+std::uint32_t input_of(std::uint32_t tag) { return tag >> 16; }
+
+std::uint64_t packed(const TriggerTarget& t, bool place) {
+  return place ? std::uint64_t{t.node} << 32 | t.port : std::uint64_t{t.input} << 16 | t.sequence;
+}
+TriggerTarget unpacked(std::uint64_t place, std::uint64_t which) {
+  return {static_cast<std::uint32_t>(place >> 32), static_cast<std::uint32_t>(place),
+          static_cast<std::uint16_t>(which), static_cast<std::uint16_t>(which >> 16)};
+}
+
+}  // namespace
+
+Triggered::Triggered(const Parts& parts, NicId interface)
+    : context_(parts.context),
+      ports_(parts.ports),
+      bus_(parts.bus),
+      registration_(parts.registration),
+      notifier_(parts.notifier),
+      egress_(parts.egress),
+      counters_(parts.counters),
+      interface_(interface) {}
+
+Triggered::Sequence* Triggered::find(PortNo port, std::uint32_t number) {
+  if (port >= sequences_.size() || number >= sequences_[port].size()) return nullptr;
+  Sequence& s = sequences_[port][number];
+  return s.armed ? &s : nullptr;
+}
+
+std::uint32_t Triggered::new_task(Task::Kind kind, PortNo port) {
+  std::uint32_t index = tasks_.take();
+  Task& task = tasks_[index];
+  task.kind = kind;
+  task.port = port;
+  task.generation = ports_[port].generation;
+  task.data.clear();
+  return index;
+}
+
+Status Triggered::accept(const Outgoing& x) {
+  if (!context_.nic.triggers) return Status::BadOperation;
+  switch (x.d.operation) {
+    case Operation::Arm:
+      return accept_arm(x);
+    case Operation::Trigger:
+      return accept_trigger(x);
+    default:
+      if (Sequence* s = find(x.port, x.d.tag)) {
+        *s = {};
+        return Status::Ok;
+      }
+      return Status::BadKey;
+  }
+}
+
+/// The image is fetched from memory.
+Status Triggered::accept_arm(const Outgoing& x) {
+  const Descriptor& d = x.d;
+  if (d.tag >= context_.nic.triggers) return Status::NoRoom;
+  if (find(x.port, d.tag)) return Status::Busy;
+  const std::uint64_t most =
+      sizeof(TriggerImage) + sizeof(TriggerTarget) * 2 * (context_.nic.trigger_inputs + 1);
+  if (d.length < sizeof(TriggerImage) || d.length > most) return Status::BadLength;
+  Place place;
+  if (Status status = registration_.find_local(x.port, d, place); status != Status::Ok) return status;
+  std::uint32_t index = new_task(Task::Armed, x.port);
+  Task& task = tasks_[index];
+  task.sequence = d.tag;
+  task.descriptor = d;
+  task.place = place;
+  Time from = context_.now() + registration_.translate(place, 0, d.length, context_.now(), false);
+  context_.at(bus_.from_memory(from, static_cast<std::int64_t>(d.length)), What::Trigger, interface_, index);
+  return Status::Ok;
+}
+
+Status Triggered::check(const TriggerImage& image, PortNo port) const {
+  const machine::NicParameters& p = context_.nic;
+  if (image.inputs == 0 || image.inputs > p.trigger_inputs || image.steps > kTriggerSteps ||
+      image.sources > image.targets)
+    return Status::BadLength;
+  for (unsigned i = 0; i < image.steps; ++i) {
+    const TriggerStep& step = image.step[i];
+    switch (step.action) {
+      case TriggerAction::Combine:
+        break;
+      case TriggerAction::Swap:
+        if (step.input >= image.inputs || step.step <= i || step.step >= image.steps ||
+            image.step[step.step].action != TriggerAction::Send || image.step[step.step].count == 0)
+          return Status::BadRange;
+        break;
+      case TriggerAction::Send:
+        if (step.first + step.count > image.targets - image.sources) return Status::BadRange;
+        break;
+      case TriggerAction::Deliver:
+        if (image.stride) {
+          Descriptor d;
+          d.local_key = image.local_key;
+          d.local_offset = image.local_offset;
+          d.length = std::uint64_t{image.stride} * p.trigger_rounds;
+          Place ignored;
+          if (Status status = registration_.find_local(port, d, ignored); status != Status::Ok) return status;
+        }
+        break;
+      default:
+        return Status::BadOperation;
+    }
+  }
+  return Status::Ok;
+}
+
+void Triggered::arm(Task& task) {
+  const Descriptor& d = task.descriptor;
+  Event event;
+  event.kind = EventKind::Armed;
+  event.operation = Operation::Arm;
+  event.node = context_.nodes[interface_];
+  event.port = task.port;
+  event.tag = task.sequence;
+  event.context = d.context;
+  task.data.resize(d.length);
+  if (!context_.host.read(task.place.space, task.place.address, task.data.data(), d.length))
+    return tell_failure(task.port, task.generation, event, Status::BadMemory, context_.now());
+  TriggerImage image;
+  std::memcpy(&image, task.data.data(), sizeof image);
+  Status status = check(image, task.port);
+  if (status == Status::Ok && d.length != sizeof image + sizeof(TriggerTarget) * image.targets)
+    status = Status::BadLength;
+  if (status != Status::Ok) return tell_failure(task.port, task.generation, event, status, context_.now());
+  if (sequences_.size() <= task.port) sequences_.resize(task.port + 1);
+  auto& sequences = sequences_[task.port];
+  if (sequences.size() <= task.sequence) sequences.resize(task.sequence + 1);
+  Sequence& s = sequences[task.sequence];
+  s.armed = true;
+  s.image = image;
+  s.targets.resize(image.targets);
+  if (image.targets)
+    std::memcpy(s.targets.data(), task.data.data() + sizeof image, sizeof(TriggerTarget) * image.targets);
+  s.rounds.assign(context_.nic.trigger_rounds, {});
+  s.inputs.assign(std::size_t{context_.nic.trigger_rounds} * image.inputs, {});
+  s.data.resize(s.inputs.size() * context_.payload);
+  notifier_.notify(task.port, task.generation, event, context_.now());
+}
+
+Status Triggered::accept_trigger(const Outgoing& x) {
+  const Descriptor& d = x.d;
+  RoundKind kind = RoundKind::of(d.compare);
+  if (context_.interface_of(d.node) == kNobody) return Status::BadNode;
+  if (d.length > context_.payload) return Status::BadLength;
+  if (!can_combine(kind.combine, kind.type)) return Status::BadOperation;
+  if (needs_units(kind.combine) && (!context_.nic.operation_units || d.length % element_bytes(kind.type)))
+    return Status::BadOperation;
+  Place place;
+  const bool in_memory = d.length && d.local_key;
+  if (in_memory) {
+    if (Status status = registration_.find_local(x.port, d, place); status != Status::Ok) return status;
+  } else if (d.length > kInlineBytes) {
+    return Status::BadLength;
+  }
+  std::uint32_t index = new_task(Task::Read, x.port);
+  Task& task = tasks_[index];
+  task.descriptor = d;
+  task.place = place;
+  context_.ledger.begin({interface_, x.port}, task.generation);
+  if (!in_memory) {
+    task.data.assign(d.data, d.data + d.length);
+    send(task);
+    tasks_.give(index);
+    return Status::Ok;
+  }
+  Time from = context_.now() + registration_.translate(place, 0, d.length, context_.now(), false);
+  context_.at(bus_.from_memory(from, static_cast<std::int64_t>(d.length)), What::Trigger, interface_, index);
+  return Status::Ok;
+}
+
+/// The data of a process's own control packet is on the chip.
+void Triggered::send(Task& task) {
+  const Descriptor& d = task.descriptor;
+  const TriggerTarget carried = unpacked(d.spare[0], d.spare[1]);
+  context_.ledger.end({interface_, task.port}, task.generation);
+  if (context_.interface_of(d.node) == interface_ && d.port == task.port) {
+    Status status = take({task.port, d.tag, d.node, d.remote_key, d.operand, d.compare, carried, false,
+                          &task.data, context_.now()});
+    if (status == Status::Ok) return;
+    Event event;
+    event.operation = Operation::Trigger;
+    event.node = d.node;
+    event.port = d.port;
+    event.tag = d.tag;
+    event.context = d.context;
+    event.data = d.operand;
+    return tell_failure(task.port, task.generation, event, status, context_.now());
+  }
+  value_ = task.data;
+  task.sequence = sequence_of(d.tag);
+  task.round = d.operand;
+  send_to(task, {d.node, d.port, static_cast<std::uint16_t>(d.tag), static_cast<std::uint16_t>(d.tag >> 16)},
+          d.remote_key, d.compare, carried, false, context_.now());
+}
+
+void Triggered::send_to(const Task& task, const TriggerTarget& target, std::uint64_t key, std::uint64_t kind,
+                        const TriggerTarget& carried, bool damaged, Time when) {
+  NicId to = context_.interface_of(target.node);
+  if (to == kNobody) {
+    Event event;
+    event.operation = Operation::Trigger;
+    event.node = target.node;
+    event.port = target.port;
+    event.tag = trigger_tag(target.sequence, target.input);
+    event.data = task.round;
+    return tell_failure(task.port, task.generation, event, Status::BadNode, context_.now());
+  }
+  std::uint32_t index = context_.new_packet();
+  Packet& packet = context_.packets[index];
+  packet.data.assign(value_.begin(), value_.end());
+  Header& h = packet.header;
+  h.kind = PacketKind::Control;
+  h.operation = Operation::Trigger;
+  h.last = true;
+  h.damaged = damaged;
+  h.from = interface_;
+  h.to = to;
+  h.source_port = task.port;
+  h.source_generation = task.generation;
+  h.target_port = target.port;
+  h.tag = trigger_tag(target.sequence, target.input);
+  h.remote_key = key;
+  h.operand = task.round;
+  h.compare = kind;
+  h.value = packed(carried, true);
+  h.offset = packed(carried, false);
+  h.length = value_.size();
+  h.bytes = static_cast<std::uint32_t>(value_.size());
+  packet.stamps.posted = packet.stamps.at_chip = packet.stamps.started = when;
+  ++counters_.control_packets;
+  egress_.launch(index, when + context_.nic.send_latency);
+}
+
+void Triggered::receive(Packet& packet) {
+  const Header& h = packet.header;
+  Status status = Status::NoPort;
+  if (ports_.is_open(h.target_port))
+    status = take({h.target_port, h.tag, context_.nodes[h.from], h.remote_key, h.operand, h.compare,
+                   unpacked(h.value, h.offset), h.damaged, &packet.data, packet.stamps.ready});
+  if (status == Status::Ok) return;
+  ++counters_.refused;
+  notifier_.keep_error({status, h.operation, context_.nodes[h.from], h.source_port, h.remote_key, h.operand,
+                        h.length, context_.now()});
+  std::uint32_t index = context_.new_answer(PacketKind::ControlRefused, h, packet.stamps);
+  Header& answer = context_.packets[index].header;
+  answer.status = status;
+  answer.bytes = 16;
+  egress_.launch(index, packet.stamps.ready + context_.nic.send_latency);
+}
+
+void Triggered::refused(const Header& h, Time when) {
+  Event event;
+  event.operation = Operation::Trigger;
+  event.node = context_.nodes[h.from];
+  event.port = h.target_port;
+  event.tag = h.tag;
+  event.data = h.operand;
+  event.spare[0] = h.compare;
+  tell_failure(h.source_port, h.source_generation, event, h.status, when);
+}
+
+void Triggered::lost(const Header& h, Time when) {
+  if (h.kind != PacketKind::Control) return;
+  Header told = h;
+  std::swap(told.from, told.to);
+  told.status = Status::Unreachable;
+  refused(told, when);
+}
+
+void Triggered::tell_failure(PortNo port, std::uint32_t generation, const Event& about, Status status,
+                             Time when) {
+  ++counters_.failed;
+  Event event = about;
+  event.kind = EventKind::Failed;
+  event.status = status;
+  notifier_.notify(port, generation, event, when);
+}
+
+Status Triggered::take(const Arrival& a) {
+  Sequence* s = find(a.port, sequence_of(a.tag));
+  if (!s) return Status::BadKey;
+  if (a.key != s->image.key) return Status::NoRight;
+  const std::uint32_t input = input_of(a.tag);
+  if (input >= s->image.inputs || a.data->size() > context_.payload) return Status::BadRange;
+  const auto slot = static_cast<std::size_t>(a.round % s->rounds.size());
+  Round& round = s->rounds[slot];
+  if (round.arrived && round.number != a.round) return Status::NoRoom;
+  if (round.have >> input & 1) return Status::Busy;
+  if (!round.arrived) round = {a.round, 0, 0, false};
+  const std::size_t place = slot * s->image.inputs + input;
+  s->inputs[place] = {static_cast<std::uint32_t>(a.data->size()), a.node, a.kind, a.carried};
+  std::copy(a.data->begin(), a.data->end(),
+            s->data.begin() + static_cast<std::ptrdiff_t>(place * context_.payload));
+  round.have |= std::uint64_t{1} << input;
+  round.damaged |= a.damaged;
+  if (++round.arrived < s->image.inputs) return Status::Ok;
+  const RoundKind kind = RoundKind::of(a.kind);
+  Time takes = context_.nic.trigger_time;
+  if (needs_units(kind.combine) && s->image.inputs > 1) {
+    const std::uint64_t pairs = a.data->size() / element_bytes(kind.type) * (s->image.inputs - 1u);
+    const std::uint64_t units = std::max(1u, context_.nic.operation_units);
+    takes = takes +
+            Time{static_cast<std::int64_t>((pairs + units - 1) / units) * context_.nic.operation_time.value};
+  }
+  free_ = std::max(a.ready, free_) + takes;
+  counters_.busy += takes;
+  std::uint32_t index = new_task(Task::Fire, a.port);
+  tasks_[index].sequence = sequence_of(a.tag);
+  tasks_[index].round = a.round;
+  context_.at(free_, What::Trigger, interface_, index);
+  return Status::Ok;
+}
+
+/// The inputs' data, in their order, becomes the value; false where they are not of one collective.
+bool Triggered::combine_inputs(const Task& task, Sequence& s, unsigned slot, std::uint64_t kind) {
+  const RoundKind about = RoundKind::of(kind);
+  const std::size_t first = std::size_t{slot} * s.image.inputs;
+  value_.clear();
+  for (unsigned i = 0; i < s.image.inputs; ++i) {
+    const Input& input = s.inputs[first + i];
+    const std::uint8_t* data = s.data.data() + (first + i) * context_.payload;
+    const bool alike = input.kind == kind &&
+                       (about.combine == Combine::Concatenate || input.length == s.inputs[first].length);
+    if (!alike) {
+      Event event;
+      event.operation = Operation::Trigger;
+      event.node = input.node;
+      event.tag = task.sequence;
+      event.length = input.length;
+      event.context = s.image.context;
+      event.data = task.round;
+      event.spare[0] = kind;
+      event.spare[1] = input.kind;
+      tell_failure(task.port, task.generation, event, Status::Mismatch, context_.now());
+      return false;
+    }
+    if (i == 0 || about.combine == Combine::Concatenate)
+      value_.insert(value_.end(), data, data + input.length);
+    else
+      combine(about.combine, about.type, value_.data(), data, input.length);
+  }
+  return true;
+}
+
+void Triggered::fire(Task& task) {
+  Sequence* s = find(task.port, task.sequence);
+  if (!s) return;
+  const auto slot = static_cast<unsigned>(task.round % s->rounds.size());
+  const std::size_t first = std::size_t{slot} * s->image.inputs;
+  const bool damaged = s->rounds[slot].damaged;
+  const std::uint64_t kind = s->inputs[first].kind;
+  TriggerTarget carried = s->inputs[first].carried, patched;
+  unsigned patched_step = kTriggerSteps;
+  value_.assign(
+      s->data.begin() + static_cast<std::ptrdiff_t>(first * context_.payload),
+      s->data.begin() + static_cast<std::ptrdiff_t>(first * context_.payload + s->inputs[first].length));
+  ++counters_.triggered;
+  s->rounds[slot] = {};
+  Time when = context_.now();
+  for (unsigned i = 0; i < s->image.steps; ++i) {
+    const TriggerStep& step = s->image.step[i];
+    switch (step.action) {
+      case TriggerAction::Combine:
+        if (!combine_inputs(task, *s, slot, kind)) return;
+        if (value_.size() > context_.payload) {
+          Event event;
+          event.operation = Operation::Trigger;
+          event.tag = task.sequence;
+          event.length = value_.size();
+          event.context = s->image.context;
+          event.data = task.round;
+          return tell_failure(task.port, task.generation, event, Status::BadLength, when);
+        }
+        break;
+      case TriggerAction::Swap:
+        patched = s->inputs[first + step.input].carried;
+        patched_step = step.step;
+        break;
+      case TriggerAction::Send:
+        for (unsigned t = 0; t < step.count; ++t) {
+          const TriggerTarget& target = t == 0 && i == patched_step ? patched : s->targets[step.first + t];
+          send_to(task, target, s->image.key, kind, carried, damaged, when);
+          when = when + context_.nic.occupancy;
+        }
+        break;
+      case TriggerAction::Deliver:
+        deliver(task, *s, kind, damaged);
+        break;
+    }
+  }
+  free_ = std::max(free_, when);
+}
+
+void Triggered::deliver(Task& fired, const Sequence& s, std::uint64_t kind, bool damaged) {
+  Event event;
+  event.kind = EventKind::Triggered;
+  event.operation = Operation::Trigger;
+  event.status = damaged ? Status::Damaged : Status::Ok;
+  event.node = context_.nodes[interface_];
+  event.port = fired.port;
+  event.tag = fired.sequence;
+  event.length = value_.size();
+  event.context = s.image.context;
+  event.data = fired.round;
+  event.spare[0] = kind;
+  if (value_.empty()) return notifier_.notify(fired.port, fired.generation, event, context_.now());
+  Descriptor d;
+  d.local_key = s.image.local_key;
+  d.local_offset = s.image.local_offset + std::uint64_t{s.image.stride} * (fired.round % s.rounds.size());
+  d.length = value_.size();
+  Place place;
+  Status status =
+      value_.size() > s.image.stride ? Status::BadLength : registration_.find_local(fired.port, d, place);
+  if (status != Status::Ok) return tell_failure(fired.port, fired.generation, event, status, context_.now());
+  std::uint32_t index = new_task(Task::Written, fired.port);
+  Task& task = tasks_[index];
+  task.event = event;
+  task.place = place;
+  task.data.assign(value_.begin(), value_.end());
+  Time from = context_.now() + registration_.translate(place, 0, d.length, context_.now(), false);
+  context_.at(bus_.to_memory(from, static_cast<std::int64_t>(d.length)), What::Trigger, interface_, index);
+}
+
+void Triggered::act(std::uint32_t index) {
+  Task& task = tasks_[index];
+  // A port that was closed meanwhile has no memory, and its next user none of these sequences.
+  if (ports_.is_open(task.port, task.generation)) {
+    switch (task.kind) {
+      case Task::Armed:
+        arm(task);
+        break;
+      case Task::Read:
+        task.data.resize(task.descriptor.length);
+        if (context_.host.read(task.place.space, task.place.address, task.data.data(), task.data.size())) {
+          send(task);
+        } else {
+          Event event;
+          event.operation = Operation::Trigger;
+          event.tag = task.descriptor.tag;
+          event.context = task.descriptor.context;
+          context_.ledger.end({interface_, task.port}, task.generation);
+          tell_failure(task.port, task.generation, event, Status::BadMemory, context_.now());
+        }
+        break;
+      case Task::Fire:
+        fire(task);
+        break;
+      case Task::Written:
+        if (context_.host.write(task.place.space, task.place.address, task.data.data(), task.data.size())) {
+          notifier_.notify(task.port, task.generation, task.event, context_.now());
+        } else {
+          tell_failure(task.port, task.generation, task.event, Status::BadMemory, context_.now());
+        }
+        break;
+    }
+  } else if (task.kind == Task::Read) {
+    context_.ledger.end({interface_, task.port}, task.generation);
+  }
+  tasks_.give(index);
+}
+
+void Triggered::close(PortNo port) {
+  if (port < sequences_.size()) sequences_[port].clear();
+}
+
+void Triggered::tell_pending(PortNo port, std::vector<std::string>& out) const {
+  if (port >= sequences_.size()) return;
+  for (std::size_t number = 0; number < sequences_[port].size(); ++number) {
+    const Sequence& s = sequences_[port][number];
+    if (!s.armed) continue;
+    for (const Round& round : s.rounds) {
+      if (!round.arrived) continue;
+      std::string missing;
+      const std::size_t first_source = s.targets.size() - s.image.sources;
+      for (unsigned i = 0; i < s.image.inputs; ++i) {
+        if (round.have >> i & 1) continue;
+        const bool named = i > 0 && i <= s.image.sources;
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ",
+                               named    ? fmt::format("node {}", s.targets[first_source + i - 1].node)
+                               : i == 0 ? std::string("its own process")
+                                        : fmt::format("input {}", i));
+      }
+      if (!missing.empty())
+        out.push_back(fmt::format("round {} of the tree in sequence {} of port {} waits for {}", round.number,
+                                  number, port, missing));
+    }
+  }
+}
+
+}  // namespace weft::nic
