@@ -70,11 +70,10 @@ WEFT_REGISTER(Paper,
                  {"V-TH2-09", "V-TH2-10"}},
                 {"Fig. 11",
                  "MPI-barrier latency",
-                 "By interfaces and by messages, over nodes.",
+                 "By interfaces and by messages, over nodes. Published without numbers.",
                  {},
-                 {},
-                 {"V-TH2-13"},
-                 "collectives carried out by interfaces"}}});
+                 {{"tianhe2: Barrier"}},
+                 {"V-TH2-13"}}}});
 
 }  // namespace
 
