@@ -14,6 +14,7 @@
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
+#include "measure/run/collective_table.hpp"
 #include "report/run_report.hpp"
 #include "workload/placement.hpp"
 
@@ -67,6 +68,10 @@ void check(const Options& o, const machine::Machine& m) {
                             {"nic.message_slots", d.nic.message_slots},
                             {"nic.event_slots", d.nic.event_slots}})
     if (value == 0) problems.add(d.origin(key), key, "is 0: no program can open a port on such an interface");
+  if (!o.record.empty() && o.collectives != "software")
+    problems.add({"--record"}, "",
+                 "a trace is made of messages, and has none of what interfaces run by themselves; record with "
+                 "--collectives software");
   problems.throw_if_any();
 }
 
@@ -262,7 +267,7 @@ int run(Options& o) {
     fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
                o.run.command.front(), o.run.ranks);
   if (!o.quiet && o.collectives != "software")
-    for (const std::string& line : collectives_in_words(result.run.mpi.collectives))
+    for (const std::string& line : measure::collectives_in_words(result.run.mpi.collectives))
       fmt::print(stderr, "weft: {}\n", line);
   if (!o.quiet)
     fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),

@@ -529,7 +529,8 @@ void Sender::finish(std::uint32_t index, Status status, Time when) {
 }
 
 void Sender::record_failure(const Outgoing& x) const {
-  if (!context_.recording()) return;
+  // Sequences that wait are no operations from one port to another: records know none of them.
+  if (!context_.recording() || is_triggered(x.d.operation)) return;
   Time now = context_.now();
   Record record{x.d.operation, x.status,         interface_, x.to, x.port, x.d.port,
                 x.d.length,    Time{x.d.posted}, now,        {},   0};
