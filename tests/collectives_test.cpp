@@ -49,7 +49,7 @@ TEST(Collectives, BitErrorsAndACutCableChangeNoResult) {
   ASSERT_EQ(whole.code, 0) << whole.err;
   ProgramResult broken = run_ranks(
       kTorus, 8, command,
-      with(with(offload({"--fault", "at 200us cut r0.p0"}), kUnits), sets({"cable.default.ber=1e-7"})));
+      with(with(offload({"--fault", "at 200us cut r0.p0"}), kUnits), sets({"cable.default.bit_error_rate=1e-7"})));
   EXPECT_EQ(broken.code, 0) << broken.err;
   EXPECT_EQ(broken.out, whole.out);
 }

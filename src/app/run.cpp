@@ -15,6 +15,7 @@
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
+#include "measure/run/collective_table.hpp"
 #include "measure/run/run_power.hpp"
 #include "report/run_power.hpp"
 #include "report/run_report.hpp"
@@ -71,6 +72,11 @@ void check(const Options& o, const machine::Machine& m) {
                             {"nic.message_slots", d.nic.message_slots},
                             {"nic.event_slots", d.nic.event_slots}})
     if (value == 0) problems.add(d.origin(key), key, "is 0: no program can open a port on such an interface");
+  if (!o.record.empty() && o.collectives != "software")
+    problems.add(
+        {"--record"}, "",
+        "a trace is made of messages, and has none of what interfaces run by themselves; record with "
+        "--collectives software");
   problems.throw_if_any();
 }
 
@@ -235,11 +241,37 @@ void summarize(const Options& o, const measure::ProgramResult& result,
     fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
                o.run.command.front(), o.run.ranks);
   if (o.collectives != "software")
-    for (const std::string& line : collectives_in_words(result.run.mpi.collectives))
+    for (const std::string& line : measure::collectives_in_words(result.run.mpi.collectives))
       fmt::print(stderr, "weft: {}\n", line);
   fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
              result.machine, result.engine, host::time_text(result.run.end));
   if (power) fmt::print(stderr, "weft: {}\n", report::run_power_text(*power));
+}
+
+void end_when_interrupted() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupts = 1; };
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGHUP, &action, nullptr);
+}
+
+void simulate(const Options& o, const machine::Machine& machine, network::Network& network, RunWatch& watch,
+              measure::ProgramResult& result) {
+  host::Simulation simulation(machine, network, o.run);
+  simulation.interrupted = [] { return interrupts != 0; };
+  if (!o.quiet)
+    simulation.on_progress = ProgressTeller(machine.description.host.compute == machine::Compute::None);
+  watch.attach(simulation);
+  auto start = std::chrono::steady_clock::now();
+  result.run = simulation.run();
+  result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  for (nic::NicId i = 0; i < simulation.fabric().nics(); ++i) {
+    result.nics.push_back(simulation.fabric().counters(i));
+    result.nodes.push_back(simulation.fabric().node(i));
+  }
+  watch.finish(simulation, result.run);
+  result.incidents = network.incidents();
 }
 
 int run(Options& o) {
@@ -262,33 +294,13 @@ int run(Options& o) {
     fmt::print(stderr, "weft: {} has rights of its owner (setuid or alike); ranks run without them\n",
                o.run.command.front());
 
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupts = 1; };
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  sigaction(SIGHUP, &action, nullptr);
-
+  end_when_interrupted();
   if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
   if (!o.out.empty()) make_folder(o.out);
   RunWatch watch(o.run.ranks, !o.out.empty() || o.json || o.power, o.trace, o.record);
   o.run.log_calls = watch.wants_calls();
   measure::ProgramResult result;
-  {
-    host::Simulation simulation(machine, *network, o.run);
-    simulation.interrupted = [] { return interrupts != 0; };
-    if (!o.quiet)
-      simulation.on_progress = ProgressTeller(machine.description.host.compute == machine::Compute::None);
-    watch.attach(simulation);
-    auto start = std::chrono::steady_clock::now();
-    result.run = simulation.run();
-    result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    for (nic::NicId i = 0; i < simulation.fabric().nics(); ++i) {
-      result.nics.push_back(simulation.fabric().counters(i));
-      result.nodes.push_back(simulation.fabric().node(i));
-    }
-    watch.finish(simulation, result.run);
-    result.incidents = network->incidents();
-  }
+  simulate(o, machine, *network, watch, result);
   result.command = command_line(o);
   result.version = WEFT_VERSION;
   result.machine = machine.description.identity.name;

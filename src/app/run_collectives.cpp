@@ -16,18 +16,6 @@ namespace {
 
 using abi::CollectiveModel;
 
-constexpr const char* kNames[] = {"barrier", "broadcast", "reduce", "all-reduce", "gather"};
-constexpr const char* kReasons[] = {
-    "too long",
-    "software is faster by the table",
-    "no unit for the type",
-    "no unit for the operation",
-    "the interface has no operation units",
-    "the communicator has two groups or was made by a call that is not watched",
-    "no sequence left in a member's interface",
-    "a communicator of one"};
-static_assert(std::size(kNames) == abi::kOffloaded && std::size(kReasons) == abi::kFallbacks);
-
 /// Ranks so that each has the nearest of those left as children in the tree.
 std::vector<std::uint32_t> order_by_topology(const machine::Machine& machine, const host::RunOptions& run) {
   const auto& mpi = machine.description.mpi;
@@ -94,22 +82,6 @@ void choose_collectives(const machine::Machine& machine, const network::Network&
     measure::read_collective_table(table, m);
   }
   if (m.by_topology) run.tree_order = order_by_topology(machine, run);
-}
-
-std::vector<std::string> collectives_in_words(const abi::CollectiveSums& sums) {
-  std::vector<std::string> out, parts;
-  for (unsigned i = 0; i < abi::kOffloaded; ++i)
-    if (sums.offloaded[i]) parts.push_back(fmt::format("{} {}", sums.offloaded[i], kNames[i]));
-  out.push_back(fmt::format("collectives run by the interfaces, calls of all ranks: {}",
-                            parts.empty() ? "none" : join(parts, ", ")));
-  parts.clear();
-  for (unsigned i = 0; i < abi::kOffloaded; ++i)
-    for (unsigned j = 0; j < abi::kFallbacks; ++j)
-      if (sums.fallen_back[i][j])
-        parts.push_back(fmt::format("{} {} ({})", sums.fallen_back[i][j], kNames[i], kReasons[j]));
-  if (sums.other) parts.push_back(fmt::format("{} that interfaces do not run", sums.other));
-  if (!parts.empty()) out.push_back("left to the library: " + join(parts, ", "));
-  return out;
 }
 
 }  // namespace weft::app

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "app/command_line.hpp"
 #include "host/run.hpp"
@@ -15,8 +14,5 @@ void declare_collectives(CommandLine& app, std::string& how, std::string& table)
 /// Throws UserError where the machine's interfaces cannot run any, and where the table cannot be read.
 void choose_collectives(const machine::Machine& machine, const network::Network& network,
                         const std::string& how, const std::string& table, host::RunOptions& run);
-
-/// What was offloaded, and what was not and why.
-std::vector<std::string> collectives_in_words(const abi::CollectiveSums& sums);
 
 }  // namespace weft::app

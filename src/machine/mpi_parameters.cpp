@@ -4,11 +4,33 @@ namespace weft::machine {
 
 using config::Range;
 
+namespace {
+
+using M = MpiParameters;
+
+void add_collectives(config::Schema<M>& schema) {
+  schema
+      .choice(&M::tree, "tree",
+              "The tree of a collective that the interfaces run: every member has so many children, or "
+              "fewer the further it is from the root",
+              {"k-ary", "k-nomial"})
+      .field(&M::tree_arity, "tree_arity",
+             "The k of that tree; 0: the narrowest with the fewest levels that nic.trigger_inputs allows",
+             Range<unsigned>{0, 64})
+      .choice(&M::tree_order, "tree_order",
+              "Who is whose child: by number, or those nearest in the network first", {"number", "topology"})
+      .field(&M::collective_limit, "collective_limit",
+             "Longest vector of a collective that the interfaces run",
+             Range<DataSize>{{0}, {std::int64_t{1} << 24}});
+}
+
+}  // namespace
+
 const config::Section& mpi_section() {
-  using M = MpiParameters;
   static const config::Section section = [] {
     auto time = Range<Time>{{0}, {1'000'000'000'000}};
-    return config::Schema<M>()
+    config::Schema<M> schema;
+    schema
         .field(&M::eager_limit, "eager_limit",
                "Longest message that is sent at once; longer ones wait until the receiver asks for them",
                Range<DataSize>{{0}, {std::int64_t{1} << 30}})
@@ -57,20 +79,9 @@ const config::Section& mpi_section() {
         .field(&M::block, "block", "Size of a block of the shared pool and of the rings",
                Range<DataSize>{{64}, {std::int64_t{1} << 20}})
         .field(&M::blocks, "blocks", "Blocks in a process's shared pool", Range<unsigned>{1, 65'536})
-        .field(&M::ring_blocks, "ring_blocks", "Blocks in the ring of a pair", Range<unsigned>{2, 1024})
-        .choice(&M::tree, "tree",
-                "The tree of a collective that the interfaces run: every member has so many children, or "
-                "fewer the further it is from the root",
-                {"k-ary", "k-nomial"})
-        .field(&M::tree_arity, "tree_arity",
-               "The k of that tree; 0: the narrowest with the fewest levels that nic.trigger_inputs allows",
-               Range<unsigned>{0, 64})
-        .choice(&M::tree_order, "tree_order",
-                "Who is whose child: by number, or those nearest in the network first",
-                {"number", "topology"})
-        .field(&M::collective_limit, "collective_limit",
-               "Longest vector of a collective that the interfaces run",
-               Range<DataSize>{{0}, {std::int64_t{1} << 24}})
+        .field(&M::ring_blocks, "ring_blocks", "Blocks in the ring of a pair", Range<unsigned>{2, 1024});
+    add_collectives(schema);
+    return schema
         .check([](const M& m, const config::Complain& complain) {
           if (m.tree_arity == 1) complain("tree_arity", "a tree needs 2 or more, or 0");
           if (m.credits > m.credits_most) complain("credits", "more than credits_most");

@@ -14,6 +14,20 @@ namespace {
 
 constexpr std::uint64_t kStage = 64 * 1024;  // read from a process at once
 
+Event event_for(const Outgoing& x, EventKind kind) {
+  Event event;
+  event.kind = kind;
+  event.operation = x.d.operation;
+  event.status = x.damaged && x.status == Status::Ok ? Status::Damaged : x.status;
+  event.node = x.d.node;
+  event.port = x.d.port;
+  event.tag = x.d.tag;
+  event.length = x.d.length;
+  event.context = x.d.context;
+  event.data = x.old_value;
+  return event;
+}
+
 }  // namespace
 
 Sender::Sender(const Parts& parts, NicId interface)
@@ -493,20 +507,6 @@ void Sender::reconnect(std::uint32_t alarm) {
   if (reliability_.reconnect(alarm, index)) dispatch();
 }
 
-Event Sender::event_for(const Outgoing& x, EventKind kind) const {
-  Event event;
-  event.kind = kind;
-  event.operation = x.d.operation;
-  event.status = x.damaged && x.status == Status::Ok ? Status::Damaged : x.status;
-  event.node = x.d.node;
-  event.port = x.d.port;
-  event.tag = x.d.tag;
-  event.length = x.d.length;
-  event.context = x.d.context;
-  event.data = x.old_value;
-  return event;
-}
-
 void Sender::finish(std::uint32_t index, Status status, Time when) {
   Outgoing& x = outgoing_[index];
   if (x.finished) return;
@@ -529,7 +529,8 @@ void Sender::finish(std::uint32_t index, Status status, Time when) {
 }
 
 void Sender::record_failure(const Outgoing& x) const {
-  if (!context_.recording()) return;
+  // Sequences that wait are no operations from one port to another: records know none of them.
+  if (!context_.recording() || is_triggered(x.d.operation)) return;
   Time now = context_.now();
   Record record{x.d.operation, x.status,         interface_, x.to, x.port, x.d.port,
                 x.d.length,    Time{x.d.posted}, now,        {},   0};

@@ -106,7 +106,6 @@ class Sender {
   Time data_on_chip(Staging& staging, const Place& place, Packet& packet, Time from, bool snooped);
   std::uint32_t new_packet(PacketKind kind, Outgoing& x, std::uint32_t index);
   void fail(const Header& header, const Stamps& stamps, Time when);
-  Event event_for(const Outgoing& x, EventKind kind) const;
   void record_failure(const Outgoing& x) const;
 
   Context& context_;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "measure/run/collective_table.hpp"
 #include "report/mpi_protocols.hpp"
 #include "report/run_report.hpp"
 
@@ -112,6 +113,15 @@ Json run_json(const measure::ProgramResult& result, const measure::RunStats& sta
     if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)
       out["operations"][measure::operation_name(i)] = operation_json(sums);
   if (result.run.has_mpi) out["mpi"] = protocols_json(result.run);
+  for (unsigned i = 0; i < abi::kOffloaded; ++i) {
+    const abi::CollectiveSums& sums = result.run.mpi.collectives;
+    const char* name = measure::kCollectiveNames[i];
+    if (sums.offloaded[i]) out["collectives"][name]["offloaded"] = sums.offloaded[i];
+    for (unsigned j = 0; j < abi::kFallbacks; ++j)
+      if (sums.fallen_back[i][j])
+        out["collectives"][name]["left to the library"][measure::kFallbackReasons[j]] =
+            sums.fallen_back[i][j];
+  }
   out["sizes"] = Json::array();
   for (std::size_t i = 0; i < stats.sizes().size(); ++i)
     if (stats.sizes()[i])

@@ -69,4 +69,21 @@ std::string collective_table_line(abi::Offloaded what, unsigned members, std::in
   return fmt::format("{},{},{}\n", kCollectiveNames[static_cast<unsigned>(what)], members, bytes);
 }
 
+std::vector<std::string> collectives_in_words(const abi::CollectiveSums& sums) {
+  std::vector<std::string> out, parts;
+  for (unsigned i = 0; i < abi::kOffloaded; ++i)
+    if (sums.offloaded[i]) parts.push_back(fmt::format("{} {}", sums.offloaded[i], kCollectiveNames[i]));
+  out.push_back(fmt::format("collectives run by the interfaces, calls of all ranks: {}",
+                            parts.empty() ? "none" : join(parts, ", ")));
+  parts.clear();
+  for (unsigned i = 0; i < abi::kOffloaded; ++i)
+    for (unsigned j = 0; j < abi::kFallbacks; ++j)
+      if (sums.fallen_back[i][j])
+        parts.push_back(
+            fmt::format("{} {} ({})", sums.fallen_back[i][j], kCollectiveNames[i], kFallbackReasons[j]));
+  if (sums.other) parts.push_back(fmt::format("{} that interfaces do not run", sums.other));
+  if (!parts.empty()) out.push_back("left to the library: " + join(parts, ", "));
+  return out;
+}
+
 }  // namespace weft::measure

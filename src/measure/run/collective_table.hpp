@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "abi/mpi_layout.hpp"
 
@@ -11,6 +12,20 @@ namespace weft::measure {
 /// In the order of abi::Offloaded.
 inline constexpr const char* kCollectiveNames[abi::kOffloaded] = {"barrier", "broadcast", "reduce",
                                                                   "all-reduce", "gather"};
+
+/// In the order of abi::Fallback.
+inline constexpr const char* kFallbackReasons[abi::kFallbacks] = {
+    "too long",
+    "software is faster by the table",
+    "no unit for the type",
+    "no unit for the operation",
+    "the interface has no operation units",
+    "the communicator has two groups or was made by a call that is not watched",
+    "no sequence left in a member's interface",
+    "a communicator of one"};
+
+/// What was offloaded, and what was not and why; for people.
+std::vector<std::string> collectives_in_words(const abi::CollectiveSums& sums);
 
 /// Fills in `most`; what the table does not name stays with software. Throws UserError with every error in
 /// the file.
