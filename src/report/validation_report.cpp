@@ -109,6 +109,8 @@ Json validation_json(const ValidateResult& result) {
                     {"basis", name(f.figure.basis)},
                     {"measured", true},
                     {"open_failure", f.open_failure()},
+                    {"reason", f.open_failure() ? f.figure.open->reason : ""},
+                    {"closed_by", f.open_failure() ? f.figure.open->closed_by : ""},
                     {"set_from", f.figure.from},
                     {"source", f.figure.source},
                     {"experiment", f.experiment},
