@@ -69,9 +69,10 @@ void check(const Options& o, const machine::Machine& m) {
                             {"nic.event_slots", d.nic.event_slots}})
     if (value == 0) problems.add(d.origin(key), key, "is 0: no program can open a port on such an interface");
   if (!o.record.empty() && o.collectives != "software")
-    problems.add({"--record"}, "",
-                 "a trace is made of messages, and has none of what interfaces run by themselves; record with "
-                 "--collectives software");
+    problems.add(
+        {"--record"}, "",
+        "a trace is made of messages, and has none of what interfaces run by themselves; record with "
+        "--collectives software");
   problems.throw_if_any();
 }
 
@@ -201,6 +202,14 @@ bool used_no_network(const measure::ProgramResult& result) {
   return std::ranges::all_of(result.nics, [](const nic::Counters& c) { return c.packets_sent == 0; });
 }
 
+void tell_end(const Options& o, const measure::ProgramResult& result) {
+  if (o.collectives != "software")
+    for (const std::string& line : measure::collectives_in_words(result.run.mpi.collectives))
+      fmt::print(stderr, "weft: {}\n", line);
+  fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
+             result.machine, result.engine, host::time_text(result.run.end));
+}
+
 int run(Options& o) {
   if (!o.compute.empty()) o.machine.settings.push_back("host.compute=" + o.compute);
   machine::Machine machine = machine::build(o.machine.describe());
@@ -266,12 +275,7 @@ int run(Options& o) {
   if (!o.quiet && !o.run.mpi && o.run.ranks > 1 && used_no_network(result))
     fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
                o.run.command.front(), o.run.ranks);
-  if (!o.quiet && o.collectives != "software")
-    for (const std::string& line : measure::collectives_in_words(result.run.mpi.collectives))
-      fmt::print(stderr, "weft: {}\n", line);
-  if (!o.quiet)
-    fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
-               result.machine, engine.name, host::time_text(result.run.end));
+  if (!o.quiet) tell_end(o, result);
   return 0;
 }
 
