@@ -47,9 +47,9 @@ TEST(Collectives, BitErrorsAndACutCableChangeNoResult) {
   const Words command{kPrograms + "collectives_random", "5", "120"};
   ProgramResult whole = run_ranks(kTorus, 8, command, with(offload(), kUnits));
   ASSERT_EQ(whole.code, 0) << whole.err;
-  ProgramResult broken = run_ranks(
-      kTorus, 8, command,
-      with(with(offload({"--fault", "at 200us cut r0.p0"}), kUnits), sets({"cable.default.bit_error_rate=1e-7"})));
+  ProgramResult broken = run_ranks(kTorus, 8, command,
+                                   with(with(offload({"--fault", "at 200us cut r0.p0"}), kUnits),
+                                        sets({"cable.default.bit_error_rate=1e-7"})));
   EXPECT_EQ(broken.code, 0) << broken.err;
   EXPECT_EQ(broken.out, whole.out);
 }

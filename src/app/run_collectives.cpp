@@ -80,6 +80,9 @@ void choose_collectives(const machine::Machine& machine, const network::Network&
   if (how == "auto") {
     m.by_table = 1;
     measure::read_collective_table(table, m);
+    for (auto& row : m.most)  // longer ones were the library's when they were measured
+      for (std::uint32_t& most : row)
+        most = std::min(most, static_cast<std::uint32_t>(d.mpi.collective_limit.value) + 1);
   }
   if (m.by_topology) run.tree_order = order_by_topology(machine, run);
 }

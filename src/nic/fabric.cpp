@@ -323,6 +323,8 @@ void Fabric::lost(std::uint32_t index, Time when) {
   packet.gone = true;
   if (h.kind == PacketKind::Pause || h.kind == PacketKind::Resume) {
     interfaces_[h.from]->rings.lost_resume(h);
+  } else if (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused) {
+    interfaces_[h.from]->triggered.lost(h, when);
   } else {
     interfaces_[is_answer(h.kind) ? h.to : h.from]->sender.lost(h, when);
   }

@@ -56,13 +56,11 @@ void Sender::accept(std::uint32_t index) {
                       : Status::Closed;
   NicId to = context_.interface_of(x.d.node);
   x.to = to == kNobody ? interface_ : to;
+  if (status == Status::Ok && is_triggered(x.d.operation)) status = triggered_.accept(x);
   if (status == Status::Ok && is_triggered(x.d.operation)) {
-    status = triggered_.accept(x);
-    if (status == Status::Ok) {
-      submission_.leave(x);
-      x.finished = true;
-      return outgoing_.release(index);
-    }
+    submission_.leave(x);
+    x.finished = true;
+    return outgoing_.release(index);
   }
   if (status != Status::Ok) {
     submission_.leave(x);
@@ -439,7 +437,6 @@ void Sender::replied(const Header& h, const Stamps& stamps, Time when) {
 
 /// The network will not deliver a packet of this operation. A reliable one is repeated in time.
 void Sender::lost(const Header& h, Time when) {
-  if (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused) return triggered_.lost(h, when);
   if (h.kind == PacketKind::Flush ||
       h.kind == PacketKind::FlushAck) {  // nothing more is to be heard of there
     fences_.cut_off(h.source_port, h.kind == PacketKind::Flush ? h.to : h.from);
@@ -529,8 +526,7 @@ void Sender::finish(std::uint32_t index, Status status, Time when) {
 }
 
 void Sender::record_failure(const Outgoing& x) const {
-  // Sequences that wait are no operations from one port to another: records know none of them.
-  if (!context_.recording() || is_triggered(x.d.operation)) return;
+  if (!context_.recording() || is_triggered(x.d.operation)) return;  // records know none of these
   Time now = context_.now();
   Record record{x.d.operation, x.status,         interface_, x.to, x.port, x.d.port,
                 x.d.length,    Time{x.d.posted}, now,        {},   0};
