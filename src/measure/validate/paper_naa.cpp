@@ -45,10 +45,7 @@ const std::vector<PaperPart> kParts = {
     drawing("Figure 2.20", "RMA2 Submodule Overview"),
     drawing("Figure 2.21", "Registerfile Hierarchy Overview"),
     drawing("Figure 2.22", "Cooling Flow Cold Plate"),
-    {"Figure 2.23", "Boiling curve of heated liquid",
-     "A sketch without numbers. Ours has its four parts, by the correlations of Rohsenow, Zuber and Bromley; "
-     "weft "
-     "power goes through them when a tank loses its cooling."},
+    drawing("Figure 2.23", "Boiling curve of heated liquid"),
     {"Table 3.1",
      "Performance measurements for different PCIe communication paths",
      "Between GPUs of one server; the row over InfiniBand is what its author expects.",
