@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/input_file.hpp"
+#include "base/statements.hpp"
 #include "base/text.hpp"
 #include "network/link/lanes.hpp"
 
@@ -19,37 +20,6 @@ using topology::PortId;
 using topology::RouterId;
 
 namespace {
-
-struct Word {
-  std::string text;
-  std::uint32_t line, column;
-};
-
-using Statement = std::vector<Word>;
-
-std::vector<Statement> split_statements(std::string_view text) {
-  std::vector<Statement> out(1);
-  std::uint32_t line = 1, column = 1;
-  bool comment = false, in_word = false;
-  for (char c : text) {
-    bool end_of_line = c == '\n';
-    if (c == '#') comment = true;
-    if (end_of_line) comment = false;
-    bool ends = end_of_line || (!comment && c == ';');
-    bool space = comment || ends || c == ' ' || c == '\t' || c == '\r';
-    if (space) in_word = false;
-    if (ends && !out.back().empty()) out.emplace_back();
-    if (!space) {
-      if (!in_word) out.back().push_back({"", line, column});
-      in_word = true;
-      out.back().back().text += c;
-    }
-    ++column;
-    if (end_of_line) ++line, column = 1;
-  }
-  if (out.back().empty()) out.pop_back();
-  return out;
-}
 
 std::optional<std::uint32_t> number(std::string_view text) {
   std::uint32_t value = 0;
