@@ -28,43 +28,42 @@ Honest::Honest(unsigned number, Known& known, const Known& peer)
 }
 
 void Honest::ask_to_register(std::uint64_t offset, std::uint32_t rights) {
-  this_thread().argument[0] = kBase + offset;
-  this_thread().argument[1] = kRegion;
-  this_thread().argument[2] = rights;
-  this_thread().argument[3] = 0;
+  thread().argument[0] = kBase + offset;
+  thread().argument[1] = kRegion;
+  thread().argument[2] = rights;
+  thread().argument[3] = 0;
   block(Call::Register, 0, abi::kNoDeadline);
 }
 
 void Honest::run() {
-  if (stage_ > Stage::Open && stage_ < Stage::Exchange && this_thread().result != 0)
-    broken("a call was refused");
+  if (stage_ > Stage::Open && stage_ < Stage::Exchange && thread().result != 0) broken("a call was refused");
   switch (stage_) {
     case Stage::Start:
       stage_ = Stage::Open;
-      this_thread().argument[0] = this_thread().argument[1] = 0;
+      thread().argument[0] = thread().argument[1] = 0;
       return block(Call::Open, abi::kNoPort, abi::kNoDeadline);
     case Stage::Open:
-      if (this_thread().result != 0 || this_thread().answer[0] != 0) broken("a port was refused");
-      known_.node = static_cast<std::uint32_t>(this_thread().answer[1]);
-      known_.port = static_cast<std::uint32_t>(this_thread().answer[2]);
+      if (thread().result != 0 || thread().answer[0] != 0) broken("a port was refused");
+      known_.node = static_cast<std::uint32_t>(thread().answer[1]);
+      known_.port = static_cast<std::uint32_t>(thread().answer[2]);
       stage_ = Stage::Given;
       return ask_to_register(kGiven, nic::kAllRights);
     case Stage::Given:
-      known_.given = this_thread().answer[0];
+      known_.given = thread().answer[0];
       stage_ = Stage::Inbox;
       return ask_to_register(kInbox, nic::kRemoteWrite);
     case Stage::Inbox:
-      known_.inbox = this_thread().answer[0];
+      known_.inbox = thread().answer[0];
       stage_ = Stage::Outbox;
       return ask_to_register(kOutbox, 0);
     case Stage::Outbox:
-      known_.kept = this_thread().answer[0];
+      known_.kept = thread().answer[0];
       stage_ = Stage::LookUp;
-      this_thread().argument[0] = 1 - number_;
-      this_thread().argument[1] = 0;
+      thread().argument[0] = 1 - number_;
+      thread().argument[1] = 0;
       return block(Call::LookUp, 0, abi::kNoDeadline);
     case Stage::LookUp:
-      if (this_thread().answer[0] != peer_.node || this_thread().answer[1] != peer_.port)
+      if (thread().answer[0] != peer_.node || thread().answer[1] != peer_.port)
         broken("the peer is elsewhere");
       stage_ = Stage::Exchange;
       return block(Call::Sleep, abi::kNoPort, kExchange);
@@ -87,7 +86,7 @@ void Honest::post(const Descriptor& descriptor) {
   Descriptor d = descriptor;
   d.node = peer_.node;
   d.port = peer_.port;
-  d.posted = this_thread().clock.load();
+  d.posted = thread().clock.load();
   abi::submissions_of(&port(0))[posted_ % layout().limits.queue_slots] = d;
   port(0).posted.store(++posted_);
 }

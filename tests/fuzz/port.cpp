@@ -30,24 +30,23 @@ class Spoiler : public Rank {
       case 0:
         return block(Call::Sleep, abi::kNoPort, kBegin);
       case 1:
-        std::fill_n(this_thread().argument, 4, std::uint64_t{0});
+        std::fill_n(thread().argument, 4, std::uint64_t{0});
         return block(Call::Open, abi::kNoPort, abi::kNoDeadline);
       case 2:
-        this_thread().argument[0] = kBase + 4096;
-        this_thread().argument[1] = 8192;
-        this_thread().argument[2] = nic::kAllRights;
+        thread().argument[0] = kBase + 4096;
+        thread().argument[1] = 8192;
+        thread().argument[2] = nic::kAllRights;
         return block(Call::Register, 0, abi::kNoDeadline);
       case 3:
-        keys_[3] = this_thread().answer[0];
+        keys_[3] = thread().answer[0];
         break;
     }
     bool blocked = false;
     for (unsigned i = 1; i < abi::kThreads; ++i)
       if (thread(i).state.load() == std::uint32_t(ThreadState::Running) && input_.below(2))
         thread(i).state.store(std::uint32_t(ThreadState::Left));
-    if (this_thread().state.load() != std::uint32_t(ThreadState::Running)) return;
-    if (this_thread().result == 0 && this_thread().answer[0])
-      keys_[next_key_++ % 3] = this_thread().answer[0];
+    if (thread().state.load() != std::uint32_t(ThreadState::Running)) return;
+    if (thread().result == 0 && thread().answer[0]) keys_[next_key_++ % 3] = thread().answer[0];
     while (!blocked) {
       if (input_.empty()) return exit({});
       blocked = act();
@@ -93,7 +92,7 @@ class Spoiler : public Rank {
         lay_out_call(0);
         return wait();
       case 11:
-        block(Call::Wait, abi::kAnyPort, this_thread().clock.load() + input_.take<std::uint16_t>() * 1000);
+        block(Call::Wait, abi::kAnyPort, thread().clock.load() + input_.take<std::uint16_t>() * 1000);
         return true;
       case 12: {
         abi::PortArea& area = port(input_.below(4));
@@ -119,7 +118,7 @@ class Spoiler : public Rank {
   }
 
   bool wait() {
-    this_thread().state.store(input_.below(8) ? std::uint32_t(ThreadState::Blocked) : input_.below(6));
+    thread().state.store(input_.below(8) ? std::uint32_t(ThreadState::Blocked) : input_.below(6));
     bell().running.fetch_sub(1);
     return true;
   }
@@ -183,7 +182,7 @@ class Spoiler : public Rank {
     d.remote_key = key == 0 ? value() : key == 1 ? to.kept : to.given;
     d.remote_offset = input_.below(4) ? 0 : value();
     d.operand = value();
-    d.posted = input_.below(4) ? this_thread().clock.load() : input_.take<std::int64_t>();
+    d.posted = input_.below(4) ? thread().clock.load() : input_.take<std::int64_t>();
     if (input_.below(4) == 0) input_.fill(reinterpret_cast<char*>(&d) + input_.below(248), 8);
     abi::PortArea& area = port(index);
     std::uint32_t posted = area.posted.load();

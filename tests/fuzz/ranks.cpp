@@ -88,7 +88,7 @@ bool Rank::granted() {
 }
 
 void Rank::block(abi::Call call, std::uint32_t port, std::int64_t deadline) {
-  abi::Thread& l = this_thread();
+  abi::Thread& l = thread();
   l.call = call;
   l.port = port;
   l.deadline = deadline;
@@ -98,7 +98,7 @@ void Rank::block(abi::Call call, std::uint32_t port, std::int64_t deadline) {
 }
 
 void Rank::exit(host::Ending how) {
-  this_thread().state.store(static_cast<std::uint32_t>(abi::ThreadState::Left));
+  thread().state.store(static_cast<std::uint32_t>(abi::ThreadState::Left));
   bell().running.fetch_sub(1);
   ending = how;
 }
