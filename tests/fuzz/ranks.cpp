@@ -125,11 +125,11 @@ void kill_rank(pid_t process) {
 
 bool belongs_to(pid_t process, pid_t rank) { return process == rank; }
 unsigned threads_of(pid_t) { return 1; }
-ThreadState thread_state(pid_t, pid_t) { return {true, 0}; }
-std::vector<std::pair<pid_t, ThreadState>> thread_states(pid_t process) {
-  std::vector<std::pair<pid_t, ThreadState>> out{{process, {true, 0}}};
+SystemThread system_thread(pid_t, pid_t) { return {true, 0}; }
+std::vector<std::pair<pid_t, SystemThread>> system_threads(pid_t process) {
+  std::vector<std::pair<pid_t, SystemThread>> out{{process, {true, 0}}};
   for (unsigned i = 1; i < abi::kThreads; ++i)
-    out.emplace_back(Ranks::thread(process, i), ThreadState{true, 0});
+    out.emplace_back(Ranks::thread(process, i), SystemThread{true, 0});
   return out;
 }
 bool waits_for_memory(pid_t, pid_t) { return true; }
