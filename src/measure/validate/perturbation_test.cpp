@@ -62,7 +62,7 @@ const std::vector<Perturbation>& perturbations() {
        {times("V-TH2-14", 0.5), times("V-TH2-15", 0.5), stays("V-TH2-01")}},
       {"tianhe2",
        "router.column_buffer_flits=12",
-       {plus("V-TH2-11 uniform", -2.3, 1), stays("V-TH2-03 3 hops")}},
+       {plus("V-TH2-11 uniform", -2.3, 1), stays("V-TH2-11 permutation")}},
       {"tianhe2", "mpi.copy_rate=20Gbps", {plus("V-TH2-05 2048 B", 1.0, 1.0), stays("V-TH2-05 8 B")}},
       {"tianhe2", "host.bus=pcie-gen2-x8", {plus("V-TH2-06", 69, 5)}},
 
