@@ -66,7 +66,8 @@ std::function<int()> declare_show(CommandLine& app) {
   app.add_option("--picture", options->picture, "Draw the machine into this file").option_text("FILE.svg");
   app.add_flag("--sources", options->sources, "Also list every parameter and where its value comes from");
   app.add_flag("--rack", options->rack,
-               "How it is packed and what it draws instead: boards, chassis, rack; performance per watt, litre and unit");
+               "How it is packed and what it draws instead: boards, chassis, rack; performance per watt, "
+               "litre and unit");
   app.add_flag("--json", options->json, "Machine-readable: one object, sources included");
   return [options] { return show(*options); };
 }

@@ -337,8 +337,8 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
 }
 
 void check_top_level(const Table& root, Diagnostics& problems) {
-  std::vector<std::string> known{"base", "topology", "routing", "router", "nic", "node", "cable", "sources",
-                                 "rack", "power",    "cooling"};
+  std::vector<std::string> known{"base",  "topology", "routing", "router", "nic",    "node",
+                                 "cable", "sources",  "rack",    "power",  "cooling"};
   for (const FixedSection& fixed : fixed_sections())
     if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
   for (const auto& [name, node] : root.entries)
