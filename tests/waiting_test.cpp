@@ -89,6 +89,9 @@ TEST(Waiting, ThreadsThatSpinWaitForEachOther) {
   // A loop that counts its rounds waits for the same, and as long.
   ProgramResult counted = run_ranks(kSmall, 2, {kPrograms + "spin", "count"});
   EXPECT_EQ(counted.out, paused.out);
+  // One that is found out between its look and its decision waits no longer either.
+  ProgramResult late = run_ranks(kSmall, 2, {kPrograms + "spin", "late"});
+  EXPECT_EQ(late.out, paused.out);
 }
 
 TEST(Waiting, LongWorkOfAThreadIsNoWaiting) {

@@ -22,7 +22,7 @@ namespace weft::lib {
 namespace {
 
 constexpr greg_t kTrapFlag = 0x100, kResumeFlag = 0x10000;
-constexpr unsigned kMostSteps = 200;  // a step takes up to 20 us
+constexpr unsigned kMostSteps = 400;  // a step takes up to 20 us
 constexpr unsigned kMostStores = 16;
 
 /// Memory that an instruction is about to write to, as it is.
@@ -67,7 +67,7 @@ class Stepper {
     anchored_ = now != nullptr;
     if (now) memcpy(anchor_, *now, sizeof anchor_);
     window_ = window;
-    since_anchor_ = stored_ = passes_ = alike_ = 0;
+    since_anchor_ = stored_ = passes_ = alike_ = paused_rounds_ = 0;
     paused_ = too_much_ = looks_elsewhere_ = false;
     places_ = 0;
   }
@@ -95,6 +95,7 @@ class Stepper {
   std::uint64_t places_ = 0;      // where this round has looked, and what it went by, in one number
   std::uint64_t tested_ = 0;      // what the last instruction that has an outcome was about
   unsigned steps_ = 0, since_anchor_ = 0, window_ = 1, stored_ = 0, passes_ = 0, alike_ = 0;
+  unsigned paused_rounds_ = 0;
   gregset_t anchor_;
   Stored store_[kMostStores];
   // Of the last pass: registers and stored words, and by how much they had changed.
@@ -155,8 +156,10 @@ Stepper::Finding Stepper::step(const gregset_t& now) {
   if (anchored_) {
     ++since_anchor_;
     if (now[REG_RIP] == anchor_[REG_RIP] && now[REG_RSP] == anchor_[REG_RSP]) {
-      if (paused_ || (!too_much_ && same_registers(now, anchor_) && memory_is_as_before()))
-        return Finding::Waits;
+      // What a loop with a PAUSE counts may differ from round to round. Where it stands may lie between its
+      // look and its decision: it has decided by what it sees now only when it comes by once more.
+      if (paused_ && ++paused_rounds_ == 2) return Finding::Waits;
+      if (!too_much_ && same_registers(now, anchor_) && memory_is_as_before()) return Finding::Waits;
       if (hard_ && only_counts(now)) return Finding::Waits;
     }
   }
