@@ -3,8 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "config/registry.hpp"
-#include "guest/test_guest.hpp"
+#include "guest/test_nodes.hpp"
 #include "nic/test_host.hpp"
 
 namespace weft::guest {
@@ -26,8 +25,8 @@ Time bus(std::int64_t bytes) { return {bytes * 8 * 1'000'000'000'000 / 19'200'00
 Time wire(std::int64_t bytes) { return {bytes * 8 * 50}; }
 const Time kOneHop{60'000 + 90'000 + 60'000};
 
-/// Nodes with a guest each, and a fabric between them.
-class Wire : public nic::Host {
+/// What nodes send each other, and when they are interrupted.
+class Wire : public test::TestNodes {
  public:
   struct Seen {
     unsigned queue;
@@ -35,50 +34,18 @@ class Wire : public nic::Host {
   };
   Wire(unsigned nodes, const std::string& ethernet, const std::string& engine = "ideal",
        const std::string& nic = kPlainNic)
-      : machine(machine::build(machine::describe_text(
-            nic::test::torus(nic, kPlainHost) + "[node.device.eth0]\nkind = \"ethernet\"\n" + ethernet,
-            "test", {}))),
+      : TestNodes(
+            std::make_shared<machine::Machine>(machine::build(machine::describe_text(
+                nic::test::torus(nic, kPlainHost) + "[node.device.eth0]\nkind = \"ethernet\"\n" + ethernet,
+                "test", {}))),
+            nodes, engine),
         interrupts(nodes) {
-    network = config::Registry<network::EngineKind>::find(engine)->make(machine, {1, 1, {}});
-    std::vector<network::EndpointId> used;
-    for (unsigned i = 0; i < nodes; ++i) used.push_back(i);
-    fabric = std::make_unique<nic::Fabric>(machine, *network, queue, *this, used, 1);
-    for (unsigned i = 0; i < nodes; ++i) {
-      devices.push_back(&dynamic_cast<Ethernet&>(fabric->site(i).device(1)));
-      peers.push_back(devices[i]->open(*fabric, i, i));
-    }
-    for (unsigned i = 0; i < nodes; ++i) {
-      devices[i]->know(peers);
-      guests.push_back(std::make_unique<TestGuest>(*devices[i]));
+    for (unsigned i = 0; i < nodes; ++i)
       devices[i]->interrupt_guest = [this, i](unsigned q) { interrupts[i].push_back({q, queue.now()}); };
-    }
   }
-  void settle() {
-    for (int i = 0; i < 1'000'000 && !fabric->idle(); ++i) fabric->advance(network::kForever);
-    EXPECT_TRUE(fabric->idle());
-  }
+  void settle() { EXPECT_TRUE(TestNodes::settle()); }
 
-  machine::Machine machine;
-  std::unique_ptr<network::Network> network;
-  event::EventQueue queue;
-  std::unique_ptr<nic::Fabric> fabric;
-  std::vector<Ethernet*> devices;
-  std::vector<EthernetPeer> peers;
-  std::vector<std::unique_ptr<TestGuest>> guests;
   std::vector<std::vector<Seen>> interrupts;
-
- private:
-  bool read(node::SpaceId space, std::uint64_t address, void* to, std::uint64_t length) override {
-    return devices[space]->read(address, to, length);
-  }
-  bool write(node::SpaceId space, std::uint64_t address, const void* from, std::uint64_t length) override {
-    return devices[space]->write(address, from, length);
-  }
-  bool has_space(node::NodeId node, node::SpaceId space) const override { return node == space; }
-  void device_interrupt(node::NodeId node, node::DeviceId) override { devices[node]->interrupted(); }
-  void message(nic::PortRef, const nic::Message&) override {}
-  void event(nic::PortRef port, const nic::Event& event) override { devices[port.nic]->event(event); }
-  void slot_free(nic::PortRef port, Time) override { devices[port.nic]->slot_free(); }
 };
 
 TEST(Ethernet, FrameTakesTheSumOfItsParts) {

@@ -4,10 +4,8 @@
 
 #include <cstdlib>
 
-#include "config/registry.hpp"
-#include "guest/test_guest.hpp"
+#include "guest/test_nodes.hpp"
 #include "input.hpp"
-#include "machine/machine.hpp"
 
 namespace weft::fuzz {
 
@@ -20,55 +18,20 @@ void expect(bool holds) {
   if (!holds) std::abort();
 }
 
-const machine::Machine& small_machine() {
-  static const machine::Machine machine = machine::build(machine::describe_text(
+std::shared_ptr<const machine::Machine> small_machine() {
+  static const auto machine = std::make_shared<const machine::Machine>(machine::build(machine::describe_text(
       "[topology]\nkind = \"torus\"\ndims = [2, 2]\n[routing]\nkind = \"dimension-order\"\n[cable.default]\n"
       "[node.device.eth0]\nkind = \"ethernet\"\nsend_ring = 8\nreceive_ring = 16\n",
-      "fuzz", {}));
+      "fuzz", {})));
   return machine;
 }
 
-class Nodes : public nic::Host {
- public:
+struct Nodes : guest::test::TestNodes {
   static constexpr unsigned kNodes = 3;
-  Nodes() {
-    network_ = config::Registry<network::EngineKind>::find("ideal")->make(small_machine(), {1, 1, {}});
-    fabric_ = std::make_unique<nic::Fabric>(small_machine(), *network_, queue_, *this,
-                                            std::vector<network::EndpointId>{0, 1, 2}, 1);
-    for (unsigned i = 0; i < kNodes; ++i) {
-      devices.push_back(&dynamic_cast<Ethernet&>(fabric_->site(i).device(1)));
-      peers_.push_back(devices[i]->open(*fabric_, i, i));
-    }
-    for (unsigned i = 0; i < kNodes; ++i) {
-      devices[i]->know(peers_);
-      guests.push_back(std::make_unique<TestGuest>(*devices[i]));
-      guests[i]->offer_buffers(0, 32);
-    }
+  Nodes() : TestNodes(small_machine(), kNodes) {
+    for (auto& guest : guests) guest->offer_buffers(0, 32);
   }
-  void settle() {
-    for (int i = 0; i < 100'000 && !fabric_->idle(); ++i) fabric_->advance(network::kForever);
-    expect(fabric_->idle());
-  }
-  std::vector<Ethernet*> devices;
-  std::vector<std::unique_ptr<TestGuest>> guests;
-
- private:
-  bool read(node::SpaceId space, std::uint64_t address, void* to, std::uint64_t length) override {
-    return devices[space]->read(address, to, length);
-  }
-  bool write(node::SpaceId space, std::uint64_t address, const void* from, std::uint64_t length) override {
-    return devices[space]->write(address, from, length);
-  }
-  bool has_space(node::NodeId node, node::SpaceId space) const override { return node == space; }
-  void device_interrupt(node::NodeId node, node::DeviceId) override { devices[node]->interrupted(); }
-  void message(nic::PortRef, const nic::Message&) override {}
-  void event(nic::PortRef port, const nic::Event& event) override { devices[port.nic]->event(event); }
-  void slot_free(nic::PortRef port, Time) override { devices[port.nic]->slot_free(); }
-
-  std::unique_ptr<network::Network> network_;
-  event::EventQueue queue_;
-  std::unique_ptr<nic::Fabric> fabric_;
-  std::vector<guest::EthernetPeer> peers_;
+  void settle() { expect(TestNodes::settle()); }
 };
 
 /// A message of a kernel, as the input has it.
