@@ -55,8 +55,8 @@ void apply_core(const CoreParameters& core, NicParameters& nic, RouterParameters
                nominal_width = core.width.value ? core.nominal_width.value : 1;
   if (clock == nominal && width == nominal_width) return;
   auto in_cycles = [&](Time& time) { time = {scaled(time.value, nominal, clock)}; };
-  for (Time* time : {&nic.occupancy, &nic.send_latency, &nic.receive_latency, &nic.translation_hit,
-                     &nic.split_repair, &router.latency})
+  for (Time* time : {&nic.occupancy, &nic.send_latency, &nic.receive_latency, &nic.adapter_latency,
+                     &nic.translation_hit, &nic.split_repair, &router.latency})
     in_cycles(*time);
   for (topology::CableType& cable : cables) {
     in_cycles(cable.delay);

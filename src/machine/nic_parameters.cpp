@@ -74,6 +74,10 @@ config::Schema<P>&& packets_and_units(config::Schema<P>&& schema) {
                             "From a descriptor or data on the chip to the network", kAnyTime)
       .template field<Time>(&N::receive_latency, "receive_latency", "From the network to the host's bus",
                             kAnyTime)
+      .template field<Time>(&N::adapter_latency, "adapter_latency",
+                            "Further time of a packet of a put or get, each way: an adapter makes it from a "
+                            "burst on the bus and a burst from it",
+                            kAnyTime)
       .template field<unsigned>(&N::window, "window", "Packets a unit's buffer holds until they have left",
                                 Range<unsigned>{1, 65'536})
       .template field<bool>(

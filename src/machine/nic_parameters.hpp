@@ -37,6 +37,7 @@ struct NicParameters {
   Time occupancy{10'000};
   Time send_latency{50'000};
   Time receive_latency{50'000};
+  Time adapter_latency{0};
   unsigned window = 64;
   bool in_order = true;
   DataSize page{4096};

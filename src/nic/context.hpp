@@ -86,6 +86,12 @@ struct Context {
   NicId interface_of(std::uint32_t node) const {
     return node < nic_of_node.size() ? nic_of_node[node] : kNobody;
   }
+  /// Bursts on the bus become packets and packets bursts, where data is moved by DMA. Other packets are made
+  /// by the interface itself.
+  Time adapter(PacketKind kind) const {
+    bool dma = kind == PacketKind::PutData || kind == PacketKind::GetRequest || kind == PacketKind::GetData;
+    return dma ? nic.adapter_latency : Time{0};
+  }
   bool recording() const { return static_cast<bool>(*on_record); }
 
   std::uint32_t new_packet() {

@@ -48,6 +48,32 @@ TEST(Fabric, DoorbellAndFetchCostARead) {
   EXPECT_EQ(more, (bus(8) + Time{300'000} + bus(128) - bus(56)).value);
 }
 
+TEST(Fabric, PutsAndGetsPassTheAdapterMessagesDoNot) {
+  auto times = [](const char* adapter) {
+    Bench b(torus(std::string(kPlainNic) + adapter, kPlainHost), 2);
+    std::uint64_t from = b.region(0, 0, 4096), to = b.region(1, 0, 4096);
+    std::vector<std::int64_t> when;
+    b.post(0, b.to(1, Operation::Message, 40));
+    EXPECT_TRUE(b.settle());
+    when.push_back(b.messages(1)[0].time);
+    for (Operation operation : {Operation::Put, Operation::Get}) {
+      Descriptor d = b.to(1, operation, 200, operation == Operation::Put ? kNotifyRemote : kNotifyDone);
+      d.local_key = from;
+      d.remote_key = to;
+      const Time begin = b.fabric->now();
+      b.post(0, d);
+      EXPECT_TRUE(b.settle());
+      auto& events = b.events(operation == Operation::Put ? 1 : 0);
+      when.push_back(events.back().time - begin.value);
+    }
+    return when;
+  };
+  auto without = times(""), with = times("\nadapter_latency = \"13ns\"");
+  EXPECT_EQ(with[0], without[0]);
+  EXPECT_EQ(with[1], without[1] + 2 * 13'000);
+  EXPECT_EQ(with[2], without[2] + 4 * 13'000);  // the request out and in, the data out and in
+}
+
 TEST(Fabric, PartsAddUpForEveryOperation) {
   Bench b(torus(kPlainNic, kPlainHost), 3);
   unsigned records = 0;

@@ -85,7 +85,8 @@ void Receiver::receive(std::uint32_t index, Time when) {
   auto unit = std::min_element(unit_free_.begin(), unit_free_.end());
   packet.stamps.received = std::max(when, *unit);
   *unit = packet.stamps.received + context_.nic.occupancy;
-  packet.stamps.ready = packet.stamps.received + context_.nic.receive_latency;
+  packet.stamps.ready =
+      packet.stamps.received + context_.nic.receive_latency + context_.adapter(packet.header.kind);
   ++counters_.packets_received;
   counters_.bytes_received += packet_bytes(context_.nic, packet.header.bytes);
   if (!intact(packet)) return release(index);

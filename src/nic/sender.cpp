@@ -329,7 +329,7 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
     if (h.last) reliability_.set_alarm(x, index);
   }
   if (h.last && !x.answered()) fences_.count(x.port, x.to);
-  egress_.launch(number, on_chip + context_.nic.send_latency);
+  egress_.launch(number, on_chip + context_.nic.send_latency + context_.adapter(h.kind));
 }
 
 /// The next packet of a get's data; true where it was the last.
@@ -361,7 +361,7 @@ bool Sender::issue_response(Response& r, unsigned unit) {
   }
   if (h.reliable()) h.crc = crc32(0, packet.data.data(), packet.data.size());
   bool all = h.last;
-  egress_.launch(number, on_chip + context_.nic.send_latency);
+  egress_.launch(number, on_chip + context_.nic.send_latency + context_.adapter(h.kind));
   return all;
 }
 

@@ -51,6 +51,27 @@ void latency(Trial& trial) {
                  static_cast<double>(m.description.processor.clock.value));
 }
 
+/// What the adapters at both ends add to a put, in cycles of the programmable logic.
+void adapter(Trial& trial) {
+  constexpr double kLogicClock = 150e6;  // section 6.2
+  machine::Machine with = trial.machine();
+  std::vector<std::string> settings = trial.settings();
+  settings.push_back("nic.adapter_latency=0ns");
+  machine::Machine without = machine::build(machine::describe(trial.machine_name(), settings));
+  const std::uint64_t bytes = 256;
+  double both = lab::put_latency_ns(with, {}, bytes) - lab::put_latency_ns(without, {}, bytes);
+  trial.give("V-EXN-07", "", both / 2 * 1e-9 * kLogicClock,
+             "a put of 256 B with the adapters less one without");
+}
+
+WEFT_REGISTER(ExperimentKind,
+              {"exanest-trenz/adapter",
+               31,
+               "exanest-trenz",
+               {{"V-EXN-07", "", "latency of the adapter between bus and network", "cycles", 2,
+                 points_off(0.5), Basis::Calibrated, true, "section 2.1: a couple of cycles"}},
+               adapter});
+
 WEFT_REGISTER(ExperimentKind,
               {"exanest-trenz/latency",
                30,

@@ -18,8 +18,6 @@ constexpr const char *kAccelerators = "accelerators on a node's bus and on the n
                      *kWires = "a model of signal quality over frequency";
 
 const std::vector<MissingFigure> kMissing{
-    {"V-EXN-07", "latency of the adapter between bus and network", "a couple of cycles",
-     at(kExanest, "section 2.1"), Basis::Structure, "the adapter as a part of its own in the description"},
     {"V-EXN-09", "LAMMPS with RDMA: time of communication", "40% less", at(kExanest, "section 5.3"),
      Basis::Predicted, kKernels},
     {"V-EXN-10", "miniMD's force kernel, processor and FPGA", "1.3 s and 0.56 s", at(kExanest, "section 5.3"),

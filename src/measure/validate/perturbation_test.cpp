@@ -99,6 +99,9 @@ const std::vector<Perturbation>& perturbations() {
        "nic.send_latency=200ns",
        {plus("V-EXN-01", 100), plus("V-EXN-02", 100), stays("V-EXN-04")}},
       {"exanest-trenz",
+       "nic.adapter_latency=26.666ns",
+       {times("V-EXN-07", 2, 0.01), stays("V-EXN-01"), plus("V-EXN-05", 4 * 13.333, 2)}},
+      {"exanest-trenz",
        "processor.clock=0.6GHz",
        {plus("V-EXN-01", 168.7), stays("V-EXN-04"), times("V-EXN-06", 1, 0.001)}},
 
