@@ -96,7 +96,9 @@ std::function<int()> declare(CommandLine& app) {
                              "tables by their numbers: {}",
                              join(measure::paper_names(), ", ")))
       .option_text("NAME");
-  app.add_flag("--quick", o->validate.quick, "Fewer sizes and draws; less than a minute");
+  app.add_flag("--quick", o->validate.quick,
+               "Fewer sizes and draws, without the figures that take long unless --figure names them; less "
+               "than a minute");
   app.add_flag("--list", o->list, "List the figures there are");
   app.add_flag(
       "--sources", o->sources,

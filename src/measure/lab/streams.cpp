@@ -16,10 +16,11 @@ std::vector<double> stream_rates(const machine::Machine& machine, const std::vec
     Time end{0};
   };
   std::vector<State> states(streams.size());
+  const std::uint64_t packet = std::min<std::uint64_t>(setup.packet, network->largest_packet());
   auto send = [&](std::size_t i, Time at) {
     if (states[i].sent == setup.packets) return;
     ++states[i].sent;
-    network->send({streams[i].from, streams[i].to, setup.packet, 0, i}, at);
+    network->send({streams[i].from, streams[i].to, packet, 0, i}, at);
   };
   for (std::size_t i = 0; i < streams.size(); ++i)
     for (unsigned k = 0; k < setup.window; ++k) send(i, Time{0});
@@ -35,8 +36,7 @@ std::vector<double> stream_rates(const machine::Machine& machine, const std::vec
   }
   std::vector<double> out;
   for (const State& state : states)
-    out.push_back(static_cast<double>(setup.packet) * setup.packets * 1e12 /
-                  static_cast<double>(state.end.value));
+    out.push_back(static_cast<double>(packet) * setup.packets * 1e12 / static_cast<double>(state.end.value));
   return out;
 }
 

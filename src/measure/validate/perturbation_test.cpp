@@ -1,5 +1,5 @@
 // Figures move with the parameters they follow from, by as much as they should, and with no others. Every
-// predicted figure of the quick set is among those that must move: one that does not is a copy of an input.
+// predicted figure is among those that must move: one that does not is a copy of an input.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,10 @@ const std::vector<Perturbation>& perturbations() {
       {"extoll-r1", "cable.default.length=20m", {plus("V-EX1-04", 90), stays("V-EX1-05 raw")}},
       {"extoll-r1",
        "processor.clock=1.25GHz",
-       {times("V-EX1-07 updates", 0.683, 0.02), stays("V-EX1-04"), stays("C1")}},
+       {times("V-EX1-07 updates", 0.683, 0.02), times("V-EX1-09 by message rate", 0.478, 0.03),
+        times("V-EX1-10 by message rate", 0.5, 0.03), times("V-EX1-11", 0.516, 0.02),
+        times("V-EX1-12 by frequency", 0.5, 0.02), plus("V-EX1-14 first step", -8.5, 1), stays("V-EX1-04"),
+        stays("C1")}},
       {"extoll-r1", "mpi.send_cost=1us", {plus("V-EX1-03 saturated", 3, 1), stays("V-EX1-05 raw")}},
 
       // Two crossings of a router for neighbours, three for those across the square.
@@ -107,7 +110,11 @@ const std::vector<Perturbation>& perturbations() {
 
       // Buffers shorter than a cable's credit round trip: the torus, with its few cables, falls behind the
       // tree.
-      {"topologies", "router.buffer_flits=16", {plus("V-EXN-13", -2)}},
+      {"topologies", "router.buffer_flits=16", {plus("V-EXN-13", -2), plus("V-EXN-15", -2)}},
+      // Sequences that take long in the interface: few ranks are better served by messages.
+      // One output to choose among instead of four.
+      {"tianhe2", "routing.candidates=1", {plus("V-TH2-10", -23.1, 1)}},
+      {"tianhe2", "nic.trigger_time=1us", {times("V-TH2-13 gain", 0.33, 0.03)}},
       {"extoll-r1", "host.post_cost=3ns", {plus("V-EX1-13 ASIC", 25, 25)}},
 
       {"apenet-plus", "router.latency=100ns", {plus("V-APE-01", 40), stays("V-APE-02")}},
@@ -189,6 +196,12 @@ INSTANTIATE_TEST_SUITE_P(Of, Perturbed, testing::Range<std::size_t>(0, perturbat
                            return name;
                          });
 
+/// Predicted figures that no one value moves.
+const std::map<std::string, const char*> kMoveWithNone{
+    {"V-EXN-16", "an order of topologies that have all values in common: none puts one before another"},
+    {"V-TH2-12", "with all channels loaded nothing is saved, whatever the cable and the router"},
+};
+
 TEST(Perturbation, EveryPredictedFigureMoves) {
   std::set<std::string> moving;
   std::size_t pairs = 0;
@@ -200,7 +213,7 @@ TEST(Perturbation, EveryPredictedFigureMoves) {
   EXPECT_GE(pairs, 25u);
   for (const ExperimentKind* e : experiments_in_order())
     for (const Figure& f : e->figures) {
-      if (f.basis == Basis::Predicted && f.quick) EXPECT_TRUE(moving.count(f.id)) << f.name();
+      if (f.basis == Basis::Predicted) EXPECT_NE(moving.count(f.id), kMoveWithNone.count(f.id)) << f.name();
       if (f.basis == Basis::Predicted || f.basis == Basis::Derived) EXPECT_FALSE(f.from.empty()) << f.name();
     }
 }
