@@ -51,7 +51,20 @@ INSTANTIATE_TEST_SUITE_P(All, Example,
                                          std::pair{8u, std::vector<std::string>{"message_rate", "--pairs",
                                                                                 "4", "--count", "200"}},
                                          std::pair{8u, std::vector<std::string>{"halo"}},
+                                         std::pair{8u, std::vector<std::string>{"shift", "20000", "3"}},
                                          std::pair{2u, std::vector<std::string>{"put_get"}}));
+
+TEST(Run, ThreadsOfTheNetworkChangeNothing) {
+  auto with = [](const char* threads) {
+    return run_ranks(8, {kExamples + "shift", "60000", "5"}, {"--engine", "flit", "--threads", threads});
+  };
+  ProgramResult one = with("1"), two = with("2"), three = with("3");
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_EQ(one.out, two.out);
+  EXPECT_EQ(one.err, two.err);
+  EXPECT_EQ(one.out, three.out);
+  EXPECT_EQ(one.err, three.err);
+}
 
 TEST(Run, HaloComputesWhatOneProcessComputes) {
   // Four ranks with the values 1 to 4; the rims take means with their neighbours, the inside stays.
