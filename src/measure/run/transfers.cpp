@@ -20,7 +20,8 @@ void Transfers::add(const nic::Record& r, network::EndpointId from, network::End
     return;
   }
   bool comes_back = r.operation == nic::Operation::Get;  // the data comes from there
-  all_.push_back({r.begin, r.end, r.length, comes_back ? to : from, comes_back ? from : to});
+  all_.push_back({r.begin, r.end, r.length, comes_back ? to : from, comes_back ? from : to,
+                  r.operation == nic::Operation::Trigger});
 }
 
 LinkLoads::LinkLoads(const machine::Machine& machine)

@@ -17,6 +17,7 @@ struct Transfer {
   Time begin, end;
   std::uint64_t bytes;
   network::EndpointId from, to;
+  bool control = false;  // a control packet, which a collective in the interfaces is made of
 };
 
 /// The first ones of a run, as many as fit in memory nobody misses.
