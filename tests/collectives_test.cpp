@@ -122,6 +122,10 @@ TEST(Collectives, ADeadlockOfManyIsToldWithoutWaitingForAMinute) {
   EXPECT_THAT(r.err, testing::ContainsRegex("nothing has happened, at 1[.][0-9]+ s"));
 }
 
+TEST(Collectives, WhoeverHasSetATimerIsGivenItsTime) {
+  EXPECT_THAT(told_of({"alarm", "1"}), HasSubstr("rank 1 on node 1 ended with exit code 5 in MPI_Recv"));
+}
+
 TEST(Collectives, WhoDiesIsNamedWithTheTreeItHasLeft) {
   const std::string before = told_of({"dies", "2"});
   EXPECT_THAT(before, HasSubstr("rank 2 on node 2 ended with exit code 7 after MPI_Barrier"));

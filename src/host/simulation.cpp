@@ -426,6 +426,7 @@ bool Simulation::all_in_calls() const {
     for (std::uint32_t i = 0; i < scheduler_.threads(rank); ++i) {
       const Scheduler::Thread& t = scheduler_.thread({rank, i});
       if (t.state != State::Waiting || !looks(t.request.call)) continue;
+      if (t.request.argument[3]) return false;  // it has set a timer
       const Doing doing = doing_of(segments_[rank]->thread(i));
       if (!doing.inside() || call_facts(doing.call()).only_looks) return false;
     }

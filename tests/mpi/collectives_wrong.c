@@ -1,10 +1,15 @@
 /* Collectives called wrongly, as the argument says: different roots, one member that does not come, one that dies
- * before, in or behind one. */
+ * before, in or behind one; one that waits for nothing and has set a timer. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static void give_up(int number) {
+  (void)number;
+  _exit(5);
+}
 
 int main(int count, char** arguments) {
   MPI_Init(&count, &arguments);
@@ -38,6 +43,11 @@ int main(int count, char** arguments) {
       MPI_Recv(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else
       MPI_Bcast(&value, 1, MPI_INT, who, MPI_COMM_WORLD);
+  }
+  if (strcmp(how, "alarm") == 0) { /* nobody comes, and it has a plan for that */
+    signal(SIGALRM, give_up);
+    if (rank == who) alarm(3);
+    MPI_Recv(&value, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
   if (strcmp(how, "dies") == 0) {
     if (rank == who) _exit(7);
