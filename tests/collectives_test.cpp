@@ -191,6 +191,57 @@ TEST(Collectives, InTwoLevelsNodesMeetOnce) {
   EXPECT_EQ(routers.out, library.out) << routers.err;
 }
 
+const Words kSecond =
+    sets({"collective_network.topology.kind=torus", "collective_network.topology.dims=[4,4]",
+          "collective_network.routing.kind=dimension-order", "collective_network.cable.default.lanes=1"});
+
+TEST(Collectives, ASecondNetworkCarriesThemAndTheResultsAreTheSame) {
+  const Words command{kPrograms + "collectives_random", "7", "120"};
+  for (const char* engine : {"ideal", "flit"}) {
+    ProgramResult library = run_ranks(kTorus, 8, command, {"--engine", engine});
+    const Words options = with(offload({"--engine", engine}), kUnits);
+    ProgramResult one = run_ranks(kTorus, 8, command, options);
+    ProgramResult two = run_ranks(kTorus, 8, command, with(options, kSecond));
+    ASSERT_EQ(two.code, 0) << two.err;
+    EXPECT_EQ(two.out, library.out) << engine;
+    EXPECT_NE(two.err, one.err) << "a network of another topology takes other times";
+    EXPECT_EQ(run_ranks(kTorus, 8, command, with(options, kSecond)).err, two.err);
+  }
+}
+
+// A rank's neighbours are busy with long messages; a barrier by the same cables waits for them, one by its
+// own cables does not.
+TEST(Collectives, TrafficDoesNotDelayThoseThatHaveANetworkOfTheirOwn) {
+  const Words command{kPrograms + "collectives_busy"};
+  auto barrier = [&](const Words& more) {
+    ProgramResult r = run_ranks(kTorus, 16, command, with(with(offload(), kUnits), more));
+    EXPECT_EQ(r.code, 0) << r.err;
+    double quiet = 0, busy = 0;
+    std::istringstream(r.out) >> quiet >> busy;
+    EXPECT_GT(quiet, 0);
+    return busy / quiet;
+  };
+  EXPECT_GT(barrier({}), 1.5);
+  EXPECT_LT(barrier(kSecond), 1.2);
+}
+
+TEST(Collectives, AMistakeInASecondNetworkIsToldWithItsKey) {
+  ProgramResult r = run_program({"check", "torus", "--set", "collective_network.topology.kind=toru", "--set",
+                                 "collective_network.nic.window=3"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("collective_network.topology.kind"));
+  EXPECT_THAT(r.err, HasSubstr("torus"));
+  EXPECT_THAT(r.err, HasSubstr("collective_network.nic"));
+  Words small{"check"};
+  ProgramResult both = run_program(with(with(small, kTorus), kSecond));
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("network for collectives"));
+  ProgramResult few =
+      run_ranks(kTorus, 2, {"/bin/true"}, with(kSecond, sets({"collective_network.topology.dims=[4]"})));
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.err, HasSubstr("has 4 endpoints; every one of the machine's 16 nodes needs one"));
+}
+
 TEST(Collectives, AMachineWhoseInterfacesRunNoneSaysSo) {
   ProgramResult r = run_ranks({"extoll-tourmalet"}, 2, {kPrograms + "collectives_wrong", "none"}, offload());
   EXPECT_EQ(r.code, 2);
