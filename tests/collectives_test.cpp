@@ -189,6 +189,17 @@ TEST(Collectives, InTwoLevelsNodesMeetOnce) {
   EXPECT_EQ(one.out, library.out) << one.err;
   EXPECT_EQ(two.out, library.out) << two.err;
   EXPECT_EQ(routers.out, library.out) << routers.err;
+  auto packets = [&](const std::string& levels) {
+    ProgramResult r = run_ranks(kTorus, 16, {kPrograms + "collectives_wrong", "none"},  // one barrier
+                                with(with(offload({"--engine", "ideal", "--json"}), nodes),
+                                     with(kUnits, sets({"mpi.tree_levels=" + levels}))));
+    const nlohmann::json result = nlohmann::json::parse(r.out);
+    std::uint64_t sent = 0;
+    for (const auto& one_of : result["interfaces"]) sent += one_of["control_packets"].get<std::uint64_t>();
+    return sent;
+  };
+  EXPECT_EQ(packets("node"), 2u * 3);
+  EXPECT_GT(packets("one"), 2u * 3);
 }
 
 const Words kSecond =
