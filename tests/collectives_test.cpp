@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "mpi_programs.hpp"
@@ -69,19 +70,187 @@ TEST(Collectives, AProcessorThatComputesAndIsInterruptedDelaysNobodysTree) {
   EXPECT_LT(overlap(with({"--engine", "ideal"}, noise)), 0.5);
 }
 
-TEST(Collectives, WrongUseIsExplained) {
-  ProgramResult roots = run_ranks(kTianhe, 6, {kPrograms + "collectives_wrong", "roots"}, offload());
-  EXPECT_NE(roots.code, 0);
-  EXPECT_THAT(roots.err, HasSubstr("MPI_Bcast with root 1"));
-  EXPECT_THAT(roots.err, HasSubstr("MPI_Bcast with root 0"));
-  ProgramResult absent = run_ranks(kTianhe, 6, {kPrograms + "collectives_wrong", "absent"}, offload());
-  EXPECT_EQ(absent.code, 1);
-  EXPECT_THAT(absent.err, HasSubstr("in MPI_Barrier"));
-  EXPECT_THAT(absent.err, HasSubstr("waits for node 2"));
-  ProgramResult dies = run_ranks(kTianhe, 6, {kPrograms + "collectives_wrong", "dies"}, offload());
-  EXPECT_EQ(dies.code, 1);
-  EXPECT_THAT(dies.err, HasSubstr("rank 2"));
-  EXPECT_THAT(dies.err, HasSubstr("MPI_Barrier"));
+/// What is said of a program of tests/mpi/collectives_wrong.c, on a tree with inner members.
+std::string told_of(const Words& how, unsigned ranks = 6) {
+  Words command{kPrograms + "collectives_wrong"};
+  ProgramResult r = run_ranks(kTianhe, ranks, with(command, how),
+                              with(offload({"--engine", "ideal"}), sets({"mpi.tree_arity=2"})));
+  EXPECT_EQ(r.code, 1) << r.err;
+  return r.err;
+}
+
+TEST(Collectives, DifferentRootsAreExplained) {
+  for (const char* how : {"roots", "two roots"}) {
+    const std::string told = told_of({how});
+    EXPECT_THAT(told, HasSubstr("MPI_Bcast with root 1"));
+    EXPECT_THAT(told, HasSubstr("MPI_Bcast with root 0"));
+  }
+  const std::string told = told_of({"reduce roots"});
+  EXPECT_THAT(told, HasSubstr("MPI_Reduce with root 1"));
+  EXPECT_THAT(told, HasSubstr("MPI_Reduce with root 0"));
+}
+
+// In a tree of two children each, rank 5 is below rank 2, which is below rank 0.
+TEST(Collectives, WhoeverDoesNotComeIsNamedWithItsTree) {
+  const std::string leaf = told_of({"absent", "5"});
+  EXPECT_THAT(leaf, HasSubstr("deadlock: since "));
+  EXPECT_THAT(leaf, HasSubstr("all ranks have waited in calls of MPI"));
+  EXPECT_THAT(leaf,
+              HasSubstr("MPI_Barrier in the tree of a communicator of 6, round 1, waits for rank 5; ranks "
+                        "0, 1, 2, 3, 4 are there"));
+  EXPECT_THAT(leaf, HasSubstr("it waits for rank 5, which is in MPI_Recv (rank 0, tag 0)"));
+  const std::string inner = told_of({"absent", "2"});
+  EXPECT_THAT(inner, HasSubstr("waits for rank 2; ranks 0, 1, 3, 4, 5 are there"));
+  const std::string root = told_of({"silent root", "3"});
+  EXPECT_THAT(
+      root, HasSubstr("MPI_Bcast with root 3 in the tree of a communicator of 6, round 0, waits for rank 3; "
+                      "ranks 0, 1, 2, 4, 5 are there"));
+  const std::string other = told_of({"other", "4"});
+  EXPECT_THAT(other, HasSubstr("MPI_Barrier in the tree of a communicator of 6, round 1, waits for rank 4"));
+  EXPECT_THAT(other, HasSubstr("it waits for rank 4, which waits for the other ranks, since"));
+  EXPECT_THAT(other, HasSubstr("after MPI_Reduce"));
+  EXPECT_THAT(
+      other, HasSubstr("MPI_Reduce in the tree of a communicator of 6, round 0, waits for ranks 1, 3; rank 4 "
+                       "is there"));
+}
+
+TEST(Collectives, ADeadlockOfManyIsToldWithoutWaitingForAMinute) {
+  Words command{kPrograms + "collectives_wrong", "absent", "33"};
+  ProgramResult r = run_ranks(kTianhe, 64, command, offload({"--engine", "ideal"}));
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("waits for rank 33"));
+  EXPECT_THAT(r.err, testing::ContainsRegex("nothing has happened, at 1[.][0-9]+ s"));
+}
+
+TEST(Collectives, WhoeverHasSetATimerIsGivenItsTime) {
+  EXPECT_THAT(told_of({"alarm", "1"}), HasSubstr("rank 1 on node 1 ended with exit code 5 in MPI_Recv"));
+}
+
+TEST(Collectives, WhoDiesIsNamedWithTheTreeItHasLeft) {
+  const std::string before = told_of({"dies", "2"});
+  EXPECT_THAT(before, HasSubstr("rank 2 on node 2 ended with exit code 7 after MPI_Barrier"));
+  EXPECT_THAT(before, HasSubstr("MPI_Barrier in the tree of a communicator of 6, round 1, waits for rank 2"));
+  EXPECT_THAT(before, HasSubstr("it waits for rank 2, which ended with exit code 7"));
+  const std::string root = told_of({"dies", "0"});
+  EXPECT_THAT(root, HasSubstr("rank 0 on node 0 ended with exit code 7 after MPI_Barrier"));
+  EXPECT_THAT(root, HasSubstr("waits for rank 0"));
+  const std::string behind = told_of({"dies behind", "2"});
+  EXPECT_THAT(behind, HasSubstr("rank 2 on node 2 was ended by signal 9"));
+  EXPECT_THAT(behind, HasSubstr("with MPI_Allreduce in the tree of a communicator of 6, round 1, under way"));
+}
+
+TEST(Collectives, EveryConstructorOfCommunicatorsAndPersistentOnes) {
+  ProgramResult r =
+      run_ranks(kTianhe, 6, {kPrograms + "collectives_constructors"}, offload({"--engine", "ideal"}));
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_THAT(r.out, testing::Not(HasSubstr("wrong")));
+  EXPECT_THAT(r.err, HasSubstr("18 barrier (persistent)"));
+  EXPECT_THAT(r.err, HasSubstr("18 all-reduce (persistent)"));
+  EXPECT_THAT(r.err, HasSubstr("6 all-reduce (the communicator has two groups)"));
+  EXPECT_THAT(r.err, HasSubstr("6 all-reduce (not waited for, and before the first call"));
+}
+
+TEST(Collectives, ControlPacketsAreTrafficAndTheReportSaysHowCollectivesRan) {
+  const Words command{kPrograms + "collectives_overlap", "2"};
+  auto result = [&](Words options) {
+    options.insert(options.end(), {"--engine", "ideal", "--json"});
+    ProgramResult r = run_ranks(kTianhe, 8, command, options);
+    EXPECT_EQ(r.code, 0) << r.err;
+    return nlohmann::json::parse(r.out);
+  };
+  const nlohmann::json ours = result(offload()), library = result({});
+  std::uint64_t sent = 0, in_matrix = 0, operations = 0;
+  for (const auto& one : ours["interfaces"]) sent += one["control_packets"].get<std::uint64_t>();
+  for (const auto& one : ours["matrix"]) in_matrix += one[2].get<std::uint64_t>();
+  for (const auto& one : ours["operations"]) operations += one["count"].get<std::uint64_t>();
+  EXPECT_GT(sent, 0u);
+  EXPECT_EQ(ours["operations"]["control packet"]["count"], sent);
+  EXPECT_EQ(in_matrix, operations);
+  auto how = [](const nlohmann::json& from) {
+    for (const auto& one : from["mpi_collectives"])
+      if (one["members"] == 8 && one["call"] == "MPI_Barrier") return one["how"].get<std::string>();
+    return std::string("none");
+  };
+  EXPECT_EQ(how(ours), "in the interfaces");
+  EXPECT_EQ(how(library), "recursive doubling");
+}
+
+// Four nodes of four ranks each: within a node nothing crosses the network, and each barrier takes as many
+// packets as there are nodes but one, there and back.
+TEST(Collectives, InTwoLevelsNodesMeetOnce) {
+  const Words command{kPrograms + "collectives_random", "3", "150"}, nodes{"--per-node", "4"};
+  auto run = [&](const Words& more) {
+    return run_ranks(kTorus, 16, command, with(with(with({"--engine", "ideal"}, nodes), kUnits), more));
+  };
+  ProgramResult library = run({}), one = run(offload()), two = run(offload(sets({"mpi.tree_levels=node"}))),
+                routers =
+                    run(offload(sets({"mpi.tree_levels=router", "mpi.tree=k-nomial", "mpi.tree_arity=2"})));
+  ASSERT_EQ(library.code, 0) << library.err;
+  EXPECT_EQ(one.out, library.out) << one.err;
+  EXPECT_EQ(two.out, library.out) << two.err;
+  EXPECT_EQ(routers.out, library.out) << routers.err;
+  auto packets = [&](const std::string& levels) {
+    ProgramResult r = run_ranks(kTorus, 16, {kPrograms + "collectives_wrong", "none"},  // one barrier
+                                with(with(offload({"--engine", "ideal", "--json"}), nodes),
+                                     with(kUnits, sets({"mpi.tree_levels=" + levels}))));
+    const nlohmann::json result = nlohmann::json::parse(r.out);
+    std::uint64_t sent = 0;
+    for (const auto& one_of : result["interfaces"]) sent += one_of["control_packets"].get<std::uint64_t>();
+    return sent;
+  };
+  EXPECT_EQ(packets("node"), 2u * 3);
+  EXPECT_GT(packets("one"), 2u * 3);
+}
+
+const Words kSecond =
+    sets({"collective_network.topology.kind=torus", "collective_network.topology.dims=[4,4]",
+          "collective_network.routing.kind=dimension-order", "collective_network.cable.default.lanes=1"});
+
+TEST(Collectives, ASecondNetworkCarriesThemAndTheResultsAreTheSame) {
+  const Words command{kPrograms + "collectives_random", "7", "120"};
+  for (const char* engine : {"ideal", "flit"}) {
+    ProgramResult library = run_ranks(kTorus, 8, command, {"--engine", engine});
+    const Words options = with(offload({"--engine", engine}), kUnits);
+    ProgramResult one = run_ranks(kTorus, 8, command, options);
+    ProgramResult two = run_ranks(kTorus, 8, command, with(options, kSecond));
+    ASSERT_EQ(two.code, 0) << two.err;
+    EXPECT_EQ(two.out, library.out) << engine;
+    EXPECT_NE(two.err, one.err) << "a network of another topology takes other times";
+    EXPECT_EQ(run_ranks(kTorus, 8, command, with(options, kSecond)).err, two.err);
+  }
+}
+
+// A rank's neighbours are busy with long messages; a barrier by the same cables waits for them, one by its
+// own cables does not.
+TEST(Collectives, TrafficDoesNotDelayThoseThatHaveANetworkOfTheirOwn) {
+  const Words command{kPrograms + "collectives_busy"};
+  auto barrier = [&](const Words& more) {
+    ProgramResult r = run_ranks(kTorus, 16, command, with(with(offload(), kUnits), more));
+    EXPECT_EQ(r.code, 0) << r.err;
+    double quiet = 0, busy = 0;
+    std::istringstream(r.out) >> quiet >> busy;
+    EXPECT_GT(quiet, 0);
+    return busy / quiet;
+  };
+  EXPECT_GT(barrier({}), 1.5);
+  EXPECT_LT(barrier(kSecond), 1.2);
+}
+
+TEST(Collectives, AMistakeInASecondNetworkIsToldWithItsKey) {
+  ProgramResult r = run_program({"check", "torus", "--set", "collective_network.topology.kind=toru", "--set",
+                                 "collective_network.nic.window=3"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("collective_network.topology.kind"));
+  EXPECT_THAT(r.err, HasSubstr("torus"));
+  EXPECT_THAT(r.err, HasSubstr("collective_network.nic"));
+  Words small{"check"};
+  ProgramResult both = run_program(with(with(small, kTorus), kSecond));
+  EXPECT_EQ(both.code, 0) << both.err;
+  EXPECT_THAT(both.out, HasSubstr("network for collectives"));
+  ProgramResult few =
+      run_ranks(kTorus, 2, {"/bin/true"}, with(kSecond, sets({"collective_network.topology.dims=[4]"})));
+  EXPECT_EQ(few.code, 2);
+  EXPECT_THAT(few.err, HasSubstr("has 4 endpoints; every one of the machine's 16 nodes needs one"));
 }
 
 TEST(Collectives, AMachineWhoseInterfacesRunNoneSaysSo) {

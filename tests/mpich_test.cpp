@@ -119,6 +119,49 @@ TEST_F(Mpich, AnAbortIsNamed) {
   EXPECT_THAT(r.err, HasSubstr("rank 1 on node 1 called MPI_Abort with code 7"));
 }
 
+// Collectives in the interfaces, as tests/collectives_test.cpp has them with Open MPI.
+
+const Words kIdeal{"--engine", "ideal", "--set", "topology.dims=[4,2,2]"};
+
+Words offloaded(const Words& more = {}) {
+  Words all = kIdeal;
+  all.insert(all.end(),
+             {"--collectives", "offload", "--set", "nic.triggers=320", "--set", "nic.operation_units=2"});
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+TEST_F(Mpich, CollectivesInTheInterfacesHaveTheLibrarysResults) {
+  const Words command{compiled("collectives_random"), "11", "500"};
+  ProgramResult library = run(13, kIdeal, command), ours = run(13, offloaded(), command);
+  ASSERT_EQ(library.code, 0) << library.err;
+  ASSERT_EQ(ours.code, 0) << ours.err;
+  EXPECT_EQ(ours.out, library.out);
+  EXPECT_THAT(ours.err, HasSubstr("collectives run by the interfaces"));
+  EXPECT_EQ(run(13, offloaded(), command).err, ours.err);
+}
+
+TEST_F(Mpich, EveryConstructorOfCommunicatorsAndPersistentOnes) {
+  ProgramResult r = run(6, offloaded(), {compiled("collectives_constructors")});
+  EXPECT_EQ(r.code, 0) << r.out << r.err;
+  EXPECT_THAT(r.err, HasSubstr("18 barrier (persistent)"));
+  EXPECT_THAT(r.err, HasSubstr("6 all-reduce (the communicator has two groups)"));
+}
+
+TEST_F(Mpich, WrongUseOfCollectivesIsExplained) {
+  const std::string program = compiled("collectives_wrong");
+  auto told = [&](const Words& how) {
+    Words command{program};
+    command.insert(command.end(), how.begin(), how.end());
+    ProgramResult r = run(6, offloaded({"--set", "mpi.tree_arity=2"}), command);
+    EXPECT_EQ(r.code, 1) << r.err;
+    return r.err;
+  };
+  EXPECT_THAT(told({"two roots"}), HasSubstr("MPI_Bcast with root 1"));
+  EXPECT_THAT(told({"absent", "5"}), HasSubstr("waits for rank 5; ranks 0, 1, 2, 3, 4 are there"));
+  EXPECT_THAT(told({"dies", "2"}), HasSubstr("it waits for rank 2, which ended with exit code 7"));
+}
+
 /// A program linked with libraries of these names, which hold nothing else.
 std::string linked_with(const ScratchFolder& folder, const std::string& library, const std::string& text) {
   auto make = [&](const std::string& command) { EXPECT_EQ(std::system(command.c_str()), 0) << command; };

@@ -41,6 +41,7 @@ enum class CallKind : std::uint8_t { Message, Finish, Collective, Window, Other 
   X(Rsend_init, 7, Other, 1, 2, 3, 4, 5)                           \
   X(Start, 1, Message, -1, -1, -1, -1, -1)                         \
   X(Startall, 2, Message, -1, -1, -1, -1, -1)                      \
+  X(Request_free, 1, Other, -1, -1, -1, -1, -1)                    \
   X(Wait, 2, Finish, -1, -1, -1, -1, -1)                           \
   X(Waitall, 3, Finish, -1, -1, -1, -1, -1)                        \
   X(Waitany, 4, Finish, -1, -1, -1, -1, -1)                        \
@@ -86,11 +87,23 @@ enum class CallKind : std::uint8_t { Message, Finish, Collective, Window, Other 
   X(Graph_create, 6, Collective, -1, -1, -1, -1, 0)                \
   X(Dist_graph_create, 9, Collective, -1, -1, -1, -1, 0)           \
   X(Dist_graph_create_adjacent, 10, Collective, -1, -1, -1, -1, 0) \
+  X(Cart_sub, 3, Collective, -1, -1, -1, -1, 0)                    \
+  X(Comm_dup_with_info, 3, Collective, -1, -1, -1, -1, 0)          \
+  X(Comm_idup, 3, Collective, -1, -1, -1, -1, 0)                   \
+  X(Comm_idup_with_info, 4, Collective, -1, -1, -1, -1, 0)         \
+  X(Comm_create_group, 4, Other, -1, -1, -1, -1, 0)                \
+  X(Comm_create_from_group, 5, Other, -1, -1, -1, -1, -1)          \
+  X(Barrier_init, 3, Other, -1, -1, -1, -1, 0)                     \
+  X(Bcast_init, 7, Other, 1, 2, 3, -1, 4)                          \
+  X(Gather_init, 10, Other, 1, 2, 6, -1, 7)                        \
+  X(Reduce_init, 9, Other, 2, 3, 5, -1, 6)                         \
+  X(Allreduce_init, 8, Other, 2, 3, -1, -1, 5)                     \
   X(Intercomm_create, 6, Other, -1, -1, 3, 4, 2)                   \
   X(Intercomm_merge, 3, Other, -1, -1, -1, -1, -1)                 \
   X(Comm_spawn, 8, Other, -1, -1, 4, -1, 5)                        \
   X(Comm_spawn_multiple, 9, Other, -1, -1, 5, -1, 6)               \
   X(Comm_free, 1, Other, -1, -1, -1, -1, -1)                       \
+  X(Comm_disconnect, 1, Other, -1, -1, -1, -1, -1)                 \
   X(Win_create, 6, Window, -1, -1, -1, -1, 4)                      \
   X(Win_allocate, 6, Window, -1, -1, -1, -1, 3)                    \
   X(Win_allocate_shared, 6, Window, -1, -1, -1, -1, 3)             \

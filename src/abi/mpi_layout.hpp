@@ -10,6 +10,9 @@ namespace weft::abi {
 /// Ranks in the order in which trees of collectives take them, where that is not by number.
 inline constexpr const char* kTreeOrderVariable = "WEFT_TREE_ORDER";
 
+/// The group of each rank, where trees have two levels.
+inline constexpr const char* kTreeGroupsVariable = "WEFT_TREE_GROUPS";
+
 /// Collectives that interfaces can run.
 enum class Offloaded : std::uint32_t { Barrier, Broadcast, Reduce, AllReduce, Gather };
 inline constexpr unsigned kOffloaded = 5;
@@ -21,11 +24,13 @@ enum class Fallback : std::uint32_t {
   Type,          // elements no unit combines
   Operation,     // of the user's own, or none that units have
   NoUnits,       // the interface combines nothing
-  Communicator,  // of two groups, or made by a call that is not watched
+  Communicator,  // of two groups
   NoTrigger,     // a member's interface has no sequence left
   Alone,         // nobody to talk to
+  Persistent,    // prepared once and started often
+  NotMet,        // its members have not met in a call that may wait for all of them
 };
-inline constexpr unsigned kFallbacks = 8;
+inline constexpr unsigned kFallbacks = 10;
 
 /// Which collectives the interfaces run, and how.
 struct CollectiveModel {
@@ -39,11 +44,22 @@ struct CollectiveModel {
   std::int64_t copy_bits_per_second;
 };
 
+/// The oldest collective of a process that its interface has not ended, for reports on what hangs.
+struct OpenCollective {
+  std::uint64_t under_way;  // all of them; 0: none
+  std::uint64_t key, round, kind;
+  std::uint32_t root;  // in the world
+  std::uint32_t members;
+  std::uint32_t gives;  // this process gives data to the tree, or only gets some
+  std::uint32_t gone;   // its rank in the world and one more: a member that does not exist any longer
+};
+
 /// Counted by each process for itself.
 struct CollectiveSums {
   std::uint64_t offloaded[kOffloaded];
   std::uint64_t fallen_back[kOffloaded][kFallbacks];
   std::uint64_t other;  // collectives that interfaces do not run
+  OpenCollective open;
 };
 
 /// The choices and costs of machine::MpiParameters; times in picoseconds.

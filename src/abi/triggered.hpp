@@ -91,7 +91,8 @@ struct TriggerImage {
   std::uint64_t context = 0;                      // handed back in events
   std::uint64_t local_key = 0, local_offset = 0;  // where rounds are delivered, `stride` bytes each
   std::uint32_t stride = 0;
-  std::uint16_t inputs = 0, steps = 0, targets = 0, sources = 0, reserved[2] = {};
+  std::uint16_t inputs = 0, steps = 0, targets = 0, sources = 0;
+  std::uint32_t members = 0;  // of the tree, for messages to people
   TriggerStep step[kTriggerSteps];
 };
 static_assert(sizeof(TriggerTarget) == 12 && sizeof(TriggerStep) == 8 && sizeof(TriggerImage) == 96);

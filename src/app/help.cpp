@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/verb.hpp"
+#include "machine/collective_network.hpp"
 #include "machine/description.hpp"
 #include "power/body.hpp"
 
@@ -89,10 +90,17 @@ std::string overview() {
     out +=
         fmt::format("  {:<10} {}\n", fixed.name.substr(0, fixed.name.find('.')), wrap(fixed.about, 100, 13));
   out +=
+      "  collective_network  A second network of its own topology, for the control packets of collectives\n"
       "  sources    Where each value comes from: \"section.key\" = \"paper and section, or assumed: why\"\n";
   out += "\nTry: weft show torus --picture torus.svg\n";
   return out;
 }
+
+constexpr const char* kCollectiveNetworkHelp =
+    "A second network for the control packets of collectives that interfaces run (weft run --collectives).\n"
+    "Its sections are those of a network, under this name: [collective_network.topology] and\n"
+    "[collective_network.routing] with their kinds, and where they differ from what is usual,\n"
+    "[collective_network.router] and [collective_network.cable.NAME]. Its endpoint i is on node i.";
 
 std::string kind_overview(const KindSection& section) {
   std::string out = fmt::format("[{}] {}. Its kind is one of:\n\n", section.written, section.about);
@@ -145,6 +153,8 @@ std::string help_text(const std::vector<std::string>& words) {
     if (name == words[0])
       return fmt::format("[{}] {}\n\n{}", fixed.name, fixed.about, field_lines(*fixed.section));
   }
+  known.push_back(machine::kCollectiveNetwork);
+  if (words[0] == known.back()) return std::string(kCollectiveNetworkHelp) + "\n";
   throw UserError(fmt::format("there is no help on '{}'{}; `weft help` lists what there is", words[0],
                               did_you_mean(words[0], known)));
 }
@@ -168,10 +178,11 @@ std::string reference_page() {
   }
   for (const auto& fixed : machine::fixed_sections())
     out += fmt::format("## [{}]\n\n{}.\n\n{}", fixed.name, fixed.about, field_table(*fixed.section));
-  out +=
-      "## [sources]\n\nWhere each value comes from: `\"section.key\" = \"a paper's file and section, or "
-      "assumed: why\"`.\n\n"
-      "## Verbs\n\n";
+  out += "## [collective_network.SECTION]\n\n" + std::string(kCollectiveNetworkHelp) +
+         "\n\n"
+         "## [sources]\n\nWhere each value comes from: `\"section.key\" = \"a paper's file and section, or "
+         "assumed: why\"`.\n\n"
+         "## Verbs\n\n";
   for (const Verb* verb : verbs_in_order())
     out += fmt::format("### weft {}\n\n```\n{}```\n\n", verb->name, verb_help(*verb));
   while (out.ends_with("\n\n")) out.pop_back();

@@ -6,6 +6,7 @@
 #include "app/verb.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"
+#include "machine/collective_network.hpp"
 #include "report/figures.hpp"
 #include "workload/skeleton.hpp"
 #include "workload/trace.hpp"
@@ -105,6 +106,9 @@ int run(const Options& o) {
       config::Registry<workload::SkeletonKind>::find(o.job.workload))
     throw UserError("--ranks is needed where several jobs run side by side");
   machine::Machine m = machine::build(o.machine.describe());
+  if (text.offload && machine::collective_network(m.description))
+    throw UserError(
+        "--collectives offload: skeletons and traces know no [collective_network]; `weft run` does");
   if (!o.save.empty()) {
     workload::Placement placement(*m.graph, *m.faults);
     workload::save_trace(workload::read_job(o.job, placement.free(), o.seed), o.save);

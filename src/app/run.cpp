@@ -17,6 +17,7 @@
 #include "base/output_file.hpp"
 #include "measure/run/collective_table.hpp"
 #include "measure/run/run_power.hpp"
+#include "network/two_networks.hpp"
 #include "report/run_power.hpp"
 #include "report/run_report.hpp"
 #include "workload/placement.hpp"
@@ -282,7 +283,8 @@ int run(Options& o) {
   o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
   apply_body_state(o, machine);
   const network::EngineKind& engine = engine_named(o.engine);
-  auto network = engine.make(machine, {o.run.seed, o.threads, faults_of(o, engine, machine)});
+  auto network =
+      network::make_network(engine, machine, {o.run.seed, o.threads, faults_of(o, engine, machine)});
   o.run.library = library_path();
   choose_collectives(machine, *network, o.collectives, o.table, o.run);
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;

@@ -84,6 +84,10 @@ void choose_collectives(const machine::Machine& machine, const network::Network&
       for (std::uint32_t& most : row)
         most = std::min(most, static_cast<std::uint32_t>(d.mpi.collective_limit.value) + 1);
   }
+  if (d.mpi.tree_levels != machine::TreeLevels::One)
+    for (std::uint32_t node : run.place)
+      run.tree_groups.push_back(
+          d.mpi.tree_levels == machine::TreeLevels::Node ? node : machine.graph->endpoint_router(node));
   if (m.by_topology) run.tree_order = order_by_topology(machine, run);
 }
 

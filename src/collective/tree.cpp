@@ -17,30 +17,62 @@ Digit lowest(Place place, unsigned arity) {
   return {power, place / power % arity};
 }
 
-}  // namespace
-
-Place Tree::parent(Place place) const {
-  if (shape_ == Shape::Kary) return (place - 1) / arity_;
-  Digit digit = lowest(place, arity_);
+// In a tree of one level.
+Place parent_in(Shape shape, unsigned arity, Place place) {
+  if (shape == Shape::Kary) return (place - 1) / arity;
+  Digit digit = lowest(place, arity);
   return place - static_cast<Place>(digit.power * digit.value);
 }
 
-std::vector<Place> Tree::children(Place place) const {
+std::vector<Place> children_in(Shape shape, unsigned arity, Place members, Place place) {
   std::vector<Place> out;
-  if (shape_ == Shape::Kary) {
-    for (std::uint64_t i = std::uint64_t{place} * arity_ + 1, end = i + arity_; i < end && i < members_; ++i)
+  if (shape == Shape::Kary) {
+    for (std::uint64_t i = std::uint64_t{place} * arity + 1, end = i + arity; i < end && i < members; ++i)
       out.push_back(static_cast<Place>(i));
     return out;
   }
   std::uint64_t power = 1;
   if (place) {
-    power = lowest(place, arity_).power;
+    power = lowest(place, arity).power;
   } else {
-    while (power < members_) power *= arity_;
+    while (power < members) power *= arity;
   }
-  for (power /= arity_; power > 0; power /= arity_)
-    for (std::uint64_t value = 1; value < arity_; ++value)
-      if (place + power * value < members_) out.push_back(static_cast<Place>(place + power * value));
+  for (power /= arity; power > 0; power /= arity)
+    for (std::uint64_t value = 1; value < arity; ++value)
+      if (place + power * value < members) out.push_back(static_cast<Place>(place + power * value));
+  return out;
+}
+
+}  // namespace
+
+Tree::Tree(Shape shape, unsigned arity_within, unsigned arity_across, const std::vector<Place>& groups)
+    : shape_(shape), arity_(arity_within), across_(arity_across), members_(0) {
+  for (Place size : groups) {
+    first_.push_back(members_);
+    members_ += size;
+  }
+}
+
+Place Tree::group_of(Place place) const {
+  return static_cast<Place>(std::upper_bound(first_.begin(), first_.end(), place) - first_.begin() - 1);
+}
+
+Place Tree::parent(Place place) const {
+  if (first_.empty()) return parent_in(shape_, arity_, place);
+  const Place group = group_of(place), first = first_[group];
+  if (place == first) return first_[parent_in(shape_, across_, group)];
+  return first + parent_in(shape_, arity_, place - first);
+}
+
+std::vector<Place> Tree::children(Place place) const {
+  if (first_.empty()) return children_in(shape_, arity_, members_, place);
+  const Place group = group_of(place), first = first_[group];
+  const Place end = group + 1 < first_.size() ? first_[group + 1] : members_;
+  std::vector<Place> out;
+  if (place == first)  // those further away first: they have the longest way to go
+    for (Place other : children_in(shape_, across_, static_cast<Place>(first_.size()), group))
+      out.push_back(first_[other]);
+  for (Place other : children_in(shape_, arity_, end - first, place - first)) out.push_back(first + other);
   return out;
 }
 
@@ -57,6 +89,11 @@ unsigned Tree::depth(Place place) const {
 
 unsigned Tree::levels() const {
   if (members_ < 2) return 0;
+  if (!first_.empty()) {
+    unsigned most = 0;
+    for (Place place = 0; place < members_; ++place) most = std::max(most, depth(place));
+    return most;
+  }
   if (shape_ == Shape::Kary) return depth(members_ - 1);
   unsigned digits = 0;  // a step for each that is not 0
   for (std::uint64_t left = members_ - 1; left; left /= arity_) ++digits;
@@ -74,7 +111,25 @@ unsigned arity_of_fewest_levels(Shape shape, Place members, unsigned most) {
   return best;
 }
 
-unsigned Tree::widest() const { return static_cast<unsigned>(children(0).size()); }
+Arities arities_of_fewest_levels(Shape shape, const std::vector<Place>& groups, unsigned most) {
+  Arities best;
+  unsigned fewest = ~0u;
+  for (unsigned across = 2; across <= std::max(most, 2u); ++across)
+    for (unsigned within = 2; within <= std::max(most, 2u); ++within) {
+      const Tree tree(shape, within, across, groups);
+      if (tree.widest() > most || tree.levels() >= fewest) continue;
+      best = {within, across};
+      fewest = tree.levels();
+    }
+  return best;
+}
+
+unsigned Tree::widest() const {
+  if (first_.empty()) return static_cast<unsigned>(children(0).size());
+  std::size_t most = 0;
+  for (Place first : first_) most = std::max(most, children(first).size());
+  return static_cast<unsigned>(most);
+}
 
 std::vector<Place> Tree::subtree(Place place) const {
   std::vector<Place> out{place};

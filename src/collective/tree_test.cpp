@@ -32,6 +32,35 @@ TEST(Tree, EveryMemberIsReachedOnceAndKnowsItsParent) {
       }
 }
 
+TEST(Tree, InTwoLevelsGroupsMeetAtTheirFirstMembersAlone) {
+  const std::vector<std::vector<Place>> partitions{
+      {1}, {4, 4}, {3, 1, 5, 2}, std::vector<Place>(40, 24), {7}};
+  for (Shape shape : {Shape::Kary, Shape::Knomial})
+    for (const std::vector<Place>& groups : partitions) {
+      const Arities arities = arities_of_fewest_levels(shape, groups, 15);
+      Tree tree(shape, arities.within, arities.across, groups);
+      std::vector<std::size_t> group_of;
+      for (std::size_t g = 0; g < groups.size(); ++g) group_of.insert(group_of.end(), groups[g], g);
+      ASSERT_EQ(tree.members(), group_of.size());
+      EXPECT_LE(tree.widest(), 15u);
+      std::set<Place> seen{0};
+      std::size_t between = 0;
+      for (Place place = 0; place < tree.members(); ++place) {
+        std::vector<Place> children = tree.children(place);
+        EXPECT_LE(children.size(), tree.widest());
+        for (std::size_t i = 0; i < children.size(); ++i) {
+          EXPECT_TRUE(seen.insert(children[i]).second);
+          EXPECT_EQ(tree.parent(children[i]), place);
+          EXPECT_EQ(tree.rank_among_children(children[i]), i);
+          between += group_of[children[i]] != group_of[place];
+        }
+        EXPECT_LE(tree.depth(place), tree.levels());
+      }
+      EXPECT_EQ(seen.size(), tree.members());
+      EXPECT_EQ(between, groups.size() - 1) << "no more edges than needed leave a group";
+    }
+}
+
 TEST(Tree, DepthsAreThoseOfTheShapes) {
   EXPECT_EQ(Tree(Shape::Kary, 4, 64).depth(63), 3u);
   EXPECT_EQ(Tree(Shape::Kary, 2, 7).depth(6), 2u);

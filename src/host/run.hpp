@@ -33,6 +33,7 @@ struct RunOptions {
   bool log_calls = false;                   // to MPI, for calls()
   CollectiveModel collectives{};            // which the interfaces run
   std::vector<std::uint32_t> tree_order;    // ranks in the order of their trees; empty: by number
+  std::vector<std::uint32_t> tree_groups;   // the group of each rank in trees of two levels; empty: one level
 };
 
 struct RankResult {

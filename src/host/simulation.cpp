@@ -9,6 +9,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/virtual_time.hpp"
+#include "host/tree_waits.hpp"
 
 namespace weft::host {
 
@@ -16,7 +17,14 @@ using State = Scheduler::State;
 
 namespace {
 
-constexpr Time kQuietForever{60'000'000'000'000};  // a minute in which ranks only polled
+// In which ranks only polled: a minute where a program may have its own reasons for it, a second where all of
+// them are in calls of MPI that end only by what others do.
+constexpr Time kQuietForever{60'000'000'000'000}, kQuietInCalls{1'000'000'000'000};
+
+// How long others go on after a rank has died while interfaces run collectives: until they wait for it, in
+// virtual time, so that it can be told which tree it has left; and no longer than this in real time.
+constexpr Time kLastWords{1'000'000'000};
+constexpr std::chrono::seconds kLastWordsReal{10};
 
 RunOptions placed(RunOptions options) {
   if (options.place.empty())
@@ -120,12 +128,13 @@ void Simulation::take_turns() {
 /// While ranks run. False where the run has failed.
 bool Simulation::time_passes() {
   if (interrupted()) return fail("interrupted");
-  if (!watch_processes()) return false;
+  if (!watch_processes() || buried(fabric_->now())) return false;
   tell_progress();
   return true;
 }
 
 void Simulation::finish() {
+  if (death_ && !failed_) fail_at(death_->what, death_->at);
   result_.fine = !failed_;
   result_.end = std::max(result_.end, Time{0});
   supervisor_->end_all();
@@ -321,12 +330,28 @@ bool Simulation::ended_well(std::uint32_t rank) {
       return fail(fmt::format("{} called MPI_Abort with code {}", who(static_cast<std::uint32_t>(abort.rank)),
                               abort.code));
   }
-  if (!ending.fine())
-    return fail(fmt::format("{} {}{}", who(rank), ending.text(), explainer_->last_call(rank)));
+  const std::string last = explainer_->last_call(rank) + left_under_way(*segments_[rank]);
+  if (!ending.fine()) return dies(fmt::format("{} {}{}", who(rank), ending.text(), last));
   if (!mpi) return true;
   MpiPhase phase = segments_[rank]->header().phase.load();
   if (phase == MpiPhase::None || phase == MpiPhase::Ended) return !left_behind();
-  return fail(fmt::format("{} ended without MPI_Finalize{}", who(rank), explainer_->last_call(rank)));
+  return dies(fmt::format("{} ended without MPI_Finalize{}", who(rank), last));
+}
+
+/// The run fails: at once, or, where interfaces run collectives, when the others have come as far as they can
+/// without the rank, so that it can be said who waits for it. False where it has failed.
+bool Simulation::dies(const std::string& what) {
+  if (!options_.collectives.on) return fail(what);
+  if (!death_) death_ = {what, fabric_->now(), std::chrono::steady_clock::now() + kLastWordsReal};
+  return true;
+}
+
+/// True where the others have had their time after a rank died.
+bool Simulation::buried(Time now) {
+  if (!death_ || failed_) return failed_;
+  if (now < death_->at + kLastWords && std::chrono::steady_clock::now() < death_->deadline) return false;
+  fail_at(death_->what, death_->at);
+  return true;
 }
 
 /// Ranks that start MPI wait for all others; one that ended before will never come. True where that is so.
@@ -381,15 +406,38 @@ void Simulation::find_runnable() {
 /// False where nothing will ever happen but more of the same.
 bool Simulation::may_run(ThreadRef r, Time at) {
   calls_->settle(r, at);
+  if (buried(at)) return false;
   const Request& request = scheduler_.thread(r).request;
   if (!looks(request.call) || at < request.deadline || !only_polling()) return true;
+  const Time quiet = fabric_->now() - scheduler_.last_activity();
+  if (quiet >= kQuietInCalls && all_in_calls())
+    return fail(
+        fmt::format("deadlock: since {} all ranks have waited in calls of MPI and nothing has happened",
+                    time_text(scheduler_.last_activity())));
+  if (quiet < kQuietForever) return true;
   return fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
 }
 
-/// Has nothing happened for long, and will nothing happen but more polling?
+/// Is every thread that polls in a call of MPI that comes back only when something has happened?
+bool Simulation::all_in_calls() const {
+  if (!supervisor_->mpi()) return false;
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    if (supervisor_->ended(rank)) continue;
+    for (std::uint32_t i = 0; i < scheduler_.threads(rank); ++i) {
+      const Scheduler::Thread& t = scheduler_.thread({rank, i});
+      if (t.state != State::Waiting || !looks(t.request.call)) continue;
+      if (t.request.argument[3]) return false;  // it has set a timer
+      const Doing doing = doing_of(segments_[rank]->thread(i));
+      if (!doing.inside() || call_facts(doing.call()).only_looks) return false;
+    }
+  }
+  return true;
+}
+
+/// Has nothing happened for a while, and will nothing happen but more polling?
 bool Simulation::only_polling() const {
   return fabric_->idle() && !supervisor_->anyone_outside() && !calls_->watches_files() &&
-         fabric_->now() - scheduler_.last_activity() >= kQuietForever && scheduler_.all_look();
+         fabric_->now() - scheduler_.last_activity() >= kQuietInCalls && scheduler_.all_look();
 }
 
 void Simulation::grant() {
@@ -415,6 +463,7 @@ void Simulation::grant() {
 /// Nobody can go on. True where that is the end: a deadlock, or a failure met meanwhile.
 bool Simulation::stuck() {
   if (failed_) return true;
+  if (death_) return !fail_at(death_->what, death_->at);
   auto since = std::chrono::steady_clock::now();
   for (bool told = false;;) {
     if (!may_go_on_by_itself()) {
@@ -465,14 +514,17 @@ void Simulation::tell_why_all_wait() const {
     fmt::print(stderr, "  rank {}: {}\n", rank, explainer_->rank(rank));
 }
 
-bool Simulation::fail(const std::string& what) {
+bool Simulation::fail(const std::string& what) { return fail_at(what, fabric_->now()); }
+
+bool Simulation::fail_at(const std::string& what, Time now) {
   constexpr std::size_t kMostLines = 64;
   if (failed_) return false;
   failed_ = true;
-  const Time now = fabric_->now();
   result_.failure = fmt::format("{}, at {}", what, time_text(now));
   result_.end = now;
   result_.details = explainer_->ranks();
+  for (const std::string& line : explain_trees(*fabric_, *ports_, segments_, *explainer_))
+    if (result_.details.size() < kMostLines) result_.details.push_back(line);
   for (nic::NicId nic = 0; nic < fabric_->nics(); ++nic)
     for (const std::string& line : fabric_->pending(nic))
       if (result_.details.size() < kMostLines)

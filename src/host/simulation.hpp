@@ -9,6 +9,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,8 @@ class Simulation : private nic::Host {
   bool watch_processes();
   void end_rank(std::uint32_t rank, const Ending& ending);
   bool ended_well(std::uint32_t rank);
+  bool dies(const std::string& what);
+  bool buried(Time now);
   bool left_behind();
 
   // The simulator's turn.
@@ -87,11 +90,13 @@ class Simulation : private nic::Host {
   bool may_run(ThreadRef thread, Time at);
   void grant();
   bool only_polling() const;
+  bool all_in_calls() const;
   bool stuck();
   bool may_go_on_by_itself() const;
   void tell_why_all_wait() const;
 
   bool fail(const std::string& what);
+  bool fail_at(const std::string& what, Time when);
   bool access_failed(std::uint32_t rank, int error);
 
   const machine::Machine& machine_;
@@ -108,6 +113,12 @@ class Simulation : private nic::Host {
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
   Time talked_until_{0};  // the latest clock of a rank with sockets: what it has sent may still be on its way
   bool failed_ = false;
+  struct Death {
+    std::string what;
+    Time at;
+    std::chrono::steady_clock::time_point deadline;
+  };
+  std::optional<Death> death_;  // of a rank, while the others go on for a little
   std::chrono::steady_clock::time_point next_progress_ = std::chrono::steady_clock::now() + kProgressInterval;
   RunResult result_;
 };

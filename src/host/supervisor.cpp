@@ -107,6 +107,9 @@ void Supervisor::start(std::uint32_t rank, const std::string& program) {
   if (!options_.tree_order.empty())
     launch.environment.emplace_back(kTreeOrderVariable,
                                     fmt::format("{}", fmt::join(options_.tree_order, ",")));
+  if (!options_.tree_groups.empty())
+    launch.environment.emplace_back(kTreeGroupsVariable,
+                                    fmt::format("{}", fmt::join(options_.tree_groups, ",")));
   launch.owner = &segments_[rank]->header().owner;
   p.pid = p.owner = host::start(program, launch);
   output_->started(rank);

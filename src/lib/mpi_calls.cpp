@@ -91,7 +91,7 @@ class Watch {
     record_.begin = lib::now(*thread_);
     thread_->doing = abi::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
     if (call == MpiCall::Win_allocate_shared) lib::segment()->shares.fetch_or(lib::kSharesMemory);
-    if (call == MpiCall::Comm_free) lib::forget_communicator(words[0]);
+    if (call == MpiCall::Comm_free || call == MpiCall::Comm_disconnect) lib::forget_communicator(words[0]);
   }
   ~Watch() {
     if (!thread_) return;
@@ -121,10 +121,12 @@ class Watch {
   abi::CallRecord record_{};
 };
 
-/// Of those the interface may run, those that make communicators for it, and those that free them.
+/// Of those the interface may run, those that make communicators for it, and those that free them; persistent
+/// ones, which start later; and the wait for several requests.
 constexpr bool is_collective(MpiCall call) {
-  return (call >= MpiCall::Barrier && call <= MpiCall::Dist_graph_create_adjacent) ||
-         call == MpiCall::Intercomm_merge || call == MpiCall::Comm_free;
+  return (call >= MpiCall::Barrier && call <= MpiCall::Allreduce_init) || call == MpiCall::Intercomm_merge ||
+         call == MpiCall::Comm_free || call == MpiCall::Comm_disconnect || call == MpiCall::Start ||
+         call == MpiCall::Startall || call == MpiCall::Request_free || call == MpiCall::Waitall;
 }
 
 constexpr bool keeps_its_buffer(MpiCall call) {
@@ -248,6 +250,16 @@ void* function_of(const char* name) {
 
 extern "C" {
 WEFT_MPI_CALLS(WEFT_WRAP_BOTH)
+
+// Persistent collectives of Open MPI 4, an extension there.
+#define WEFT_WRAP_EXTENSION(name, arguments) \
+  WEFT_WRAP(MPIX, name, arguments)           \
+  WEFT_WRAP(PMPIX, name, arguments)
+WEFT_WRAP_EXTENSION(Barrier_init, 3)
+WEFT_WRAP_EXTENSION(Bcast_init, 7)
+WEFT_WRAP_EXTENSION(Gather_init, 10)
+WEFT_WRAP_EXTENSION(Reduce_init, 9)
+WEFT_WRAP_EXTENSION(Allreduce_init, 8)
 
 // A look at the clock on behalf of the place it is called from.
 #define WEFT_WRAP_TIME(prefix)                                                             \

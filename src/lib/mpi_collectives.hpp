@@ -14,21 +14,50 @@ struct CollectiveService {
   void (*made)(Word communicator) = nullptr;
   /// All members are about to free it.
   void (*freed)(Word communicator) = nullptr;
+  /// A persistent collective has this request; a request is started; it is given back.
+  void (*prepared)(abi::MpiCall call, Word request) = nullptr;
+  void (*started)(Word request) = nullptr;
+  void (*released)(Word request) = nullptr;
+  /// MPI_Waitall; false: it is the library's.
+  bool (*wait_all)(const Word* arguments, Word& result) = nullptr;
 };
 
 extern CollectiveService collective_service;
 
-/// Which argument is the communicator that a call makes; -1: it makes none.
+/// Which argument is the request of a persistent collective; -1: it is none.
+constexpr int prepared_request(abi::MpiCall call) {
+  switch (call) {
+    case abi::MpiCall::Barrier_init:
+      return 2;
+    case abi::MpiCall::Bcast_init:
+      return 6;
+    case abi::MpiCall::Allreduce_init:
+      return 7;
+    case abi::MpiCall::Reduce_init:
+      return 8;
+    case abi::MpiCall::Gather_init:
+      return 9;
+    default:
+      return -1;
+  }
+}
+
+/// Which argument is the communicator that a call makes; -1: it makes none, or makes it later, as
+/// MPI_Comm_idup does.
 constexpr int made_communicator(abi::MpiCall call) {
   switch (call) {
     case abi::MpiCall::Comm_dup:
       return 1;
     case abi::MpiCall::Comm_create:
     case abi::MpiCall::Intercomm_merge:
+    case abi::MpiCall::Cart_sub:
+    case abi::MpiCall::Comm_dup_with_info:
       return 2;
     case abi::MpiCall::Comm_split:
+    case abi::MpiCall::Comm_create_group:
       return 3;
     case abi::MpiCall::Comm_split_type:
+    case abi::MpiCall::Comm_create_from_group:
       return 4;
     case abi::MpiCall::Cart_create:
     case abi::MpiCall::Graph_create:

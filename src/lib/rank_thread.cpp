@@ -282,6 +282,8 @@ namespace {
 
 int ask_once(Thread& l, Call call, std::uint32_t port, std::int64_t deadline, std::uint32_t for_rank) {
   if (call == Call::Spin) name_watched_files(l);
+  if (call == Call::Spin || call == Call::Yield || call == Call::Pause)  // a timer may yet call a handler
+    l.argument[3] = timers_set.load(std::memory_order_relaxed) != 0;
   l.call = call;
   l.port = port;
   l.deadline = deadline;

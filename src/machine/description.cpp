@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/input_file.hpp"
+#include "machine/collective_section.hpp"
 #include "machine/core_clock.hpp"
 #include "machine/profiles.hpp"
 #include "power/body.hpp"
@@ -337,8 +338,8 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
 }
 
 void check_top_level(const Table& root, Diagnostics& problems) {
-  std::vector<std::string> known{"base",  "topology", "routing", "router", "nic",    "node",
-                                 "cable", "sources",  "rack",    "power",  "cooling"};
+  std::vector<std::string> known{"base",  "topology", "routing", "router", "nic",     "node",
+                                 "cable", "sources",  "rack",    "power",  "cooling", kCollectiveNetwork};
   for (const FixedSection& fixed : fixed_sections())
     if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
   for (const auto& [name, node] : root.entries)
@@ -356,6 +357,38 @@ void check_top_level(const Table& root, Diagnostics& problems) {
 /// How many nodes the machine has; negative where its topology is not known.
 double endpoints_of(const Description& d, const Diagnostics& problems) {
   return d.topology && problems.empty() ? d.topology->size(d.topology_parameters.get()).endpoints : -1;
+}
+
+/// A network beside the machine's, from the sections under [collective_network]: what a network is made of.
+/// Interfaces and all else are the machine's.
+void read_collective_network(const Table& root, Description& machine, Diagnostics& problems) {
+  const Node* node = root.find(kCollectiveNetwork);
+  if (!node) return;
+  const std::string name = kCollectiveNetwork;
+  if (!node->table()) {
+    problems.add(node->origin, name, "expected sections such as [collective_network.topology]");
+    return;
+  }
+  const Table& own = *node->table();
+  Description out;
+  Diagnostics found;
+  Reader reader{found, out.settings};
+  const std::vector<std::string> known{"topology", "routing", "router", "cable"};
+  for (const auto& [key, value] : own.entries)
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      found.add(value.origin, key,
+                "unknown section" + did_you_mean(key, known) + "; a network for collectives has " +
+                    join(known, ", "));
+  read_cables(own, reader, out.cables);
+  out.topology = read_kind<topology::TopologyKind>(own, "topology", reader, out.topology_parameters);
+  out.routing = read_kind<routing::RoutingKind>(own, "routing", reader, out.routing_parameters);
+  read_router(own, reader, out);
+  for (const Diagnostic& d : found.all()) {
+    const bool nowhere = d.origin.source.empty();
+    problems.add(nowhere ? node->origin : d.origin, name + "." + d.key, d.message);
+  }
+  for (const config::Setting& s : out.settings)
+    machine.settings.push_back({name + "." + s.key, s.value, s.origin});
 }
 
 Description read(Node tree, Loader& loader, const std::vector<std::string>& settings, Diagnostics& problems) {
@@ -384,6 +417,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
   core_section().read(&out.core, root.find("core"), "core", reader);
   out.body = read_body(root, reader);
+  read_collective_network(root, out, problems);
   if (problems.empty()) read_sources(root, reader, out);
   problems.throw_if_any();
   apply_core(out.core, out.nic, out.router, out.cables);

@@ -19,6 +19,10 @@ config::Schema<MpiParameters>&& trees(config::Schema<MpiParameters>&& schema) {
              Range<unsigned>{0, 64})
       .choice(&M::tree_order, "tree_order",
               "Who is whose child: by number, or those nearest in the network first", {"number", "topology"})
+      .choice(&M::tree_levels, "tree_levels",
+              "Whether members of one node, or of one router's nodes, have a tree among themselves, whose "
+              "root alone is in the tree of all",
+              {"one", "node", "router"})
       .field(&M::collective_limit, "collective_limit",
              "Longest vector of a collective that the interfaces run",
              Range<DataSize>{{0}, {std::int64_t{1} << 24}});

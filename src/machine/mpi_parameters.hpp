@@ -29,6 +29,7 @@ enum class Progress { Interface, Calls };
 /// Trees that offloaded collectives run along (collective/tree.hpp).
 enum class Tree { Kary, Knomial };
 enum class TreeOrder { Number, Topology };
+enum class TreeLevels { One, Node, Router };
 
 struct MpiParameters {
   DataSize eager_limit{2048};
@@ -54,6 +55,7 @@ struct MpiParameters {
   Tree tree = Tree::Kary;
   unsigned tree_arity = 4;
   TreeOrder tree_order = TreeOrder::Number;
+  TreeLevels tree_levels = TreeLevels::One;
   DataSize collective_limit{2048};
 };
 

@@ -1,6 +1,14 @@
 #include "nic/egress.hpp"
 
+#include "network/two_networks.hpp"
+
 namespace weft::nic {
+
+Egress::Egress(Context& context, NicId interface, Counters& counters)
+    : context_(context),
+      interface_(interface),
+      counters_(counters),
+      control_apart_(dynamic_cast<const network::TwoNetworks*>(&context.network) != nullptr) {}
 
 void Egress::launch(std::uint32_t index, Time when) {
   Packet& packet = context_.packets[index];
@@ -19,8 +27,10 @@ void Egress::launch(std::uint32_t index, Time when) {
   std::uint64_t bytes = packet_bytes(context_.nic, h.bytes);
   counters_.bytes_sent += bytes;
   if (h.from == h.to) return context_.at(when, What::Loopback, interface_, index);  // the network is not used
-  context_.network.send({context_.nodes[interface_], context_.nodes[h.to], bytes,
-                         static_cast<std::uint8_t>(is_answer(h.kind) && context_.classes > 1 ? 1 : 0), index},
+  auto message_class = static_cast<std::uint8_t>(is_answer(h.kind) && context_.classes > 1 ? 1 : 0);
+  if (control_apart_ && (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused))
+    message_class = network::TwoNetworks::kControl;
+  context_.network.send({context_.nodes[interface_], context_.nodes[h.to], bytes, message_class, index},
                         when);
 }
 

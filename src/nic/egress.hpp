@@ -7,8 +7,7 @@ namespace weft::nic {
 
 class Egress {
  public:
-  Egress(Context& context, NicId interface, Counters& counters)
-      : context_(context), interface_(interface), counters_(counters) {}
+  Egress(Context& context, NicId interface, Counters& counters);
 
   void launch(std::uint32_t packet, Time when);
   /// A packet has left: its place is free.
@@ -19,6 +18,7 @@ class Egress {
   Context& context_;
   NicId interface_;
   Counters& counters_;
+  const bool control_apart_;  // control packets have a network of their own
   unsigned in_window_ = 0;
   std::vector<std::vector<std::uint32_t>> sequences_;  // by port and receiving interface; receivers count on
 };

@@ -359,4 +359,12 @@ std::vector<std::string> Fabric::pending(NicId nic) const {
   return out;
 }
 
+std::vector<WaitingRound> Fabric::waiting_rounds(NicId nic) const {
+  std::vector<WaitingRound> out;
+  const Interface& n = *interfaces_[nic];
+  for (PortNo p = 0; p < n.ports.size(); ++p)
+    if (n.ports[p].open) n.triggered.add_waiting(p, out);
+  return out;
+}
+
 }  // namespace weft::nic

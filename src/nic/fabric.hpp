@@ -20,6 +20,7 @@
 #include "machine/machine.hpp"
 #include "network/network.hpp"
 #include "nic/host.hpp"
+#include "nic/waiting_round.hpp"
 
 namespace weft::nic {
 
@@ -88,6 +89,8 @@ class Fabric : private event::EventHandler {
   bool idle() const;
   /// Operations that are not done, in words, for reports on what hangs.
   std::vector<std::string> pending(NicId nic) const;
+  /// Rounds of its sequences that have begun and wait for packets.
+  std::vector<WaitingRound> waiting_rounds(NicId nic) const;
 
   Counters counters(NicId nic) const;
   /// The last ones, up to nic.interrupt_slots and nic.error_slots.

@@ -61,11 +61,11 @@ struct Counters {
   std::uint64_t split_stores = 0, buffer_waits = 0;
   std::uint64_t core_stalls = 0, watchdog_ends = 0, held_back = 0, channel_waits = 0, untranslated = 0;
   std::uint64_t table_waits = 0;
-  std::uint64_t control_packets = 0,
-                triggered = 0;  // sent by sequences that wait; rounds of them that were run
-  TimeSum busy;                 // of the sending units together
-  TimeSum core_stall_time;      // of processors before full queues
-  Time table_busy{0};           // of the microcontroller
+  std::uint64_t control_packets = 0, local_triggers = 0;  // sent to other interfaces; for others of its own
+  std::uint64_t triggered = 0;                            // rounds of sequences that were run
+  TimeSum busy;                                           // of the sending units together
+  TimeSum core_stall_time;                                // of processors before full queues
+  Time table_busy{0};                                     // of the microcontroller
 };
 
 /// An entry of an interface's interrupt queue, which all its ports share.

@@ -223,6 +223,20 @@ void Triggered::send_to(const Task& task, const TriggerTarget& target, std::uint
     event.data = task.round;
     return tell_failure(task.port, task.generation, event, Status::BadNode, context_.now());
   }
+  if (to == interface_) {  // of another process of this node: it does not leave the interface
+    ++counters_.local_triggers;
+    const Status status = take({target.port, trigger_tag(target.sequence, target.input), target.node, key,
+                                task.round, kind, carried, damaged, &value_, when});
+    if (status == Status::Ok) return;
+    Event event;
+    event.operation = Operation::Trigger;
+    event.node = target.node;
+    event.port = target.port;
+    event.tag = trigger_tag(target.sequence, target.input);
+    event.data = task.round;
+    event.spare[0] = kind;
+    return tell_failure(task.port, task.generation, event, status, when);
+  }
   std::uint32_t index = context_.new_packet();
   Packet& packet = context_.packets[index];
   packet.data.assign(value_.begin(), value_.end());
@@ -255,7 +269,7 @@ void Triggered::receive(Packet& packet) {
   if (ports_.is_open(h.target_port))
     status = take({h.target_port, h.tag, context_.nodes[h.from], h.remote_key, h.operand, h.compare,
                    unpacked(h.value, h.offset), h.damaged, &packet.data, packet.stamps.ready});
-  if (status == Status::Ok) return;
+  if (status == Status::Ok) return record(packet);
   ++counters_.refused;
   notifier_.keep_error({status, h.operation, context_.nodes[h.from], h.source_port, h.remote_key, h.operand,
                         h.length, context_.now()});
@@ -264,6 +278,21 @@ void Triggered::receive(Packet& packet) {
   answer.status = status;
   answer.bytes = 16;
   egress_.launch(index, packet.stamps.ready + context_.nic.send_latency);
+}
+
+/// A control packet that has come, for those who count what crossed the network.
+void Triggered::record(const Packet& packet) const {
+  if (!context_.recording()) return;
+  const Header& h = packet.header;
+  const Stamps& t = packet.stamps;
+  Record record{h.operation,   Status::Ok, h.from,   h.to,    h.source_port,
+                h.target_port, h.length,   t.posted, t.ready, {}};
+  Time* part = record.parts.part;
+  part[Breakdown::Nic] = t.sent - t.started;
+  part[Breakdown::Wire] = t.delivered - t.sent;
+  part[Breakdown::RemoteQueue] = t.received - t.delivered;
+  part[Breakdown::RemoteNic] = t.ready - t.received;
+  (*context_.on_record)(record);
 }
 
 void Triggered::refused(const Header& h, Time when) {
@@ -481,27 +510,42 @@ void Triggered::close(PortNo port) {
   if (port < sequences_.size()) sequences_[port].clear();
 }
 
-void Triggered::tell_pending(PortNo port, std::vector<std::string>& out) const {
+void Triggered::add_waiting(PortNo port, std::vector<WaitingRound>& out) const {
   if (port >= sequences_.size()) return;
   for (std::size_t number = 0; number < sequences_[port].size(); ++number) {
     const Sequence& s = sequences_[port][number];
     if (!s.armed) continue;
-    for (const Round& round : s.rounds) {
-      if (!round.arrived) continue;
-      std::string missing;
-      const std::size_t first_source = s.targets.size() - s.image.sources;
+    const std::size_t first_source = s.targets.size() - s.image.sources;
+    for (std::size_t slot = 0; slot < s.rounds.size(); ++slot) {
+      const Round& round = s.rounds[slot];
+      if (!round.arrived || round.arrived == s.image.inputs) continue;
+      WaitingRound w;
+      w.port = port;
+      w.sequence = static_cast<std::uint32_t>(number);
+      w.members = s.image.members;
+      w.key = s.image.key;
+      w.round = round.number;
+      w.own_is_missing = !(round.have & 1);
       for (unsigned i = 0; i < s.image.inputs; ++i) {
-        if (round.have >> i & 1) continue;
-        const bool named = i > 0 && i <= s.image.sources;
-        missing += fmt::format("{}{}", missing.empty() ? "" : ", ",
-                               named    ? fmt::format("node {}", s.targets[first_source + i - 1].node)
-                               : i == 0 ? std::string("its own process")
-                                        : fmt::format("input {}", i));
+        const bool here = round.have >> i & 1;
+        if (here) w.kind = s.inputs[slot * s.image.inputs + i].kind;
+        if (i > 0 && i <= s.image.sources)
+          (here ? w.here : w.missing).push_back(s.targets[first_source + i - 1]);
       }
-      if (!missing.empty())
-        out.push_back(fmt::format("round {} of the tree in sequence {} of port {} waits for {}", round.number,
-                                  number, port, missing));
+      out.push_back(std::move(w));
     }
+  }
+}
+
+void Triggered::tell_pending(PortNo port, std::vector<std::string>& out) const {
+  std::vector<WaitingRound> waiting;
+  add_waiting(port, waiting);
+  for (const WaitingRound& w : waiting) {
+    std::string missing = w.own_is_missing ? "its own process" : "";
+    for (const TriggerTarget& t : w.missing)
+      missing += fmt::format("{}node {}", missing.empty() ? "" : ", ", t.node);
+    out.push_back(fmt::format("round {} of the tree in sequence {} of port {} waits for {}", w.round,
+                              w.sequence, port, missing.empty() ? "an input that has no name" : missing));
   }
 }
 

@@ -14,6 +14,7 @@
 #include "nic/notifier.hpp"
 #include "nic/outgoing.hpp"
 #include "nic/registration.hpp"
+#include "nic/waiting_round.hpp"
 #include "node/bus.hpp"
 
 namespace weft::nic {
@@ -41,7 +42,8 @@ class Triggered {
   void act(std::uint32_t task);
   void close(PortNo port);
 
-  /// Rounds that wait for packets, in words.
+  void add_waiting(PortNo port, std::vector<WaitingRound>& out) const;
+  /// The same in words.
   void tell_pending(PortNo port, std::vector<std::string>& out) const;
 
  private:
@@ -92,6 +94,7 @@ class Triggered {
   void arm(Task& task);
   Status check(const TriggerImage& image, PortNo port) const;
   void send(Task& task);
+  void record(const Packet& packet) const;
   Status take(const Arrival& arrival);
   void fire(Task& task);
   bool combine_inputs(const Task& task, Sequence& s, unsigned slot, std::uint64_t kind);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "measure/run/collective_pattern.hpp"
 #include "report/figures.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_axis.hpp"
@@ -76,7 +77,8 @@ std::string calls_section(const measure::RunDetails& details, unsigned ranks) {
                                  rows));
 }
 
-std::string collectives_section(const measure::RunDetails& details, measure::LinkLoads& loads) {
+std::string collectives_section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                                measure::LinkLoads& loads) {
   if (details.mpi.collectives.empty()) return "";
   std::vector<std::vector<std::string>> rows;
   for (const CollectiveSums& s : details.mpi.collectives) {
@@ -86,12 +88,14 @@ std::string collectives_section(const measure::RunDetails& details, measure::Lin
         {call_name(c.call), c.bytes ? bytes_text(c.bytes) : "", with_commas(c.members), with_commas(s.count),
          mean(s.total, s.count), rounded(c.took()), rounded(c.last_came),
          fmt::format("rank {}, {} after the first", c.last_rank, rounded(c.last_came - c.first_came)),
+         measure::algorithm_of(c, details.transfers.all(), result.run.ranks),
          links_under(c, details, loads)});
   }
   return html_section(
       "collectives", "The slowest collectives",
-      "Time from the last rank's coming to the last one's leaving. The links are the busiest between "
-      "routers during the slowest of each kind, with their use.",
+      "Time from the last rank's coming to the last one's leaving. How it ran is what the messages of the "
+      "slowest show, where all ranks took part and each has a node of its own. The links are the busiest "
+      "between routers meanwhile, with their use.",
       html_table({{"Collective"},
                   {"Data", true},
                   {"Ranks", true},
@@ -100,6 +104,7 @@ std::string collectives_section(const measure::RunDetails& details, measure::Lin
                   {"Slowest", true},
                   {"Began at", true},
                   {"Came last"},
+                  {"How it ran"},
                   {"Links under it"}},
                  rows));
 }

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "measure/run/collective_pattern.hpp"
 #include "measure/run/collective_table.hpp"
 #include "report/mpi_protocols.hpp"
 #include "report/run_report.hpp"
@@ -58,11 +59,14 @@ Json counters_json(const nic::Counters& c) {
           {"channel_waits", c.channel_waits},
           {"untranslated", c.untranslated},
           {"table_waits", c.table_waits},
+          {"control_packets", c.control_packets},
+          {"local_triggers", c.local_triggers},
+          {"sequences_run", c.triggered},
           {"table_busy_ns", ns(c.table_busy)},
           {"busy_ns", ns(c.busy)}};
 }
 
-Json calls_json(const measure::RunDetails& details) {
+Json calls_json(const measure::ProgramResult& result, const measure::RunDetails& details) {
   Json out{{"mpi_calls", Json::array()}, {"mpi_collectives", Json::array()}};
   for (const measure::CallSums& s : details.mpi.calls)
     out["mpi_calls"].push_back({{"call", abi::call_facts(s.call).name},
@@ -80,6 +84,7 @@ Json calls_json(const measure::RunDetails& details) {
          {"slowest_ns", ns(s.slowest.took())},
          {"slowest_at_ns", ns(s.slowest.last_came)},
          {"last_rank", s.slowest.last_rank},
+         {"how", measure::algorithm_of(s.slowest, details.transfers.all(), result.run.ranks)},
          {"waited_for_last_ns", ns(s.slowest.last_came - s.slowest.first_came)}});
   out["mpi_calls_left_out"] = details.mpi.left_out;
   return out;
@@ -108,7 +113,7 @@ Json run_json(const measure::ProgramResult& result, const measure::RunStats& sta
                             {"exit_code", rank.ending.code},
                             {"signal", rank.ending.signal}});
   }
-  if (!details.mpi.calls.empty()) out.update(calls_json(details));
+  if (!details.mpi.calls.empty()) out.update(calls_json(result, details));
   for (std::size_t i = 1; i < measure::kOperations; ++i)
     if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)
       out["operations"][measure::operation_name(i)] = operation_json(sums);

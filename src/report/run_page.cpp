@@ -40,7 +40,7 @@ class Page {
     return html_page(
         title(), head() + failure() + summary_section(result_, details_) +
                      timeline_section(result_, details_) + more_ + calls_section(details_, stats_.ranks()) +
-                     collectives_section(details_, loads) +
+                     collectives_section(result_, details_, loads) + offload_section(result_) +
                      links_section(result_, details_, loads, machine_) + matrix() + sizes() +
                      protocols_section(result_.run) + breakdown() + ranks() + interfaces() + configuration());
   }

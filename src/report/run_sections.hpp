@@ -18,8 +18,13 @@ std::string timeline_section(const measure::ProgramResult& result, const measure
 /// Each call added up.
 std::string calls_section(const measure::RunDetails& details, unsigned ranks);
 
-/// The slowest collectives, with who came last and the busiest links meanwhile.
-std::string collectives_section(const measure::RunDetails& details, measure::LinkLoads& loads);
+/// The slowest collectives, with who came last, how they were run as far as it is seen, and the busiest links
+/// meanwhile.
+std::string collectives_section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                                measure::LinkLoads& loads);
+
+/// Which collectives the interfaces ran, and which were left to the library and why.
+std::string offload_section(const measure::ProgramResult& result);
 
 /// The machine with its links in the colour of what they carried over the whole run, and the busiest of them.
 std::string links_section(const measure::ProgramResult& result, const measure::RunDetails& details,

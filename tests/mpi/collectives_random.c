@@ -56,14 +56,39 @@ int main(int count, char** arguments) {
     unsigned slot = draw(kOpen);
     if (draw(25) == 0) { /* another communicator there */
       MPI_Comm fresh;
-      unsigned how = draw(3), parts = 1 + draw(4), turned = draw(2);
+      unsigned how = draw(7), parts = 1 + draw(4), turned = draw(2);
       if (how == 0) MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
       if (how == 1) MPI_Comm_split(MPI_COMM_WORLD, world % (int)parts, turned ? -world : world, &fresh);
       if (how == 2) {
         int dims[1] = {ranks}, periods[1] = {1};
         MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 1, &fresh);
       }
-      if (communicators[slot] != MPI_COMM_WORLD) MPI_Comm_free(&communicators[slot]);
+      if (how == 3) { /* what comes first on it may wait for all, or not */
+        MPI_Request made;
+        MPI_Comm_idup(MPI_COMM_WORLD, &fresh, &made);
+        MPI_Wait(&made, MPI_STATUS_IGNORE);
+      }
+      if (how == 4) {
+        int order[64];
+        MPI_Group all, some;
+        for (int i = 0; i < ranks; ++i) order[i] = (i + (int)parts) % ranks;
+        MPI_Comm_group(MPI_COMM_WORLD, &all);
+        MPI_Group_incl(all, ranks, order, &some);
+        MPI_Comm_create_group(MPI_COMM_WORLD, some, (int)parts, &fresh);
+        MPI_Group_free(&all);
+        MPI_Group_free(&some);
+      }
+      if (how == 5) MPI_Comm_dup_with_info(MPI_COMM_WORLD, MPI_INFO_NULL, &fresh);
+      if (how == 6) {
+        int dims[2] = {ranks, 1}, periods[2] = {0, 1}, remain[2] = {(int)turned, !turned};
+        MPI_Comm grid;
+        MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+        MPI_Cart_sub(grid, remain, &fresh);
+        MPI_Comm_free(&grid);
+      }
+      if (communicators[slot] != MPI_COMM_WORLD) {
+        if (turned) MPI_Comm_disconnect(&communicators[slot]); else MPI_Comm_free(&communicators[slot]);
+      }
       communicators[slot] = fresh;
     }
     MPI_Comm c = communicators[slot];

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "lib/mpi_collectives.hpp"
 #include "lib/mpi_communicators.hpp"
@@ -169,6 +170,7 @@ void hand_over(Operation& o, const Group& group) {
 struct Deferred {
   Operation operation;
   Group* group;
+  Word handle = 0;  // of its request
 };
 
 int query(void* extra, void* status) {
@@ -178,24 +180,99 @@ int query(void* extra, void* status) {
   call("PMPI_Status_set_cancelled", status, Word{0});
   return 0;
 }
+/// Requests that are ours, by the library's handle.
+std::unordered_set<Word>& deferred_requests() {
+  static std::unordered_set<Word> all;
+  return all;
+}
 int forget(void* extra) {
-  delete static_cast<Deferred*>(extra);
+  auto* deferred = static_cast<Deferred*>(extra);
+  deferred_requests().erase(deferred->handle);
+  delete deferred;
   return 0;
+}
+
+/// MPICH 4.0 ends the program where generalised requests are waited for together with others: one after the
+/// other is the same to a program.
+bool wait_all(const Word* arguments, Word& result) {
+  if (deferred_requests().empty() || !lib::is_mpich()) return false;
+  constexpr Word kIgnored = 1, kStatusBytes = 20;  // MPI_STATUSES_IGNORE; a status of MPICH
+  const auto count = static_cast<int>(arguments[0]);
+  auto* requests = reinterpret_cast<std::int32_t*>(arguments[1]);
+  bool ours = false;
+  for (int i = 0; i < count; ++i) ours |= deferred_requests().contains(lib::mpi_handle(requests[i]));
+  if (!ours) return false;
+  result = 0;
+  for (int i = 0; i < count; ++i) {
+    const Word status = arguments[2] == kIgnored ? kIgnored : arguments[2] + i * kStatusBytes;
+    if (const int error = call("PMPI_Wait", requests + i, status); error && !result) result = error;
+  }
+  return true;
 }
 int cancel(void*, int) { return 0; }
 
-/// Why a call on a communicator without a group is the library's.
-Fallback reason(const Call& c) {
-  auto found = known().find(lib::mpi_handle(c.communicator));
-  if (found != known().end()) return found->second.why;
-  int size = 0;
-  return call("PMPI_Comm_size", c.communicator, &size) == 0 && size == 1 ? Fallback::Alone
-                                                                         : Fallback::Communicator;
+void made(Word communicator) {
+  Thread* thread = lib::thread_if_any();
+  const Word handle = lib::mpi_handle(communicator);
+  if (!thread || !lib::mpi_port()) return;
+  Known& entry = known()[handle];
+  entry = {};
+  int two_sides = 0, rank = 0, size = 0;
+  call("PMPI_Comm_test_inter", handle, &two_sides);
+  if (two_sides) return;
+  call("PMPI_Comm_rank", handle, &rank);
+  call("PMPI_Comm_size", handle, &size);
+  entry.why = Fallback::Alone;
+  if (size < 2) return;
+  entry.group = std::make_unique<Group>(handle, lib::mpi_port(), rank, size);
+  entry.why = Fallback::NoTrigger;
+  if (!entry.group->join(*thread)) entry.group.reset();
 }
 
-Group* group_of(Word communicator) {
-  auto found = known().find(lib::mpi_handle(communicator));
-  return found == known().end() ? nullptr : found->second.group.get();
+/// A communicator that came about without a call in which all its members could have met, as by
+/// MPI_Comm_idup, is met in the first collective that may wait for all of them: a blocking one. All members
+/// call that one. Until then, those that do not wait are the library's.
+Known* known_by(const Call& c) {
+  const Word handle = lib::mpi_handle(c.communicator);
+  auto found = known().find(handle);
+  if (found != known().end()) return &found->second;
+  if (c.request) return nullptr;
+  made(handle);
+  found = known().find(handle);
+  return found == known().end() ? nullptr : &found->second;
+}
+
+/// Persistent collectives by their requests: how often each kind was started is counted.
+std::unordered_map<Word, Offloaded>& persistent() {
+  static std::unordered_map<Word, Offloaded> all;
+  return all;
+}
+
+void prepared(MpiCall name, Word request) {
+  switch (name) {
+    case MpiCall::Barrier_init:
+      persistent()[request] = Offloaded::Barrier;
+      break;
+    case MpiCall::Bcast_init:
+      persistent()[request] = Offloaded::Broadcast;
+      break;
+    case MpiCall::Reduce_init:
+      persistent()[request] = Offloaded::Reduce;
+      break;
+    case MpiCall::Allreduce_init:
+      persistent()[request] = Offloaded::AllReduce;
+      break;
+    default:
+      persistent()[request] = Offloaded::Gather;
+  }
+}
+
+void released(Word request) { persistent().erase(request); }
+
+void started(Word request) {
+  if (persistent().empty()) return;
+  if (auto found = persistent().find(request); found != persistent().end())
+    ++sums().fallen_back[static_cast<unsigned>(found->second)][static_cast<unsigned>(Fallback::Persistent)];
 }
 
 /// Whether the interface runs it; all members come to the same answer.
@@ -316,10 +393,12 @@ bool carry_out(MpiCall name, const Word* arguments, Word& result) {
       ++sums().other;
     return false;
   }
+  if (lib::mpi_null(c.communicator)) return false;  // the library complains
   const auto what = static_cast<unsigned>(c.what);
-  Group* group = group_of(c.communicator);
+  const Known* entry = known_by(c);
+  Group* group = entry ? entry->group.get() : nullptr;
   if (!group) {
-    ++sums().fallen_back[what][static_cast<unsigned>(reason(c))];
+    ++sums().fallen_back[what][static_cast<unsigned>(entry ? entry->why : Fallback::NotMet)];
     return false;
   }
   if (!makes_sense(c, *group)) return false;
@@ -344,34 +423,17 @@ bool carry_out(MpiCall name, const Word* arguments, Word& result) {
     hand_over(o, *group);
     return true;
   }
-  auto* deferred = new Deferred{{}, group};
+  auto* deferred = new Deferred{{}, group, 0};
   Word request = 0;
   call("PMPI_Grequest_start", query, forget, cancel, deferred, &request);
-  deferred->operation.request = lib::mpi_handle(request);
+  deferred->operation.request = deferred->handle = lib::mpi_handle(request);
+  deferred_requests().insert(deferred->handle);
   if (lib::is_mpich())
     *reinterpret_cast<std::int32_t*>(c.request) = static_cast<std::int32_t>(request);
   else
     *c.request = request;
   begin(*thread, c, *group, bytes, kind, deferred->operation);
   return true;
-}
-
-void made(Word communicator) {
-  Thread* thread = lib::thread_if_any();
-  const Word handle = lib::mpi_handle(communicator);
-  if (!thread || !lib::mpi_port()) return;
-  Known& entry = known()[handle];
-  entry = {};
-  int two_sides = 0, rank = 0, size = 0;
-  call("PMPI_Comm_test_inter", handle, &two_sides);
-  if (two_sides) return;
-  call("PMPI_Comm_rank", handle, &rank);
-  call("PMPI_Comm_size", handle, &size);
-  entry.why = Fallback::Alone;
-  if (size < 2) return;
-  entry.group = std::make_unique<Group>(handle, lib::mpi_port(), rank, size);
-  entry.why = Fallback::NoTrigger;
-  if (!entry.group->join(*thread)) entry.group.reset();
 }
 
 void freed(Word communicator) {
@@ -392,7 +454,7 @@ void freed(Word communicator) {
 
 void offer_collectives() {
   if (!lib::segment() || !lib::segment()->mpi.collectives.on) return;
-  lib::collective_service = {carry_out, made, freed};
+  lib::collective_service = {carry_out, made, freed, prepared, started, released, wait_all};
 }
 
 }  // namespace weft::offload

@@ -47,19 +47,51 @@ void give_block(std::uint16_t first) {
   groups[first / collective::kParts] = nullptr;
 }
 
+/// A variable that holds a number for each rank of the world; empty: there is none.
+std::vector<std::uint32_t> numbers_in(const char* variable) {
+  std::vector<std::uint32_t> out;
+  const char* text = getenv(variable);
+  while (text && *text) {
+    char* end = nullptr;
+    out.push_back(static_cast<std::uint32_t>(strtoul(text, &end, 10)));
+    text = *end ? end + 1 : end;
+  }
+  return out;
+}
+
 /// Ranks of the world in the order of trees; empty: by number.
 const std::vector<std::uint32_t>& world_order() {
-  static const std::vector<std::uint32_t> order = [] {
-    std::vector<std::uint32_t> out;
-    const char* text = getenv(abi::kTreeOrderVariable);
-    while (text && *text) {
-      char* end = nullptr;
-      out.push_back(static_cast<std::uint32_t>(strtoul(text, &end, 10)));
-      text = *end ? end + 1 : end;
-    }
-    return out;
-  }();
+  static const std::vector<std::uint32_t> order = numbers_in(abi::kTreeOrderVariable);
   return order;
+}
+
+/// The group of each rank of the world in trees of two levels; empty: trees have one.
+const std::vector<std::uint32_t>& world_groups() {
+  static const std::vector<std::uint32_t> groups_of_ranks = numbers_in(abi::kTreeGroupsVariable);
+  return groups_of_ranks;
+}
+
+/// Brings members of one group together, groups in the order of their first members; how many are in each.
+std::vector<collective::Place> bring_together(std::vector<std::uint32_t>& members,
+                                              const std::vector<std::uint32_t>& group_of_member) {
+  std::vector<std::uint32_t> names;
+  std::vector<std::vector<std::uint32_t>> parts;
+  for (std::uint32_t member : members) {
+    std::size_t at = 0;
+    while (at < names.size() && names[at] != group_of_member[member]) ++at;
+    if (at == names.size()) {
+      names.push_back(group_of_member[member]);
+      parts.emplace_back();
+    }
+    parts[at].push_back(member);
+  }
+  std::vector<collective::Place> sizes;
+  members.clear();
+  for (const auto& part : parts) {
+    sizes.push_back(static_cast<collective::Place>(part.size()));
+    members.insert(members.end(), part.begin(), part.end());
+  }
+  return sizes;
 }
 
 Stream stream_of(Part part) {
@@ -82,6 +114,13 @@ collective::Tree tree_of(const abi::CollectiveModel& model, collective::Place me
   return collective::Tree(shape, arity, members);
 }
 
+collective::Tree tree_of(const abi::CollectiveModel& model, const std::vector<collective::Place>& sizes) {
+  const auto shape = static_cast<collective::Shape>(model.tree);
+  collective::Arities arities{model.arity, model.arity};
+  if (!model.arity) arities = collective::arities_of_fewest_levels(shape, sizes, model.inputs - 1);
+  return collective::Tree(shape, arities.within, arities.across, sizes);
+}
+
 const char* name_of(std::uint16_t call) { return abi::call_facts(call).name; }
 
 }  // namespace
@@ -94,12 +133,13 @@ Group::Group(Word communicator, weft_port* port, int rank, int size)
       size_(size),
       piece_(model_.piece),
       tree_(tree_of(model_, static_cast<collective::Place>(size))) {
-  first_ = tree_.widest() + 1 > model_.inputs ? kNone : take_block(model_, this);
+  first_ = take_block(model_, this);
   const std::size_t images = collective::kParts * kImage, area = model_.rounds * piece_;
   for (unsigned i = 0; i < kStreams; ++i) {
     delivered_at_[i] = images + i * area;
     sent_at_[i] = images + (kStreams + i) * area;
   }
+  spread_kind_.resize(model_.rounds);
   bytes_ = up_to(images + 2 * kStreams * area, kPage);
   memory_ = static_cast<std::uint8_t*>(aligned_alloc(kPage, bytes_));
   if (memory_) memset(memory_, 0, bytes_);
@@ -143,11 +183,20 @@ bool Group::join(Thread& thread) {
       return at[cards[a].world] < at[cards[b].world];
     });
   }
+  if (const auto& groups_of_ranks = world_groups(); !groups_of_ranks.empty()) {
+    std::vector<std::uint32_t> group_of_member;
+    for (const Card& card : cards)
+      group_of_member.push_back(card.world < groups_of_ranks.size() ? groups_of_ranks[card.world] : 0);
+    tree_ = tree_of(model_, bring_together(rank_at_, group_of_member));
+  }
+  if (tree_.widest() + 1 > model_.inputs) return false;  // all members come to that
   place_of_rank_.resize(cards.size());
   members_.resize(cards.size());
+  world_rank_.resize(cards.size());
   for (std::uint32_t place = 0; place < rank_at_.size(); ++place) {
     const Card& card = cards[rank_at_[place]];
     place_of_rank_[rank_at_[place]] = place;
+    world_rank_[rank_at_[place]] = card.world;
     members_[place] = {card.node, card.port, static_cast<std::uint16_t>(card.first)};
   }
   for (std::uint16_t part = 0; part < collective::kParts; ++part)
@@ -167,6 +216,7 @@ void Group::arm(Thread& thread, Part part, std::size_t image_at) {
   s.image.local_key = memory_key_;
   s.image.local_offset = delivered_at_[stream];
   s.image.stride = static_cast<std::uint32_t>(piece_);
+  s.image.members = static_cast<std::uint32_t>(size_);
   const std::size_t targets = s.targets.size() * sizeof(nic::TriggerTarget);
   memcpy(memory_ + image_at, &s.image, sizeof s.image);
   if (targets) memcpy(memory_ + image_at + sizeof s.image, s.targets.data(), targets);
@@ -209,8 +259,35 @@ void Group::enqueue(Operation& operation) {
   operation.first = next;
   operation.outward = next_round_[static_cast<unsigned>(Stream::Outward)];
   next += operation.rounds;
+  if (operation.stream == Stream::Outward)
+    for (std::uint32_t i = 0; i < operation.rounds; ++i)
+      spread_kind_[(operation.first + i) % model_.rounds] = operation.kind.packed();
   operations_.push_back(&operation);
   ++operations_under_way;
+  note_open();
+}
+
+/// For those who ask why nothing goes on: the oldest that is not done.
+void Group::note_open() const {
+  abi::OpenCollective& open = port_->header->sums.collectives.open;
+  const Group* group = this;
+  if (operations_.empty())
+    for (const Group* other : groups)
+      if (other && !other->operations_.empty()) group = other;
+  if (group->operations_.empty()) {
+    open.under_way = 0;
+    return;
+  }
+  const Operation& o = *group->operations_.front();
+  const auto root = static_cast<std::size_t>(o.kind.root);
+  open = {operations_under_way,
+          group->key_,
+          o.first + o.arrived,
+          o.kind.packed(),
+          root < group->world_rank_.size() ? group->world_rank_[root] : 0,
+          static_cast<std::uint32_t>(group->size_),
+          o.posts,
+          open.gone};
 }
 
 void Group::begin(Thread& thread, Operation& operation) {
@@ -287,6 +364,7 @@ bool Group::end_what_is_done() {
 
 void Group::finish(Operation& o) {
   --operations_under_way;
+  note_open();
   const Word request = o.request;
   if (o.synchronises)
     for (std::size_t i = 0; i < barriers_.size(); ++i)
@@ -334,20 +412,23 @@ void Group::post_round(Thread& thread, Operation& o, std::uint32_t number) {
   lib::post_now(port_, thread, d);
 }
 
+/// What the tree carries is not what this member calls.
+void Group::explain_other(std::uint64_t called, std::uint64_t carried) const {
+  const nic::RoundKind mine = nic::RoundKind::of(called), other = nic::RoundKind::of(carried);
+  fflush(stdout);
+  fprintf(
+      stderr,
+      "weft: rank %u: %s with root %u on a communicator of %d: its tree carries %s with root %u%s; members "
+      "must call the same collective with the same root, type and operation\n",
+      port_->header->rank, name_of(mine.call), mine.root, size_, name_of(other.call), other.root,
+      other.combine != mine.combine || other.type != mine.type ? ", of another type or operation" : "");
+  fflush(stderr);
+  _exit(1);
+}
+
 void Group::take(Operation& o, std::uint64_t round, const std::uint8_t* data, std::size_t bytes,
                  std::uint64_t kind) {
-  if (kind != o.kind.packed()) {
-    const nic::RoundKind other = nic::RoundKind::of(kind);
-    fflush(stdout);
-    fprintf(
-        stderr,
-        "weft: rank %u: %s with root %u on a communicator of %d: its tree carries %s with root %u%s; members "
-        "must call the same collective with the same root, type and operation\n",
-        port_->header->rank, name_of(o.kind.call), o.kind.root, size_, name_of(other.call), other.root,
-        other.combine != o.kind.combine || other.type != o.kind.type ? ", of another type or operation" : "");
-    fflush(stderr);
-    _exit(1);
-  }
+  if (kind != o.kind.packed()) explain_other(o.kind.packed(), kind);
   if (o.hears) {
     const std::size_t at = (round - o.first) * o.piece;
     if (o.result.size() < at + bytes) o.result.resize(at + bytes);
@@ -362,7 +443,10 @@ void Group::hear(const nic::Event& event) {
     --operations_under_way;
     return;
   }
-  if (event.kind == nic::EventKind::Failed) explain(event);
+  if (event.kind == nic::EventKind::Failed) {
+    if (event.status == nic::Status::NoPort && note_gone(event)) return;
+    explain(event);
+  }
   const auto part = static_cast<Part>(event.tag - first_);
   const auto stream = static_cast<unsigned>(stream_of(part));
   const std::uint64_t round = event.data;
@@ -375,10 +459,25 @@ void Group::hear(const nic::Event& event) {
       if (thread) advance(*thread);
       return;
     }
-  // Of a call this member has not come to yet; or an echo of what it gave itself and has ended.
+  // Of a call this member has not come to yet; or an echo of what it gave itself and has ended, where another
+  // member may believe that it is the root.
+  const std::uint64_t next = next_round_[stream];
+  if (stream == static_cast<unsigned>(Stream::Outward) && round < next && next - round <= model_.rounds &&
+      spread_kind_[round % model_.rounds] != event.spare[0])
+    explain_other(spread_kind_[round % model_.rounds], event.spare[0]);
   if (round >= next_round_[stream])
     early_[{stream, round}] = {std::vector<std::uint8_t>(data, data + event.length), event.spare[0]};
   if (thread) advance(*thread);
+}
+
+/// A member's process has ended. The simulator sees that too, and says so with all that others wait for.
+bool Group::note_gone(const nic::Event& event) const {
+  for (std::size_t place = 0; place < members_.size(); ++place)
+    if (members_[place].node == event.node && members_[place].port == event.port) {
+      port_->header->sums.collectives.open.gone = world_rank_[rank_at_[place]] + 1;
+      return true;
+    }
+  return false;
 }
 
 void Group::explain(const nic::Event& event) const {

@@ -82,11 +82,14 @@ class Group {
   void enqueue(Operation& operation);
   void post_what_may_be(abi::Thread& thread);
   bool end_what_is_done();
+  void note_open() const;
   bool may_post(const Operation& operation, std::size_t before) const;
   void post_round(abi::Thread& thread, Operation& operation, std::uint32_t round);
   void take(Operation& operation, std::uint64_t round, const std::uint8_t* data, std::size_t bytes,
             std::uint64_t kind);
   void finish(Operation& operation);
+  bool note_gone(const nic::Event& event) const;
+  [[noreturn]] void explain_other(std::uint64_t called, std::uint64_t carried) const;
   [[noreturn]] void explain(const nic::Event& event) const;
   void arm(abi::Thread& thread, collective::Part part, std::size_t image_at);
 
@@ -101,12 +104,13 @@ class Group {
   std::size_t piece_ = 0;
   collective::Tree tree_;
   std::vector<collective::Member> members_;  // by place
-  std::vector<std::uint32_t> place_of_rank_, rank_at_;
+  std::vector<std::uint32_t> place_of_rank_, rank_at_, world_rank_;
   std::uint8_t* memory_ = nullptr;
   std::size_t bytes_ = 0, delivered_at_[kStreams] = {}, sent_at_[kStreams] = {};
   std::uint64_t next_round_[kStreams] = {};
-  std::uint64_t outward_heard_ = 0;  // rounds of broadcasts that have passed this member's interface
-  std::uint32_t one_way_ = 0;        // rounds since the group last ran a barrier of its own
+  std::vector<std::uint64_t> spread_kind_;  // of the last broadcasts, by round
+  std::uint64_t outward_heard_ = 0;         // rounds of broadcasts that have passed this member's interface
+  std::uint32_t one_way_ = 0;               // rounds since the group last ran a barrier of its own
   std::deque<Operation*> operations_;
   std::vector<std::unique_ptr<Operation>> barriers_;  // of its own
   std::map<std::pair<unsigned, std::uint64_t>, Early> early_;

@@ -20,9 +20,11 @@ inline constexpr const char* kFallbackReasons[abi::kFallbacks] = {
     "no unit for the type",
     "no unit for the operation",
     "the interface has no operation units",
-    "the communicator has two groups or was made by a call that is not watched",
+    "the communicator has two groups",
     "no sequence left in a member's interface",
-    "a communicator of one"};
+    "a communicator of one",
+    "persistent",
+    "not waited for, and before the first call on a communicator of MPI_Comm_idup that is"};
 
 /// What was offloaded, and what was not and why; for people.
 std::vector<std::string> collectives_in_words(const abi::CollectiveSums& sums);

@@ -7,7 +7,8 @@ namespace weft::measure {
 
 const char* operation_name(std::size_t operation) {
   static constexpr const char* names[kOperations] = {
-      "none", "message", "put", "get", "immediate put", "fetch add", "compare swap", "bounded add"};
+      "none",      "message",      "put",         "get",          "immediate put",
+      "fetch add", "compare swap", "bounded add", "arm sequence", "control packet"};
   return operation < kOperations ? names[operation] : "unknown";
 }
 

@@ -17,7 +17,7 @@ struct OperationSums {
   std::array<TimeSum, nic::Breakdown::kParts> parts;  // their sum is `total`
 };
 
-inline constexpr std::size_t kOperations = 8;  // by number; 0 is none
+inline constexpr std::size_t kOperations = 10;  // by number; 0 is none
 const char* operation_name(std::size_t operation);
 
 class RunStats {

@@ -10,6 +10,7 @@ using Kind = workload::Operation::Kind;
 using workload::Step;
 
 void TraceRecorder::operation(const nic::Record& r, std::uint32_t from, std::uint32_t to) {
+  if (nic::is_triggered(r.operation)) return;  // no rank sends them: a trace has no step for them
   if (r.status != nic::Status::Ok || from >= ranks_ || to >= ranks_) return;
   bool answered = r.operation == nic::Operation::Get || r.operation == nic::Operation::FetchAdd ||
                   r.operation == nic::Operation::CompareSwap || r.operation == nic::Operation::BoundedAdd;

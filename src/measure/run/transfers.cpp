@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "machine/collective_network.hpp"
+
 namespace weft::measure {
 
 using network::flow::kWhole;
@@ -20,11 +22,16 @@ void Transfers::add(const nic::Record& r, network::EndpointId from, network::End
     return;
   }
   bool comes_back = r.operation == nic::Operation::Get;  // the data comes from there
-  all_.push_back({r.begin, r.end, r.length, comes_back ? to : from, comes_back ? from : to});
+  all_.push_back({r.begin, r.end, r.length, comes_back ? to : from, comes_back ? from : to,
+                  r.operation == nic::Operation::Trigger});
 }
 
 LinkLoads::LinkLoads(const machine::Machine& machine)
-    : graph_(*machine.graph), links_(machine), maker_(machine, links_), parts_(links_.count()) {
+    : graph_(*machine.graph),
+      links_(machine),
+      maker_(machine, links_),
+      control_apart_(machine::collective_network(machine.description).has_value()),
+      parts_(links_.count()) {
   if (maker_.needs_load()) no_load_.resize(links_.count());
 }
 
@@ -36,7 +43,8 @@ std::vector<LinkLoad> LinkLoads::between(const std::vector<Transfer>& transfers,
   // Pairs share their route, so each route is found once.
   std::map<std::pair<network::EndpointId, network::EndpointId>, std::uint64_t> pairs;
   for (const Transfer& t : transfers)
-    if (t.begin >= from && t.begin <= until) pairs[{t.from, t.to}] += links_.wire_bytes(t.bytes);
+    if (t.begin >= from && t.begin <= until && !(t.control && control_apart_))
+      pairs[{t.from, t.to}] += links_.wire_bytes(t.bytes);
   std::vector<LinkId> used;
   std::vector<Share> route;
   for (const auto& [pair, bytes] : pairs) {

@@ -17,6 +17,7 @@ struct Transfer {
   Time begin, end;
   std::uint64_t bytes;
   network::EndpointId from, to;
+  bool control = false;  // a control packet, which a collective in the interfaces is made of
 };
 
 /// The first ones of a run, as many as fit in memory nobody misses.
@@ -55,6 +56,7 @@ class LinkLoads {
   network::flow::Links links_;
   network::flow::RouteMaker maker_;
   network::flow::RouteMaker::Scratch scratch_;
+  bool control_apart_;  // control packets go by a network of their own, whose links are not these
   std::vector<std::uint32_t> no_load_;
   std::vector<std::uint64_t> parts_;  // by link: bytes x kWhole
 };
