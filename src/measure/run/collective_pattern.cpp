@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <string_view>
 #include <unordered_map>
+
+#include "abi/mpi_calls.hpp"
 
 namespace weft::measure {
 
@@ -45,6 +48,10 @@ std::string tree_name(const Pairs& edges, std::uint32_t members) {
   return degrees.back() == 3 ? "binary tree" : "tree";
 }
 
+bool starts_only(std::uint16_t call) {
+  return std::string_view(abi::call_facts(call).name).starts_with("MPI_I");
+}
+
 }  // namespace
 
 std::string pattern_of(Pairs pairs, std::uint32_t members) {
@@ -73,7 +80,8 @@ std::string pattern_of(Pairs pairs, std::uint32_t members) {
 
 std::string algorithm_of(const Collective& c, const std::vector<Transfer>& transfers,
                          const std::vector<host::RankResult>& ranks) {
-  if (c.members != ranks.size()) return "";
+  // Messages of a call that comes back at once are sent after it.
+  if (c.members != ranks.size() || starts_only(c.call)) return "";
   std::unordered_map<std::uint32_t, std::uint32_t> rank_on;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank)
     if (!rank_on.emplace(ranks[rank].node, rank).second) return "";

@@ -21,7 +21,7 @@ std::string pattern_of(Pairs pairs, std::uint32_t members);
 
 /// What is seen of one collective: the pattern of the messages that began while it ran, or "in the
 /// interfaces" where there were control packets alone. "" where that cannot be told: it was not of all ranks,
-/// or ranks share nodes.
+/// it comes back before it is over, or ranks share nodes.
 std::string algorithm_of(const Collective& collective, const std::vector<Transfer>& transfers,
                          const std::vector<host::RankResult>& ranks);
 
