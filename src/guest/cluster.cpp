@@ -23,12 +23,24 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kProgressInterval{10};
 constexpr std::chrono::seconds kTimeToEnd{5};  // for a kernel that has closed its sockets
 constexpr int kLook = 1000;                    // milliseconds between looks at processes
+constexpr Time kMostAhead{100'000'000};        // a node that is alone; its end is known as well as that
 
 double seconds_since(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
+/// What somebody before a terminal wants to talk to.
+std::vector<std::string> shell_command() {
+  if (access("/bin/bash", X_OK) == 0) return {"/bin/bash", "--norc", "-i"};
+  return {"/bin/sh", "-i"};
+}
+
 }  // namespace
+
+const std::vector<std::string>& Cluster::waiting_command() {
+  static const std::vector<std::string> command{"/bin/sh", "-c", "while :; do sleep 1000000; done"};
+  return command;
+}
 
 RunFolder::RunFolder() {
   const char* wanted = std::getenv("TMPDIR");
@@ -81,6 +93,9 @@ void Cluster::make_nodes(const machine::Machine& machine) {
     GuestNode& node = *nodes_[i];
     node.ethernet->know(peers_);
     node.ethernet->interrupt_guest = [this, &node](unsigned queue) { interrupt(node, queue); };
+    node.ethernet->guest_time = [&node] { return node.calendar.updated(); };
+    node.ethernet->set_interrupt_latency(machine.description.host.interrupt);
+    node.calendar.set_reaction(machine.description.host.interrupt);
     node.ethernet->on_frame = [this, i](bool sent, Time at, std::span<const std::uint8_t> frame) {
       if (on_frame) on_frame(i, sent, at, frame);
     };
@@ -104,8 +119,12 @@ std::string Cluster::start_file(std::size_t number) const {
   std::error_code failed;
   add(std::filesystem::current_path(failed).string());
   add(hosts);
-  add(std::to_string(options_.command.size()));
-  for (const std::string& word : options_.command) add(word);
+  const bool shell = options_.shell == number;
+  add(shell ? fmt::format("{} {}", terminal->rows(), terminal->columns()) : "");
+  const std::vector<std::string> command = shell ? shell_command() : options_.command;
+  add(std::to_string(command.size()));
+  for (const std::string& word : command) add(word);
+  if (shell) add(fmt::format("PS1={}# ", name_of(number)));
   add(fmt::format("NODE={}", number));
   add(fmt::format("NODES={}", nodes_.size()));
   // OpenSSL would ask the processor for random numbers, which no seed reaches.
@@ -143,11 +162,12 @@ void Cluster::start(std::size_t number) {
                       "uml_dir=./",
                       "umid=" + node.name,
                       "con=null",
-                      "con0=null,fd:1",
+                      options_.shell == number ? "con0=fd:0,fd:1" : "con0=null,fd:1",
                       "random.trust_cpu=on",
                       "quiet",
                       "--",
                       fmt::format("/proc/self/cwd/{}.start", node.name)};
+  launch.has_input = options_.shell == number;
   node.running_since = Clock::now();
   node.process.start(launch);
 }
@@ -169,6 +189,7 @@ BootResult Cluster::run() {
   }
   for (auto& node : nodes_)
     if (!node->ended) {
+      node->ran = true;
       node->console.gather(node->process.console());
       node->process.end();
       node->end = queue_.now();
@@ -185,8 +206,9 @@ void Cluster::take_turns() {
     carry_out_kicks();
     pass_on_consoles();
     if (alive() == 0) return;
+    if (terminal) attend_terminal();
     ++rounds_;
-    if (advance()) run_those_due();
+    if (advance()) run_nodes();
   }
 }
 
@@ -280,9 +302,9 @@ void Cluster::connection_lost(GuestNode& node) {
 
 void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
   if (node.ended) return;
-  node.ended = true;
+  node.ended = node.ran = true;
   node.ending = ending;
-  node.end = queue_.now();
+  node.end = std::max(queue_.now(), node.calendar.clock());
   node.console.gather(node.process.console());
   node.calendar.disconnect();
   node.ethernet->stop();
@@ -310,10 +332,10 @@ void Cluster::tell_progress() {
 
 void Cluster::carry_out_kicks() {
   for (auto& node : nodes_) {
+    node->ethernet->take_kicks();  // also of one that has turned itself off since
     if (node->ended) continue;
     if (node->network_up.value == 0 && node->ethernet->vhost().queue(Ethernet::kReceiveQueue).ready())
       node->network_up = queue_.now();
-    node->ethernet->take_kicks();
     check_rings(*node);
   }
 }
@@ -327,10 +349,54 @@ void Cluster::check_rings(GuestNode& node) {
 
 void Cluster::pass_on_consoles() {
   for (auto& node : nodes_) {
+    if (!std::exchange(node->ran, false)) continue;
     if (node->process.started() && node->process.console() >= 0)
       node->console.gather(node->process.console());
-    node->console.pass_on(on_line, node->ended);
+    if (terminal && node.get() == nodes_[*options_.shell].get()) {
+      node->console.pass_on_raw([&](std::string_view text) { terminal->write(text); });
+    } else {
+      node->console.pass_on(on_line, node->ended);
+    }
   }
+}
+
+/// Where nobody has a job, those who wait for the shell's node are done when it is off.
+bool Cluster::waits_for_terminal() {
+  GuestNode& shell = *nodes_[*options_.shell];
+  if (!shell.ended) return true;
+  if (options_.command == waiting_command())
+    for (auto& node : nodes_)
+      if (!node->ended) {
+        node->process.end();
+        ended(*node, {0, 0});
+      }
+  return false;
+}
+
+/// Until virtual time may move on: passes on what is typed.
+void Cluster::attend_terminal() {
+  while (failure_.empty() && waits_for_terminal()) {
+    GuestNode& node = *nodes_[*options_.shell];
+    const Time next = std::min(earliest_request(), quiet_until());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(pace_.wait(Clock::now(), queue_.now(), next));
+    pollfd files[] = {{node.calendar.socket(), POLLIN, 0}, {terminal->input(), POLLIN, 0}};
+    const int ready = poll(files, 2, static_cast<int>(std::min<std::int64_t>(left.count(), kLook)));
+    if (ready > 0 && files[1].revents) type(node);
+    if (ready > 0 && files[0].revents &&
+        !node.calendar.handle(queue_.now(), [&] { return still_waiting(node); }))
+      connection_lost(node);
+    if (interrupted()) failure_ = "interrupted";
+    if (ready == 0 && left.count() <= kLook) return;
+    if (ready == 0) look_after(node);
+  }
+}
+
+void Cluster::type(GuestNode& node) {
+  const std::optional<std::string> text = terminal->read();
+  if (!text) return node.process.end_input();
+  if (!text->empty())
+    write_all(node.process.input(), text->data(), text->size(), [&] { return still_waiting(node); });
 }
 
 Time Cluster::earliest_request() const {
@@ -344,6 +410,7 @@ Time Cluster::earliest_request() const {
 bool Cluster::advance() {
   const Time until = earliest_request();
   if (until == Calendar::kNoRequest) {
+    if (alive() == 0) return false;
     if (fabric_->idle()) {
       failure_ = "all nodes wait, and nothing is left that could wake one";
       return false;
@@ -358,11 +425,39 @@ bool Cluster::advance() {
   return failure_.empty() && earliest_request() <= queue_.now();
 }
 
-void Cluster::run_those_due() {
+/// Nothing happens in the fabric before this time, unless a node does something.
+Time Cluster::quiet_until() const { return fabric_->idle() ? Calendar::kNoRequest : queue_.now(); }
+
+/// Where nothing outside the node happens before `quiet`: how far it may go without asking.
+Time Cluster::free_until(const GuestNode& node, Time quiet) const {
+  if (!options_.look_ahead) return queue_.now();
+  return std::min(node.ethernet->undisturbed_until(quiet), later(queue_.now(), kMostAhead));
+}
+
+/// Those whose time has come, and those whose time comes before anything can reach them.
+void Cluster::run_nodes() {
+  const Time fabric = quiet_until(), now = queue_.now();
+  // The first two requests: what happens outside of a node is what the others do, and the fabric.
+  const GuestNode* first = nullptr;
+  Time first_at = Calendar::kNoRequest, second_at = Calendar::kNoRequest;
+  for (const auto& node : nodes_) {
+    if (node->ended) continue;
+    const Time at = node->calendar.request();
+    if (at < first_at) {
+      second_at = std::exchange(first_at, at);
+      first = node.get();
+    } else {
+      second_at = std::min(second_at, at);
+    }
+  }
   for (auto& node : nodes_) {
-    if (node->ended || node->calendar.request() > queue_.now()) continue;
+    if (node->ended || node->calendar.request() == Calendar::kNoRequest) continue;
+    const Time others = std::max(now, node.get() == first ? second_at : first_at);
+    const Time until = free_until(*node, std::min(fabric, others)), from = node->calendar.request();
+    if (from > now && from >= until) continue;
     node->running_since = Clock::now();
-    if (!node->calendar.run(queue_.now(), [&] { return still_waiting(*node); }) && !node->ended)
+    node->ran = true;
+    if (!node->calendar.run(std::max(now, from), until, [&] { return still_waiting(*node); }) && !node->ended)
       connection_lost(*node);
   }
 }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace weft::guest {
@@ -31,11 +32,25 @@ void Console::pass_on(const std::function<void(std::string_view line)>& print, b
     begin = end < text_.size() && text_[end] == '\n' ? end + 1 : end;
     while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
     if (line.ends_with("] reboot: System halted")) continue;  // every kernel's last word
-    last_.emplace_back(line);
-    if (last_.size() > kKept) last_.pop_front();
+    keep(line);
     print(prefix_ + std::string(line) + "\n");
   }
   text_.erase(0, begin);
+}
+
+void Console::pass_on_raw(const std::function<void(std::string_view text)>& print) {
+  if (text_.empty()) return;
+  print(text_);
+  for (std::size_t begin = 0, end; begin < text_.size(); begin = end + 1) {
+    end = std::min(text_.find('\n', begin), text_.size());
+    keep(std::string_view(text_).substr(begin, end - begin));
+  }
+  text_.clear();
+}
+
+void Console::keep(std::string_view line) {
+  last_.emplace_back(line);
+  if (last_.size() > kKept) last_.pop_front();
 }
 
 }  // namespace weft::guest
