@@ -4,39 +4,12 @@
 
 #include <cstring>
 
-#include "run_program.hpp"
+#include "boot_fixture.hpp"
 
 namespace weft::test {
 namespace {
 
 using testing::HasSubstr;
-
-/// A script that every node runs, in a folder of its own.
-class Boot : public testing::Test {
- protected:
-  /// The kernel is built where it is missing; where it cannot be, the tests fail and say why.
-  static void SetUpTestSuite() {
-    FILE* pipe = popen(WEFT_ROOT "/tools/build-linux 2>&1", "r");
-    char room[4096];
-    std::string text;
-    while (pipe && std::fgets(room, sizeof room, pipe)) text += room;
-    ASSERT_TRUE(pipe && pclose(pipe) == 0) << text;
-  }
-
-  std::string script(const std::string& body) {
-    const std::string path = folder.file("job.sh");
-    std::ofstream(path) << "#!/bin/sh\n" << body << "\n";
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
-    return path;
-  }
-  ProgramResult boot(const std::string& body, std::vector<std::string> options) {
-    options.insert(options.begin(), "boot");
-    options.insert(options.end(), {"--", script(body)});
-    return run_program(options);
-  }
-
-  ScratchFolder folder;
-};
 
 /// The packets of a capture: virtual nanoseconds and bytes.
 struct Frame {
@@ -146,6 +119,54 @@ TEST_F(Boot, JobsHaveTheirNodesNameAndTheHostsFilesAndWriteNoneOfThem) {
   EXPECT_THAT(r.out, HasSubstr("Read-only file system"));
   EXPECT_THAT(r.out, HasSubstr("node1: 1 of 2\n"));
   EXPECT_EQ(read_file(file), "of the host\n");
+}
+
+TEST_F(Boot, LookAheadChangesNoTime) {
+  // A node that asks for every step of its clock, and one that runs on until something can reach it.
+  std::string out[2], capture[2];
+  for (int run : {0, 1}) {
+    const std::string to = folder.file("out" + std::to_string(run));
+    std::vector<std::string> options{"torus", "--set", "topology.dims=[2,2]", "-n", "3",
+                                     "--out", to,      "--capture",           "0",  "--engine",
+                                     "flit"};
+    if (run == 1) options.push_back("--no-look-ahead");
+    ProgramResult r =
+        boot("sleep 1; ping -c 2 -i 0.01 node$(((NODE + 1) % NODES)); date +%N; sleep 2", options);
+    ASSERT_EQ(r.code, 0) << r.err << r.out;
+    out[run] = r.out;
+    capture[run] = read_file(to + "/node0.pcapng");
+  }
+  EXPECT_EQ(out[0], out[1]);
+  EXPECT_TRUE(capture[0] == capture[1]);
+}
+
+TEST_F(Boot, AnOrdinaryUserBootsNodes) {
+  // Everything lies where anybody may read it: a test may run from a folder that only root sees.
+  const std::string job =
+      script("echo I am $(hostname), user $(id -u) here; sleep 1; ping -q -c 1 node0 | tail -n 2");
+  const std::string machine = folder.file("plain.toml");
+  std::ofstream(machine) << kPlainMachine;
+  namespace fs = std::filesystem;
+  for (const auto& [from, to] : {std::pair<std::string, std::string>{WEFT_PROGRAM, "weft"},
+                                 {WEFT_BUILD "/weft-init", "weft-init"},
+                                 {kernel, "linux"}}) {
+    fs::copy_file(from, folder.file(to));
+    fs::permissions(folder.file(to), fs::perms(0755));
+  }
+  fs::permissions(job, fs::perms(0755));
+  fs::permissions(folder.file(""), fs::perms(0755));
+  const std::string command =
+      "cd / && TMPDIR=/tmp HOME=/ " +
+      std::string(geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "") +
+      folder.file("weft") + " boot " + machine + " -n 2 --engine ideal --kernel " + folder.file("linux") +
+      " -- " + job + " 2>&1";
+  FILE* pipe = popen(command.c_str(), "r");
+  std::string text;
+  char room[4096];
+  while (pipe && std::fgets(room, sizeof room, pipe)) text += room;
+  ASSERT_TRUE(pipe && pclose(pipe) == 0) << text;
+  EXPECT_THAT(text, HasSubstr("node1: I am node1, user 0 here\n"));
+  EXPECT_THAT(text, HasSubstr("node1: 1 packets transmitted, 1 received, 0% packet loss"));
 }
 
 TEST_F(Boot, AnHourOfSleepTakesAMoment) {
