@@ -27,7 +27,7 @@ class BootPrograms : public Boot {
     for (const std::string& file : {key, host})
       EXPECT_EQ(std::system(("dropbearkey -t ed25519 -f " + file + " >" + file + ".out 2>&1").c_str()), 0);
     EXPECT_EQ(std::system(("grep '^ssh-' " + key + ".out >" + key + ".pub").c_str()), 0);
-    return "mkdir -p /root/.ssh; chmod 700 /root /root/.ssh; cp " + key +
+    return "rm -f /root/.bashrc /root/.profile; mkdir -p /root/.ssh; chmod 700 /root /root/.ssh; cp " + key +
            ".pub /root/.ssh/authorized_keys\n"
            "chmod 600 /root/.ssh/authorized_keys; chown -R root:root /root/.ssh\n"
            "mkdir -p /usr/local/bin\n"
@@ -109,7 +109,7 @@ TEST_F(BootPrograms, NodesMountAFileSystemOfAnother) {
   ProgramResult r = boot(
       "mkdir -p /run/export /run/mounted\n"
       "if [ $NODE = 1 ]; then head -c 500000 /dev/urandom >/run/export/data; sha256sum </run/export/data\n"
-      "  diod -f -n -l 0.0.0.0:564 -e /run/export -S -L /run/diod.log & sleep 20; cat /run/export/back\n"
+      "  diod -f -n -l 0.0.0.0:564 -e /run/export -L /run/diod.log & sleep 20; cat /run/export/back\n"
       "else sleep 3\n"
       "  mount -t 9p -o trans=tcp,port=564,version=9p2000.L,aname=/run/export,uname=root,access=any 10.0.0.2 "
       "/run/mounted\n"

@@ -43,7 +43,8 @@ bool Calendar::handle(Time now, const StillWaiting& still_waiting) {
   Message answers[2] = {{kFreeUntil, 0, 0}, {kAcknowledge, message.sequence, 0}};
   Message& answer = answers[1];
   bool less_free = false;
-  const Time told{std::max(clock_.value, nanoseconds(now) * 1000)};
+  // Its own clock may be ahead of the simulation's, though not beyond what it was free until.
+  const Time told{std::max({clock_.value, nanoseconds(now) * 1000, nanoseconds(free_until_) * 1000})};
   switch (message.operation) {
     case kRequest:
       // A request for the past is one for now; one beyond the end of time is none.

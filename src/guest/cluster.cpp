@@ -380,7 +380,10 @@ void Cluster::attend_terminal() {
     const Time next = std::min(earliest_request(), quiet_until());
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(pace_.wait(Clock::now(), queue_.now(), next));
-    pollfd files[] = {{node.calendar.socket(), POLLIN, 0}, {terminal->input(), POLLIN, 0}};
+    // What is typed before the shell has said anything waits for it.
+    const bool ready_to_hear = !node.console.last_lines().empty();
+    pollfd files[] = {{node.calendar.socket(), POLLIN, 0},
+                      {ready_to_hear ? terminal->input() : -1, POLLIN, 0}};
     const int ready = poll(files, 2, static_cast<int>(std::min<std::int64_t>(left.count(), kLook)));
     if (ready > 0 && files[1].revents) type(node);
     if (ready > 0 && files[0].revents &&
@@ -393,10 +396,10 @@ void Cluster::attend_terminal() {
 }
 
 void Cluster::type(GuestNode& node) {
-  const std::optional<std::string> text = terminal->read();
-  if (!text) return node.process.end_input();
-  if (!text->empty())
-    write_all(node.process.input(), text->data(), text->size(), [&] { return still_waiting(node); });
+  constexpr const char* kEndOfInput = "\4";  // what a user types to say so
+  const std::string text = terminal->read().value_or(kEndOfInput);
+  if (!text.empty())
+    write_all(node.process.input(), text.data(), text.size(), [&] { return still_waiting(node); });
 }
 
 Time Cluster::earliest_request() const {
@@ -522,6 +525,8 @@ BootResult Cluster::result() const {
     one.code = node->ending.signal ? 128 + node->ending.signal : node->ending.code;
     one.failure = node->failure;
     if (!node->ended) one.failure = "it was still running";
+    if (const std::string& panic = node->console.panic(); !one.failure.empty() && !panic.empty())
+      one.failure = "its kernel panicked: " + panic;
     if (!one.failure.empty())
       one.last_lines.assign(node->console.last_lines().begin(), node->console.last_lines().end());
     one.network_up = node->network_up;

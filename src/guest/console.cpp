@@ -7,6 +7,12 @@
 
 namespace weft::guest {
 
+namespace {
+
+constexpr std::string_view kLastWord = "] reboot: System halted";  // of every kernel
+
+}  // namespace
+
 bool Console::gather(int pipe) {
   char room[65'536];
   for (;;) {
@@ -31,7 +37,7 @@ void Console::pass_on(const std::function<void(std::string_view line)>& print, b
     std::string_view line = std::string_view(text_).substr(begin, end - begin);
     begin = end < text_.size() && text_[end] == '\n' ? end + 1 : end;
     while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line.ends_with("] reboot: System halted")) continue;  // every kernel's last word
+    if (line.ends_with(kLastWord)) continue;
     keep(line);
     print(prefix_ + std::string(line) + "\n");
   }
@@ -39,6 +45,8 @@ void Console::pass_on(const std::function<void(std::string_view line)>& print, b
 }
 
 void Console::pass_on_raw(const std::function<void(std::string_view text)>& print) {
+  if (std::size_t last = text_.find(kLastWord); last != std::string::npos)
+    text_.erase(std::min(text_.rfind('[', last), last));
   if (text_.empty()) return;
   print(text_);
   for (std::size_t begin = 0, end; begin < text_.size(); begin = end + 1) {
@@ -49,6 +57,9 @@ void Console::pass_on_raw(const std::function<void(std::string_view text)>& prin
 }
 
 void Console::keep(std::string_view line) {
+  constexpr std::string_view kPanic = "] Kernel panic - not syncing: ";
+  if (std::size_t at = line.find(kPanic); at != std::string_view::npos && panic_.empty())
+    panic_ = line.substr(at + kPanic.size());
   last_.emplace_back(line);
   if (last_.size() > kKept) last_.pop_front();
 }

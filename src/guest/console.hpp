@@ -22,11 +22,13 @@ class Console {
   void pass_on(const std::function<void(std::string_view line)>& print, bool all = false);
   /// The last lines, for reports on what went wrong.
   const std::deque<std::string>& last_lines() const { return last_; }
+  /// Why the kernel gave up, in its own words; empty where it has not.
+  const std::string& panic() const { return panic_; }
 
  private:
   void keep(std::string_view line);
   static constexpr std::size_t kKept = 12, kLongestLine = 65'536;
-  std::string prefix_, text_;
+  std::string prefix_, text_, panic_;
   std::deque<std::string> last_;
 };
 

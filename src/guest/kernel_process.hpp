@@ -39,7 +39,6 @@ class KernelProcess {
   int console() const { return console_.number(); }
   /// What is typed on its console is written there, where it has an input; -1 where it has none.
   int input() const { return input_.number(); }
-  void end_input() { input_.close(); }
   /// How it ended, or nothing while it lives.
   std::optional<KernelEnding> ending();
   /// Ends it and all that it started, and waits until it is gone.

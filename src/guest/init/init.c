@@ -22,7 +22,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <termios.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { kMostStart = 4 << 20, kMostWords = 65536 };
@@ -203,13 +202,9 @@ static int run_job(char** words, char** environment, const char* folder, const c
     fprintf(stderr, "weft-init: %s: %s\n", words[0], strerror(errno));
     _exit(errno == ENOENT ? 127 : 126);
   }
-  /* The first process is everybody's parent in the end. What is typed on a terminal waits for the next time
-   * that the node runs: it runs often enough that nobody notices. */
-  while ((ended = waitpid(-1, &status, *terminal ? WNOHANG : 0)) != job) {
-    const struct timespec tick = {0, 20000000};
+  /* The first process is everybody's parent in the end. */
+  while ((ended = wait(&status)) != job)
     if (ended < 0 && errno != EINTR) fail("lost", words[0]);
-    if (ended == 0) nanosleep(&tick, NULL);
-  }
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
