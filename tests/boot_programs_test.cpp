@@ -129,10 +129,11 @@ TEST_F(BootPrograms, MpirunStartsRanksOverSshThatTalkOverTcp) {
                "/run/hosts -np 4 "
                "--mca plm_rsh_agent ssh --mca btl tcp,self --mca btl_tcp_if_include eth0 --mca "
                "oob_tcp_if_include eth0 "
-               "--mca pml ob1 " WEFT_BUILD "/mpi-programs/barrier_times\n"
+               "--mca pml ob1 " WEFT_BUILD "/mpi-programs/allreduce 512\n"
                "else sleep 300; fi"),
       {"torus", "--set", "topology.dims=[2,2]", "-n", "4", "--engine", "ideal", "--memory", "256MiB"});
   ASSERT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("node0:        512 "));
 }
 
 }  // namespace

@@ -147,6 +147,9 @@ void check(Options& o, const machine::Machine& machine, Diagnostics& problems) {
   } else {
     problems.add({}, "--memory", fmt::format("'{}': expected a size from 16MiB to 2GiB", o.memory));
   }
+  if (!o.boot.image.empty() && !o.boot.netboot) problems.add({}, "--image", "needs --netboot");
+  if (o.boot.netboot && o.nodes < 2)
+    problems.add({}, "--netboot", "needs -n 2 or more: the first node serves");
   if (!o.shell.empty()) {
     o.boot.shell = node_number(o.shell, o.nodes);
     if (!o.boot.shell)
@@ -360,6 +363,13 @@ std::function<int()> declare_boot(CommandLine& app) {
          "The node whose console is this terminal, with a shell instead of the job; virtual time then "
          "passes no faster than yours")
       .option_text("NODE");
+  app.add_flag(
+      "--netboot", o->boot.netboot,
+      "Nodes start with a kernel and a first stage alone; the first node serves the others addresses by "
+      "DHCP and a root over HTTP, and runs no job (needs busybox-static)");
+  app.add_option("--image", o->boot.image,
+                 "With --netboot: the root that is served, as a cpio archive; without: busybox and the job")
+      .option_text("FILE");
   app.add_option("--patience", o->boot.patience,
                  "Seconds of processor time that a node may compute without letting virtual time move")
       .option_text("SECONDS [60]")

@@ -14,6 +14,7 @@
 #include "base/diagnostics.hpp"
 #include "base/output_file.hpp"
 #include "base/random.hpp"
+#include "guest/netboot.hpp"
 
 namespace weft::guest {
 
@@ -23,7 +24,8 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kProgressInterval{10};
 constexpr std::chrono::seconds kTimeToEnd{5};  // for a kernel that has closed its sockets
 constexpr int kLook = 1000;                    // milliseconds between looks at processes
-constexpr Time kMostAhead{100'000'000};        // a node that is alone; its end is known as well as that
+constexpr Time kStep{1'000'000'000'000};
+constexpr Time kMostAhead{100'000'000};  // a node that is alone; its end is known as well as that
 
 double seconds_since(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
@@ -121,7 +123,9 @@ std::string Cluster::start_file(std::size_t number) const {
   add(hosts);
   const bool shell = options_.shell == number;
   add(shell ? fmt::format("{} {}", terminal->rows(), terminal->columns()) : "");
-  const std::vector<std::string> command = shell ? shell_command() : options_.command;
+  const std::vector<std::string> command = shell                             ? shell_command()
+                                           : options_.netboot && number == 0 ? server_command_
+                                                                             : options_.command;
   add(std::to_string(command.size()));
   for (const std::string& word : command) add(word);
   if (shell) add(fmt::format("PS1={}# ", name_of(number)));
@@ -167,6 +171,12 @@ void Cluster::start(std::size_t number) {
                       "quiet",
                       "--",
                       fmt::format("/proc/self/cwd/{}.start", node.name)};
+  if (options_.netboot && number > 0) {  // with nothing of the host's but its kernel and first stage
+    std::erase_if(launch.arguments, [](const std::string& word) {
+      return word.starts_with("root") || word.starts_with("init=") || word == "ro";
+    });
+    launch.arguments.insert(launch.arguments.begin(), "initrd=first.cpio");
+  }
   launch.has_input = options_.shell == number;
   node.running_since = Clock::now();
   node.process.start(launch);
@@ -174,7 +184,25 @@ void Cluster::start(std::size_t number) {
 
 void Cluster::start_all() {
   folder_ = std::make_unique<RunFolder>();
+  if (options_.netboot) prepare_netboot();
   for (std::size_t i = 0; i < nodes_.size(); ++i) start(i);
+}
+
+void Cluster::prepare_netboot() {
+  const NetbootOptions netboot{find_busybox(), options_.init, options_.image, options_.command};
+  const std::string& folder = folder_->path();
+  std::filesystem::create_directory(folder + "/www");
+  write_file(folder + "/first.cpio", first_stage(netboot));
+  write_file(folder + "/www/root.cpio", root_image(netboot));
+  std::vector<NetbootClient> clients;
+  for (std::size_t i = 1; i < nodes_.size(); ++i) {
+    const MacAddress mac = mac_of(static_cast<std::uint32_t>(i));
+    clients.push_back({fmt::format("{:02x}", fmt::join(mac, ":")), address_of(i)});
+    write_file(fmt::format("{}/www/{}.start", folder, name_of(i)), start_file(i));
+  }
+  write_file(folder + "/dhcp.conf", dhcp_configuration(address_of(0), clients));
+  write_file(folder + "/serve.sh", server_script(netboot, folder));
+  server_command_ = {"/bin/sh", folder + "/serve.sh"};
 }
 
 BootResult Cluster::run() {
@@ -205,6 +233,7 @@ void Cluster::take_turns() {
     if (!failure_.empty()) return;
     carry_out_kicks();
     pass_on_consoles();
+    end_those_who_wait();
     if (alive() == 0) return;
     if (terminal) attend_terminal();
     ++rounds_;
@@ -360,23 +389,23 @@ void Cluster::pass_on_consoles() {
   }
 }
 
-/// Where nobody has a job, those who wait for the shell's node are done when it is off.
-bool Cluster::waits_for_terminal() {
-  GuestNode& shell = *nodes_[*options_.shell];
-  if (!shell.ended) return true;
-  if (options_.command == waiting_command())
-    for (auto& node : nodes_)
-      if (!node->ended) {
-        node->process.end();
-        ended(*node, {0, 0});
-      }
-  return false;
+/// Nodes that are there for others only are done when those are off.
+void Cluster::end_those_who_wait() {
+  const bool shell_is_off = options_.shell && nodes_[*options_.shell]->ended;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    GuestNode& node = *nodes_[i];
+    const bool waits = options_.shell != i && shell_is_off && options_.command == waiting_command();
+    const bool serves = options_.netboot && i == 0 && alive() == 1;
+    if (node.ended || (!waits && !serves)) continue;
+    node.process.end();
+    ended(node, {0, 0});
+  }
 }
 
 /// Until virtual time may move on: passes on what is typed.
 void Cluster::attend_terminal() {
-  while (failure_.empty() && waits_for_terminal()) {
-    GuestNode& node = *nodes_[*options_.shell];
+  GuestNode& node = *nodes_[*options_.shell];
+  while (failure_.empty() && !node.ended) {
     const Time next = std::min(earliest_request(), quiet_until());
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(pace_.wait(Clock::now(), queue_.now(), next));
@@ -420,7 +449,10 @@ bool Cluster::advance() {
     }
     fabric_->advance(network::kForever);
   } else {
-    fabric_->advance(until);
+    // In steps: links that are watched cost something even while nobody sends, and a user may want to end it.
+    while (!fabric_->advance(std::min(until, later(queue_.now(), kStep))) && queue_.now() < until &&
+           !interrupted()) {
+    }
   }
   if (interrupted()) failure_ = "interrupted";
   for (auto& node : nodes_)

@@ -29,6 +29,8 @@ struct BootOptions {
   double patience = 60;               // seconds a node may compute without letting time move
   bool look_ahead = true;             // false: a node asks for every step of its clock
   std::optional<std::size_t> shell;   // the node whose console is the user's terminal
+  bool netboot = false;               // the first node serves the others their roots
+  std::string image;                  // the root it serves; empty: busybox and the job
 };
 
 struct NodeResult {
@@ -90,6 +92,7 @@ class Cluster : private nic::Host {
   void start_all();
   void start(std::size_t number);
   std::string start_file(std::size_t number) const;
+  void prepare_netboot();
   void take_turns();
 
   // While nodes run.
@@ -102,7 +105,7 @@ class Cluster : private nic::Host {
   void fail(GuestNode& node, std::string why);
 
   // While all wait.
-  bool waits_for_terminal();
+  void end_those_who_wait();
   void attend_terminal();
   void type(GuestNode& node);
   void carry_out_kicks();
@@ -129,6 +132,7 @@ class Cluster : private nic::Host {
   std::uint64_t rounds_ = 0;
   std::chrono::steady_clock::time_point next_progress_;
   Pace pace_;
+  std::vector<std::string> server_command_;  // where nodes boot over the network
 };
 
 }  // namespace weft::guest

@@ -2,9 +2,12 @@
  * in memory over the host's, which cannot be written; sets the node's name, addresses and hosts; runs the
  * job; hands its exit code to whoever started the kernel, and turns the node off.
  *
- *   init FILE     strings, each ended by a zero byte: name, address, mask, working folder, text of
- * /etc/hosts, rows and columns of the terminal that its console is ("" where it is none), number of words of
- * the job, its words, and its environment
+ *   init FILE [own-root]
+ *
+ * The file has strings, each ended by a zero byte: name, address, mask, working folder, text of /etc/hosts,
+ * rows and columns of the terminal that its console is ("" where it is none), number of words of the job, its
+ * words, and its environment. own-root: the files are the node's own already, as after a boot over the
+ * network.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -231,7 +234,7 @@ int main(int count, char** arguments) {
   if (!words || !environment || job_words < 1 || job_words > kMostWords) fail("no job", NULL);
   for (int i = 0; i < job_words; ++i) words[i] = next(&at, end);
   for (int i = 0; i < kMostWords && at < end; ++i) environment[i] = next(&at, end);
-  make_root();
+  if (count < 3 || strcmp(arguments[2], "own-root") != 0) make_root();
   mount_all();
   set_network(name, address, mask, hosts);
   code = run_job(words, environment, folder, terminal);
