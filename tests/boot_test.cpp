@@ -1,8 +1,11 @@
 // Linux nodes: real kernels, programs as Debian ships them, in virtual time on a simulated network.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 
 #include <cstring>
+#include <thread>
 
 #include "boot_fixture.hpp"
 
@@ -188,11 +191,80 @@ TEST_F(Boot, AFileComesWholeOverTcp) {
   EXPECT_THAT(r.out, HasSubstr("node0: 3000000\n"));
 }
 
+TEST_F(Boot, NodesBootOverTheNetwork) {
+  std::string out[2];
+  for (int run : {0, 1}) {
+    ProgramResult r = boot(
+        "echo $(hostname) has $(mount | grep -c ' on / type tmpfs') root of its own; [ -e /usr/lib ] || echo "
+        "and "
+        "nothing of the host\nping -q -c 1 node0 | grep -c ' 0% packet loss'; exit $NODE",
+        {"torus", "--set", "topology.dims=[2,2]", "-n", "3", "--netboot", "--engine", "ideal", "--out",
+         folder.file("out"), "--capture", "1"});
+    EXPECT_EQ(r.code, 2) << r.err << r.out;
+    out[run] = r.out;
+  }
+  EXPECT_EQ(out[0], out[1]);
+  for (const char* line :
+       {"node1: netboot: 10.0.0.2 by DHCP, root from 10.0.0.1\n", "node2: node2 has 1 root of its own\n",
+        "node2: and nothing of the host\n", "node1: 1\n"})
+    EXPECT_THAT(out[0], HasSubstr(line));
+  // All of it came over the wire: questions to all, and a root with busybox in it.
+  std::size_t questions = 0, bytes = 0;
+  for (const Frame& frame : read_capture(folder.file("out/node1.pcapng"))) {
+    bytes += frame.bytes.size();
+    questions += frame.bytes.size() > 280 && frame.bytes[23] == 17 && frame.bytes[37] == 67;
+  }
+  EXPECT_GE(questions, 2u);
+  EXPECT_GT(bytes, 1'000'000u);
+}
+
+TEST_F(Boot, ATerminalIsTheConsoleOfANode) {
+  // A terminal of our own: what is typed there, and what comes back.
+  int master = posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+  const std::string name = ptsname(master);
+  winsize size{31, 97, 0, 0};
+  ioctl(master, TIOCSWINSZ, &size);
+  std::string shown;
+  std::thread user([&] {
+    auto type = [&](const char* text) { EXPECT_GT(write(master, text, std::strlen(text)), 0); };
+    // Each line once the prompt before it is there.
+    const char* lines[] = {"stty size; hostname\r", "ping -q -c 1 node1 | grep -c ' 0% packet loss'\r",
+                           "sleep 100 & kill $!; exit 7\r"};
+    std::size_t typed = 0, prompts = 0;
+    char room[4096];
+    for (ssize_t got; (got = read(master, room, sizeof room)) > 0;) {
+      shown.append(room, static_cast<std::size_t>(got));
+      std::size_t seen = 0;
+      for (std::size_t at = 0; (at = shown.find("node0# ", at)) != std::string::npos; ++at) ++seen;
+      if (seen > prompts && typed < 3) type(lines[typed++]);
+      prompts = seen;
+    }
+  });
+  ProgramResult r = run_program(
+      {"boot", "torus", "--set", "topology.dims=[2,2]", "-n", "2", "--engine", "ideal", "--shell", "0"}, 120,
+      [&] {
+        int terminal = open(name.c_str(), O_RDWR);
+        dup2(terminal, 0);
+        dup2(terminal, 1);
+        close(terminal);
+        close(master);
+      });
+  // The last end of it is closed now: the user sees that.
+  user.join();
+  close(master);
+  EXPECT_EQ(r.code, 7) << r.err << shown;
+  EXPECT_THAT(shown, HasSubstr("31 97"));
+  EXPECT_THAT(shown, HasSubstr("node0\r\n"));
+  EXPECT_THAT(shown, HasSubstr("1\r\n"));
+}
+
 TEST(BootErrors, AreToldAllAtOnce) {
   ProgramResult r = run_program({"boot", "torus", "--set", "topology.dims=[2,2]", "-n", "5", "--memory", "1B",
-                                 "--capture", "9", "--", "./none"});
+                                 "--capture", "9", "--shell", "x", "--image", "none", "--", "./none"});
   EXPECT_EQ(r.code, 2);
-  for (const char* word : {"5 Linux nodes; ", "--memory", "./none: there is no such file", "--capture"})
+  for (const char* word : {"5 Linux nodes; ", "--memory", "./none: there is no such file", "--capture",
+                           "--shell", "--image: needs --netboot"})
     EXPECT_THAT(r.err, HasSubstr(word));
   r = run_program(
       {"boot", "torus", "--set", "topology.dims=[2,2]", "-n", "2", "--place", "1,1", "--", "true"});

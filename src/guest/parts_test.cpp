@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "guest/archive.hpp"
 #include "guest/console.hpp"
 #include "guest/pcapng.hpp"
+#include "guest/terminal.hpp"
 #include "guest/test_guest.hpp"
 #include "guest/traffic.hpp"
 
@@ -110,6 +112,34 @@ TEST(Console, LinesAreWholeAndHaveTheirNodesName) {
   console.pass_on(print, true);
   EXPECT_EQ(out, "node7: one\nnode7: two\nnode7: three\n");
   EXPECT_EQ(console.last_lines().size(), 3u);
+}
+
+TEST(Archive, IsWhatCpioUnpacks) {
+  const std::string folder = testing::TempDir() + "/archive-test";
+  std::filesystem::create_directories(folder);
+  Archive archive;
+  archive.folders_above("a/b/file");
+  archive.folders_above("a/b/other");
+  archive.file("a/b/file", "text\n", 0755);
+  archive.link("a/link", "b/file");
+  std::ofstream(folder + "/all.cpio", std::ios::binary) << archive.finish();
+  EXPECT_EQ(std::system(("cd " + folder +
+                         " && busybox cpio -id <all.cpio 2>/dev/null && a/../a/b/file 2>/dev/null; "
+                         "[ \"$(cat a/link)\" = text ] && [ -x a/b/file ]")
+                            .c_str()),
+            0);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Pace, IsNoFasterThanTheUsersClockAndMakesUpForNothing) {
+  using namespace std::chrono_literals;
+  Pace pace;
+  const auto begin = Pace::Clock::now();
+  const Time second{1'000'000'000'000};
+  EXPECT_EQ(pace.wait(begin, Time{0}, second), 1s);
+  EXPECT_EQ(pace.wait(begin + 300ms, Time{0}, second), 1s);  // lost time is not made up for
+  EXPECT_EQ(pace.wait(begin + 800ms, second, second + second), 1500ms);
+  EXPECT_EQ(pace.wait(begin + 9s, second, second), 0s);
 }
 
 TEST(Capture, IsPcapngWithVirtualTime) {
