@@ -124,6 +124,14 @@ TEST_F(Boot, JobsHaveTheirNodesNameAndTheHostsFilesAndWriteNoneOfThem) {
   EXPECT_EQ(read_file(file), "of the host\n");
 }
 
+std::vector<std::string> lines_with(const std::string& text, const std::string& begin) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);)
+    if (line.starts_with(begin)) out.push_back(line);
+  return out;
+}
+
 TEST_F(Boot, LookAheadChangesNoTime) {
   // A node that asks for every step of its clock, and one that runs on until something can reach it.
   std::string out[2], capture[2];
@@ -139,14 +147,16 @@ TEST_F(Boot, LookAheadChangesNoTime) {
     out[run] = r.out;
     capture[run] = read_file(to + "/node0.pcapng");
   }
-  EXPECT_EQ(out[0], out[1]);
+  // Lines of different nodes may change places where their times are closer than the look-ahead.
+  for (const char* node : {"node0: ", "node1: ", "node2: "})
+    EXPECT_EQ(lines_with(out[0], node), lines_with(out[1], node));
   EXPECT_TRUE(capture[0] == capture[1]);
 }
 
 TEST_F(Boot, AnOrdinaryUserBootsNodes) {
   // Everything lies where anybody may read it: a test may run from a folder that only root sees.
   const std::string job =
-      script("echo I am $(hostname), user $(id -u) here; sleep 1; ping -q -c 1 node0 | tail -n 2");
+      script("echo I am $(hostname), user $(id -u) here; sleep 1; ping -q -c 1 node0 | tail -n 2; sleep 2");
   const std::string machine = folder.file("plain.toml");
   std::ofstream(machine) << kPlainMachine;
   namespace fs = std::filesystem;
