@@ -49,7 +49,7 @@ void run(const std::function<void(app::BenchCase)>& done) {
   const Cost one = boot(1, "true", true);
   tell("a node boots and turns itself off", one.cpu, one.below_bytes, one.fine, {2, 40 * kMebibyte}, done);
   const Cost hour = boot(1, "sleep 3600", false);
-  tell("an hour of sleep, beyond that", std::max(0.0, hour.cpu - one.cpu), 0, one.fine && hour.fine, {0.5},
+  tell("an hour of sleep, beyond that", std::max(0.0, hour.cpu - one.cpu), 0, one.fine && hour.fine, {1},
        done);
   const Cost two = boot(2, "sleep 20", false);
   const Cost stream = boot(

@@ -53,6 +53,7 @@ TEST_F(BootFailures, AForkBombEndsItsOwnNodeAlone) {
       "if [ $NODE = 1 ]; then bomb() { bomb | bomb & }; bomb; sleep 1000; else sleep 2000; echo done; fi",
       nodes(2, {"--patience", "5", "--memory", "24MiB"}));
   EXPECT_THAT(r.out, HasSubstr("node0: done\n")) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("weft: node1: "));
 }
 
 /// The process of a node's kernel, by the folder that kernels of this test start in.
