@@ -21,9 +21,9 @@ constexpr std::string_view kBooting = "#f2cf8b", kUp = "#dfe7ee", kSending = "#0
 constexpr double kWidth = 1000, kLeft = 74, kPlot = kWidth - kLeft - 8;
 constexpr std::size_t kMostRows = 64;
 
-class Page {
+class BootPage {
  public:
-  explicit Page(const BootReport& report) : r_(report), nodes_(report.result.nodes) {
+  explicit BootPage(const BootReport& report) : r_(report), nodes_(report.result.nodes) {
     for (const guest::NodeResult& node : nodes_) end_ = std::max(end_, node.end);
     step_ = std::max<std::size_t>(1, (nodes_.size() + kMostRows - 1) / kMostRows);
   }
@@ -287,6 +287,6 @@ class Page {
 
 }  // namespace
 
-std::string boot_page(const BootReport& report) { return Page(report).html(); }
+std::string boot_page(const BootReport& report) { return BootPage(report).html(); }
 
 }  // namespace weft::report
