@@ -119,6 +119,24 @@ TEST_F(BootFailures, AKernelThatTalksNonsenseIsNamed) {
   }
 }
 
+TEST_F(BootFailures, TcpSendsAgainWhatWasLostWhileItsNodeWasCutOff) {
+  const std::string out = folder.file("out");
+  ProgramResult r = boot(
+      "mkdir /run/web; cd /run/web\n"
+      "if [ $NODE = 1 ]; then head -c 6000000 /dev/urandom >data; busybox httpd -p 80 -h /run/web\n"
+      "  sha256sum <data; sleep 3\n"
+      "else sleep 1; curl -sS --max-time 2 http://node1/data -o got; sha256sum <got; fi",
+      {"torus", "--set", "topology.dims=[4]", "-n", "2", "--engine", "flit", "--fault",
+       "at 1001ms cut r0.p0; at 1001ms cut r0.p1; at 1050ms restore r0.p0; at 1050ms restore r0.p1", "--out",
+       out});
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  const std::size_t sent = r.out.find("node1: "), got = r.out.find("node0: ");
+  ASSERT_TRUE(sent != std::string::npos && got != std::string::npos) << r.out;
+  EXPECT_EQ(r.out.substr(sent + 7, 64), r.out.substr(got + 7, 64)) << r.out;
+  EXPECT_GT(nlohmann::json::parse(read_file(out + "/result.json"))["nodes"][1]["tcp_sent_again"].get<int>(),
+            0);
+}
+
 TEST_F(BootFailures, TcpGoesOnWhenACableIsCutInTheMiddleOfATransfer) {
   const std::string out = folder.file("out");
   ProgramResult r = boot(
