@@ -224,6 +224,9 @@ TEST_F(Boot, NodesBootOverTheNetwork) {
     bytes += frame.bytes.size();
     questions += frame.bytes.size() > 280 && frame.bytes[23] == 17 && frame.bytes[37] == 67;
   }
+  const std::string page = read_file(folder.file("out/report.html"));
+  for (const char* part : {"Boot and traffic", "Who sends to whom", "node1.pcapng", "--netboot"})
+    EXPECT_THAT(page, HasSubstr(part));
   EXPECT_GE(questions, 2u);
   EXPECT_GT(bytes, 1'000'000u);
 }

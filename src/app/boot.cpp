@@ -221,6 +221,8 @@ std::string command_line(const Options& o) {
   if (o.memory != "64MiB") out += " --memory " + quoted(o.memory);
   if (o.boot.seed != 1) out += fmt::format(" --seed {}", o.boot.seed);
   if (!o.capture.empty()) out += " --capture " + o.capture;
+  if (o.boot.netboot) out += " --netboot";
+  if (!o.boot.image.empty()) out += " --image " + quoted(o.boot.image);
   out += " --";
   for (const std::string& word : o.boot.command) out += " " + quoted(word);
   return out;

@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "host/call_log.hpp"
 #include "report/boot_report.hpp"
+#include "report/figures.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_axis.hpp"
 #include "report/plot_chart.hpp"
@@ -222,13 +223,19 @@ class BootPage {
   }
 
   std::string table() const {
+    // In one line, however narrow the column.
+    auto size = [](std::uint64_t bytes) {
+      std::string text = bytes_text(bytes);
+      if (std::size_t space = text.find(' '); space != std::string::npos) text.replace(space, 1, "&#160;");
+      return text;
+    };
     std::vector<std::vector<std::string>> rows;
     for (std::size_t i = 0; i < nodes_.size() && i < 256; ++i) {
       const guest::NodeResult& n = nodes_[i];
       const guest::EthernetCounters& e = n.ethernet;
-      rows.push_back({escape_xml(n.name), std::to_string(n.node), host::time_text(n.network_up),
-                      host::time_text(n.end), std::to_string(n.code), with_commas(e.frames_sent),
-                      bytes_text(e.bytes_sent), with_commas(e.frames_received), bytes_text(e.bytes_received),
+      rows.push_back({escape_xml(n.name), std::to_string(n.node), rounded(n.network_up), rounded(n.end),
+                      std::to_string(n.code), with_commas(e.frames_sent), size(e.bytes_sent),
+                      with_commas(e.frames_received), size(e.bytes_received),
                       with_commas(e.no_room + e.unsent + e.damaged), with_commas(r_.traffic.sent_again(i)),
                       with_commas(e.interrupts)});
     }
