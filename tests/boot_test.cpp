@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "boot_fixture.hpp"
@@ -270,6 +271,24 @@ TEST_F(Boot, ATerminalIsTheConsoleOfANode) {
   EXPECT_THAT(shown, HasSubstr("31 97"));
   EXPECT_THAT(shown, HasSubstr("node0\r\n"));
   EXPECT_THAT(shown, HasSubstr("1\r\n"));
+}
+
+TEST_F(Boot, ATraceHasTheFramesAndWhenNodesBoot) {
+  const std::string trace = folder.file("trace.json");
+  ProgramResult r =
+      boot("sleep 1; [ $NODE = 0 ] && ping -q -c 1 node1; sleep 1",
+           {"torus", "--set", "topology.dims=[2,2]", "-n", "2", "--engine", "ideal", "--trace", trace});
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  const auto json = nlohmann::json::parse(read_file(trace), nullptr, false);
+  ASSERT_FALSE(json.is_discarded());
+  unsigned requests = 0, boots = 0;
+  for (const auto& event : json["traceEvents"]) {
+    const std::string name = event["name"];
+    requests += name == "ICMP echo request 10.0.0.1 > 10.0.0.2";
+    boots += name == "boots";
+  }
+  EXPECT_EQ(requests, 2u);  // at the one who sends it, and at the other
+  EXPECT_EQ(boots, 2u);
 }
 
 TEST(BootErrors, AreToldAllAtOnce) {
