@@ -31,6 +31,13 @@ std::uint64_t proportional_bytes(pid_t process) {
   return 0;
 }
 
+/// Of all processes below one.
+std::uint64_t bytes_below(pid_t process) {
+  std::uint64_t bytes = 0;
+  for (pid_t child : children_of(process)) bytes += proportional_bytes(child) + bytes_below(child);
+  return bytes;
+}
+
 }  // namespace
 
 Cost run_weft(std::vector<std::string> arguments, bool weigh) {
@@ -54,9 +61,9 @@ Cost run_weft(std::vector<std::string> arguments, bool weigh) {
     wait4(child, &status, 0, &used);
   } else {
     while (wait4(child, &status, WNOHANG, &used) == 0) {
-      std::uint64_t bytes = proportional_bytes(child);
-      for (pid_t rank : children_of(child)) bytes += proportional_bytes(rank);
-      cost.most_bytes = std::max(cost.most_bytes, bytes);
+      const std::uint64_t below = bytes_below(child);
+      cost.below_bytes = std::max(cost.below_bytes, below);
+      cost.most_bytes = std::max(cost.most_bytes, proportional_bytes(child) + below);
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
   }

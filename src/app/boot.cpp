@@ -7,7 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "app/run_place.hpp"
 #include "app/verb.hpp"
@@ -17,6 +17,8 @@
 #include "guest/pcapng.hpp"
 #include "guest/traffic.hpp"
 #include "host/call_log.hpp"
+#include "report/boot_report.hpp"
+#include "report/trace.hpp"
 #include "workload/placement.hpp"
 
 namespace weft::app {
@@ -25,12 +27,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kEthernetSetting = "node.device.eth0.kind=ethernet";
+
 struct Options {
   MachineOptions machine;
   guest::BootOptions boot;
   unsigned nodes = 2, threads = 1;
-  std::string engine, place = "linear", fault, out, memory = "64MiB", kernel, capture;
-  bool quiet = false;
+  std::string engine, place = "linear", fault, out, trace, memory = "64MiB", kernel, capture, shell;
+  bool quiet = false, every_step = false;
 };
 
 volatile sig_atomic_t interrupts = 0;
@@ -106,6 +110,13 @@ void find_job(std::vector<std::string>& command, Diagnostics& problems) {
   }
 }
 
+std::optional<std::size_t> node_number(const std::string& text, unsigned nodes) {
+  const bool number =
+      !text.empty() && text.size() < 7 && text.find_first_not_of("0123456789") == std::string::npos;
+  if (!number || std::stoul(text) >= nodes) return std::nullopt;
+  return std::stoul(text);
+}
+
 std::vector<std::size_t> captured_nodes(const Options& o, Diagnostics& problems) {
   std::vector<std::size_t> out;
   if (o.capture.empty()) return out;
@@ -115,12 +126,10 @@ std::vector<std::size_t> captured_nodes(const Options& o, Diagnostics& problems)
     return out;
   }
   for (const std::string& part : split(o.capture, ',')) {
-    bool number =
-        !part.empty() && part.size() < 7 && part.find_first_not_of("0123456789") == std::string::npos;
-    if (!number || std::stoul(part) >= o.nodes) {
-      problems.add({}, "--capture", fmt::format("'{}' is no node: 0 to {}, or all", part, o.nodes - 1));
+    if (std::optional<std::size_t> node = node_number(part, o.nodes)) {
+      out.push_back(*node);
     } else {
-      out.push_back(std::stoul(part));
+      problems.add({}, "--capture", fmt::format("'{}' is no node: 0 to {}, or all", part, o.nodes - 1));
     }
   }
   return out;
@@ -138,7 +147,21 @@ void check(Options& o, const machine::Machine& machine, Diagnostics& problems) {
   } else {
     problems.add({}, "--memory", fmt::format("'{}': expected a size from 16MiB to 2GiB", o.memory));
   }
-  find_job(o.boot.command, problems);
+  if (!o.boot.image.empty() && !o.boot.netboot) problems.add({}, "--image", "needs --netboot");
+  if (o.boot.netboot && o.nodes < 2)
+    problems.add({}, "--netboot", "needs -n 2 or more: the first node serves");
+  if (!o.shell.empty()) {
+    o.boot.shell = node_number(o.shell, o.nodes);
+    if (!o.boot.shell)
+      problems.add({}, "--shell", fmt::format("'{}' is no node: 0 to {}", o.shell, o.nodes - 1));
+  }
+  if (!o.boot.command.empty()) {
+    find_job(o.boot.command, problems);
+  } else if (!o.shell.empty()) {
+    o.boot.command = guest::Cluster::waiting_command();
+  } else {
+    problems.add({}, "-- SCRIPT", "what every node runs is missing; --shell 0 needs none");
+  }
 }
 
 void check_places(const Options& o) {
@@ -156,40 +179,6 @@ std::vector<network::link::FaultEvent> faults_of(const Options& o, const network
   if (!engine.links_fail)
     throw UserError(fmt::format("--fault: nothing breaks in the {} engine; take --engine flit", engine.name));
   return network::link::read_faults(o.fault, *machine.graph);
-}
-
-nlohmann::ordered_json result_json(const Options& o, const guest::BootResult& result,
-                                   const guest::Traffic& traffic, const machine::Machine& machine,
-                                   const std::string& engine) {
-  using Json = nlohmann::ordered_json;
-  Json out{{"version", WEFT_VERSION},   {"machine", machine.description.identity.name},
-           {"engine", engine},          {"seed", o.boot.seed},
-           {"failure", result.failure}, {"end_ps", result.end.value},
-           {"rounds", result.rounds},   {"broadcast_bytes", traffic.broadcast()}};
-  Json nodes = Json::array();
-  for (std::size_t i = 0; i < result.nodes.size(); ++i) {
-    const guest::NodeResult& node = result.nodes[i];
-    Json sent = Json::array();
-    for (std::size_t to = 0; to < result.nodes.size(); ++to) sent.push_back(traffic.bytes(i, to));
-    nodes.push_back(Json{{"name", node.name},
-                         {"node", node.node},
-                         {"exit_code", node.code},
-                         {"failure", node.failure},
-                         {"network_up_ps", node.network_up.value},
-                         {"end_ps", node.end.value},
-                         {"frames_sent", node.ethernet.frames_sent},
-                         {"bytes_sent", node.ethernet.bytes_sent},
-                         {"frames_received", node.ethernet.frames_received},
-                         {"bytes_received", node.ethernet.bytes_received},
-                         {"lost_no_room", node.ethernet.no_room},
-                         {"lost_in_network", node.ethernet.unsent},
-                         {"lost_damaged", node.ethernet.damaged},
-                         {"interrupts", node.ethernet.interrupts},
-                         {"tcp_sent_again", traffic.sent_again(i)},
-                         {"bytes_to", sent}});
-  }
-  out["nodes"] = std::move(nodes);
-  return out;
 }
 
 int worst_code(const guest::BootResult& result) {
@@ -216,13 +205,103 @@ void catch_signals() {
   sigaction(SIGHUP, &action, nullptr);
 }
 
+/// The command as it could be typed again.
+std::string command_line(const Options& o) {
+  auto quoted = [](const std::string& text) {
+    bool plain = !text.empty() && text.find_first_of(" '\"[](){}*?$&;|<>#\\\n\t") == std::string::npos;
+    return plain ? text : fmt::format("'{}'", text);
+  };
+  std::string out = "weft boot " + quoted(o.machine.machine);
+  for (const std::string& setting : o.machine.settings)
+    if (setting != kEthernetSetting) out += " --set " + quoted(setting);
+  out += fmt::format(" -n {}", o.nodes);
+  if (o.place != "linear") out += " --place " + quoted(o.place);
+  if (!o.engine.empty()) out += " --engine " + o.engine;
+  if (!o.fault.empty()) out += " --fault " + quoted(o.fault);
+  if (o.memory != "64MiB") out += " --memory " + quoted(o.memory);
+  if (o.boot.seed != 1) out += fmt::format(" --seed {}", o.boot.seed);
+  if (!o.capture.empty()) out += " --capture " + o.capture;
+  if (o.boot.netboot) out += " --netboot";
+  if (!o.boot.image.empty()) out += " --image " + quoted(o.boot.image);
+  out += " --";
+  for (const std::string& word : o.boot.command) out += " " + quoted(word);
+  return out;
+}
+
+/// What is kept of the frames of a run: sums, captures, a trace.
+class Watch {
+ public:
+  Watch(const Options& o, const std::vector<std::size_t>& captured) : traffic_(o.nodes), captures_(o.nodes) {
+    for (std::size_t i : captured) {
+      const std::string name = guest::Cluster::name_of(i);
+      captures_[i] =
+          std::make_unique<guest::Capture>(fmt::format("{}/{}.pcapng", o.out, name), name, o.boot.date);
+    }
+    if (o.trace.empty()) return;
+    trace_.emplace(o.trace);
+    for (unsigned i = 0; i < o.nodes; ++i) trace_->node(i, guest::Cluster::name_of(i));
+  }
+
+  void frame(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame) {
+    if (sent) traffic_.sent(node, at, frame);
+    if (captures_[node]) captures_[node]->add(sent, at, frame);
+    if (trace_) trace_->frame(static_cast<std::uint32_t>(node), sent, at, guest::describe_frame(frame));
+  }
+
+  void finish(const guest::BootResult& result) {
+    for (auto& capture : captures_)
+      if (capture) capture->close();
+    if (!trace_) return;
+    for (std::uint32_t i = 0; i < result.nodes.size(); ++i) {
+      const guest::NodeResult& node = result.nodes[i];
+      const Time up = node.network_up.value ? node.network_up : node.end;
+      trace_->wait(i, 2, {0}, up, "boots");
+      trace_->wait(i, 2, up, node.end, "up");
+    }
+    trace_->finish();
+    if (trace_->left_out())
+      fmt::print(stderr, "weft: the trace is full; {} are not in it\n",
+                 count_of(trace_->left_out(), "frame"));
+  }
+
+  const guest::Traffic& traffic() const { return traffic_; }
+
+ private:
+  guest::Traffic traffic_;
+  std::vector<std::unique_ptr<guest::Capture>> captures_;
+  std::optional<report::Trace> trace_;
+};
+
+guest::BootResult simulate(const Options& o, const machine::Machine& machine, network::Network& network,
+                           Watch& watch) {
+  std::optional<guest::Terminal> terminal;
+  if (o.boot.shell) terminal.emplace(STDIN_FILENO, STDOUT_FILENO);
+  guest::Cluster cluster(machine, network, o.boot);
+  if (terminal) cluster.terminal = &*terminal;
+  cluster.interrupted = [] { return interrupts != 0; };
+  cluster.on_line = [](std::string_view line) {
+    if (int error = write_all(STDOUT_FILENO, line))
+      throw UserError(fmt::format("standard output: {}", std::strerror(error)));
+  };
+  cluster.on_frame = [&](std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame) {
+    watch.frame(node, sent, at, frame);
+  };
+  if (!o.quiet)
+    cluster.on_progress = [](Time now) {
+      fmt::print(stderr, "weft: {} of virtual time so far\n", host::time_text(now));
+    };
+  return cluster.run();
+}
+
 int boot(Options& o) {
-  o.machine.settings.insert(o.machine.settings.begin(), "node.device.eth0.kind=ethernet");
+  o.machine.settings.insert(o.machine.settings.begin(), kEthernetSetting);
   machine::Machine machine = machine::build(o.machine.describe());
   Diagnostics problems;
   check(o, machine, problems);
   const std::vector<std::size_t> captured = captured_nodes(o, problems);
   problems.throw_if_any();
+  const std::string command = command_line(o);
+  o.boot.look_ahead = !o.every_step;
   o.boot.place = place_ranks(machine, o.nodes, 1, o.place, o.boot.seed);
   check_places(o);
   const network::EngineKind& engine = engine_named(o.engine);
@@ -234,36 +313,16 @@ int boot(Options& o) {
     fs::create_directories(o.out, failed);
     if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", o.out, failed.message()));
   }
-  std::vector<std::unique_ptr<guest::Capture>> captures(o.nodes);
-  for (std::size_t i : captured)
-    captures[i] =
-        std::make_unique<guest::Capture>(fmt::format("{}/{}.pcapng", o.out, guest::Cluster::name_of(i)),
-                                         guest::Cluster::name_of(i), o.boot.date);
   catch_signals();
-
-  guest::Traffic traffic(o.nodes);
-  guest::BootResult result;
-  {
-    guest::Cluster cluster(machine, *network, o.boot);
-    cluster.interrupted = [] { return interrupts != 0; };
-    cluster.on_line = [](std::string_view line) {
-      if (int error = write_all(STDOUT_FILENO, line))
-        throw UserError(fmt::format("standard output: {}", std::strerror(error)));
-    };
-    cluster.on_frame = [&](std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame) {
-      if (sent) traffic.sent(node, frame);
-      if (captures[node]) captures[node]->add(sent, at, frame);
-    };
-    if (!o.quiet)
-      cluster.on_progress = [](Time now) {
-        fmt::print(stderr, "weft: {} of virtual time so far\n", host::time_text(now));
-      };
-    result = cluster.run();
+  Watch watch(o, captured);
+  const guest::BootResult result = simulate(o, machine, *network, watch);
+  watch.finish(result);
+  if (!o.out.empty()) {
+    const report::BootReport report{machine,      result,      watch.traffic(), engine.name,         command,
+                                    WEFT_VERSION, o.boot.seed, captured,        network->incidents()};
+    write_file(o.out + "/result.json", report::boot_json(report).dump(1) + "\n");
+    write_file(o.out + "/report.html", report::boot_page(report));
   }
-  for (auto& capture : captures)
-    if (capture) capture->close();
-  if (!o.out.empty())
-    write_file(o.out + "/result.json", result_json(o, result, traffic, machine, engine.name).dump(1) + "\n");
   if (!o.quiet)
     for (const network::Network::Incident& incident : network->incidents())
       fmt::print(stderr, "weft: at {} {}\n", host::time_text(incident.at), incident.what);
@@ -290,18 +349,39 @@ std::function<int()> declare_boot(CommandLine& app) {
   app.add_option("--threads", o->threads, "Threads of the flit engine, others take one; results are the same")
       .option_text("N [1]")
       .range(1, 1024);
-  app.add_option("--out", o->out, "Folder for the results: result.json and captures").option_text("DIR");
+  app.add_option("--out", o->out, "Folder for the results: report.html, result.json and captures")
+      .option_text("DIR");
+  app.add_option("--trace", o->trace,
+                 "File for a trace of all frames, and of when nodes boot; opens in ui.perfetto.dev")
+      .option_text("FILE");
   app.add_option("--capture", o->capture,
                  "Nodes whose frames are written to --out, as nodeN.pcapng: 0,2 or all")
       .option_text("NODES");
   app.add_option("--kernel", o->kernel,
                  "Another User Mode Linux kernel than the one that tools/build-linux makes")
       .option_text("FILE");
+  app.add_option(
+         "--shell", o->shell,
+         "The node whose console is this terminal, with a shell instead of the job; virtual time then "
+         "passes no faster than yours")
+      .option_text("NODE");
+  app.add_flag(
+      "--netboot", o->boot.netboot,
+      "Nodes start with a kernel and a first stage alone; the first node serves the others addresses by "
+      "DHCP and a root over HTTP, and runs no job (needs busybox-static)");
+  app.add_option("--image", o->boot.image,
+                 "With --netboot: the root that is served, as a cpio archive; without: busybox and the job")
+      .option_text("FILE");
+  app.add_option("--patience", o->boot.patience,
+                 "Seconds of processor time that a node may compute without letting virtual time move")
+      .option_text("SECONDS [60]")
+      .range(1, 86'400);
+  app.add_flag("--no-look-ahead", o->every_step,
+               "Ask for every step of a node's clock, as a check; slower, and results are the same");
   app.add_flag("--quiet", o->quiet, "No summary at the end");
   app.add_option(
          "command", o->boot.command,
          "Script or program that every node runs, and its arguments; NODE and NODES are in its environment")
-      .required()
       .option_text("-- SCRIPT [ARGUMENTS...]");
   return [o] { return boot(*o); };
 }

@@ -1,6 +1,8 @@
 // The clock of a kernel that lives in virtual time: a socket on which it requests times and waits for them.
 // Times there are nanoseconds; the simulation counts picoseconds, so a node's time is rounded up to the next
 // nanosecond when it is told, and it lags by less than one.
+//
+// A kernel that may run freely until a time asks for nothing before it: it is told so with each turn.
 #pragma once
 
 #include <cstdint>
@@ -32,16 +34,22 @@ class Calendar {
   /// The time it has been told last.
   Time clock() const { return clock_; }
 
-  /// Lets it run from a time on, at or after all it has seen; false where it is gone.
-  bool run(Time from, const StillWaiting& still_waiting);
+  /// Lets it run from a time on, at or after all it has seen; false where it is gone. Up to `free_until` it
+  /// need not ask again: nothing from outside reaches it before. What it says to a device may be answered
+  /// after its reaction time, and shortens this.
+  bool run(Time from, Time free_until, const StillWaiting& still_waiting);
+  /// The least time between what it says to a device and anything that follows from it for the node.
+  void set_reaction(Time reaction) { reaction_ = reaction; }
+  /// The time at which it said something to a device last.
+  Time updated() const { return updated_; }
 
   std::uint64_t messages() const { return messages_; }
 
  private:
   std::int64_t date_;
   File socket_;
-  bool waiting_ = false, acknowledged_ = true;
-  Time request_ = kNoRequest, clock_{0};
+  bool waiting_ = false;
+  Time request_ = kNoRequest, clock_{0}, updated_{0}, free_until_{0}, reaction_{0};
   std::uint32_t sequence_ = 0;
   std::uint64_t messages_ = 0;
 };

@@ -14,6 +14,7 @@
 #include "base/diagnostics.hpp"
 #include "base/output_file.hpp"
 #include "base/random.hpp"
+#include "guest/netboot.hpp"
 
 namespace weft::guest {
 
@@ -23,12 +24,25 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kProgressInterval{10};
 constexpr std::chrono::seconds kTimeToEnd{5};  // for a kernel that has closed its sockets
 constexpr int kLook = 1000;                    // milliseconds between looks at processes
+constexpr Time kStep{1'000'000'000'000};
+constexpr Time kMostAhead{100'000'000};  // a node that is alone; its end is known as well as that
 
 double seconds_since(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
+/// What somebody before a terminal wants to talk to.
+std::vector<std::string> shell_command() {
+  if (access("/bin/bash", X_OK) == 0) return {"/bin/bash", "--norc", "-i"};
+  return {"/bin/sh", "-i"};
+}
+
 }  // namespace
+
+const std::vector<std::string>& Cluster::waiting_command() {
+  static const std::vector<std::string> command{"/bin/sh", "-c", "while :; do sleep 1000000; done"};
+  return command;
+}
 
 RunFolder::RunFolder() {
   const char* wanted = std::getenv("TMPDIR");
@@ -81,6 +95,9 @@ void Cluster::make_nodes(const machine::Machine& machine) {
     GuestNode& node = *nodes_[i];
     node.ethernet->know(peers_);
     node.ethernet->interrupt_guest = [this, &node](unsigned queue) { interrupt(node, queue); };
+    node.ethernet->guest_time = [&node] { return node.calendar.updated(); };
+    node.ethernet->set_interrupt_latency(machine.description.host.interrupt);
+    node.calendar.set_reaction(machine.description.host.interrupt);
     node.ethernet->on_frame = [this, i](bool sent, Time at, std::span<const std::uint8_t> frame) {
       if (on_frame) on_frame(i, sent, at, frame);
     };
@@ -104,8 +121,14 @@ std::string Cluster::start_file(std::size_t number) const {
   std::error_code failed;
   add(std::filesystem::current_path(failed).string());
   add(hosts);
-  add(std::to_string(options_.command.size()));
-  for (const std::string& word : options_.command) add(word);
+  const bool shell = options_.shell == number;
+  add(shell ? fmt::format("{} {}", terminal->rows(), terminal->columns()) : "");
+  const std::vector<std::string> command = shell                             ? shell_command()
+                                           : options_.netboot && number == 0 ? server_command_
+                                                                             : options_.command;
+  add(std::to_string(command.size()));
+  for (const std::string& word : command) add(word);
+  if (shell) add(fmt::format("PS1={}# ", name_of(number)));
   add(fmt::format("NODE={}", number));
   add(fmt::format("NODES={}", nodes_.size()));
   // OpenSSL would ask the processor for random numbers, which no seed reaches.
@@ -143,18 +166,43 @@ void Cluster::start(std::size_t number) {
                       "uml_dir=./",
                       "umid=" + node.name,
                       "con=null",
-                      "con0=null,fd:1",
+                      options_.shell == number ? "con0=fd:0,fd:1" : "con0=null,fd:1",
                       "random.trust_cpu=on",
                       "quiet",
                       "--",
                       fmt::format("/proc/self/cwd/{}.start", node.name)};
+  if (options_.netboot && number > 0) {  // with nothing of the host's but its kernel and first stage
+    std::erase_if(launch.arguments, [](const std::string& word) {
+      return word.starts_with("root") || word.starts_with("init=") || word == "ro";
+    });
+    launch.arguments.insert(launch.arguments.begin(), "initrd=first.cpio");
+  }
+  launch.has_input = options_.shell == number;
   node.running_since = Clock::now();
   node.process.start(launch);
 }
 
 void Cluster::start_all() {
   folder_ = std::make_unique<RunFolder>();
+  if (options_.netboot) prepare_netboot();
   for (std::size_t i = 0; i < nodes_.size(); ++i) start(i);
+}
+
+void Cluster::prepare_netboot() {
+  const NetbootOptions netboot{find_busybox(), options_.init, options_.image, options_.command};
+  const std::string& folder = folder_->path();
+  std::filesystem::create_directory(folder + "/www");
+  write_file(folder + "/first.cpio", first_stage(netboot));
+  write_file(folder + "/www/root.cpio", root_image(netboot));
+  std::vector<NetbootClient> clients;
+  for (std::size_t i = 1; i < nodes_.size(); ++i) {
+    const MacAddress mac = mac_of(static_cast<std::uint32_t>(i));
+    clients.push_back({fmt::format("{:02x}", fmt::join(mac, ":")), address_of(i)});
+    write_file(fmt::format("{}/www/{}.start", folder, name_of(i)), start_file(i));
+  }
+  write_file(folder + "/dhcp.conf", dhcp_configuration(address_of(0), clients));
+  write_file(folder + "/serve.sh", server_script(netboot, folder));
+  server_command_ = {"/bin/sh", folder + "/serve.sh"};
 }
 
 BootResult Cluster::run() {
@@ -169,6 +217,7 @@ BootResult Cluster::run() {
   }
   for (auto& node : nodes_)
     if (!node->ended) {
+      node->ran = true;
       node->console.gather(node->process.console());
       node->process.end();
       node->end = queue_.now();
@@ -184,9 +233,11 @@ void Cluster::take_turns() {
     if (!failure_.empty()) return;
     carry_out_kicks();
     pass_on_consoles();
+    end_those_who_wait();
     if (alive() == 0) return;
+    if (terminal) attend_terminal();
     ++rounds_;
-    if (advance()) run_those_due();
+    if (advance()) run_nodes();
   }
 }
 
@@ -280,9 +331,9 @@ void Cluster::connection_lost(GuestNode& node) {
 
 void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
   if (node.ended) return;
-  node.ended = true;
+  node.ended = node.ran = true;
   node.ending = ending;
-  node.end = queue_.now();
+  node.end = std::max(queue_.now(), node.calendar.clock());
   node.console.gather(node.process.console());
   node.calendar.disconnect();
   node.ethernet->stop();
@@ -310,10 +361,10 @@ void Cluster::tell_progress() {
 
 void Cluster::carry_out_kicks() {
   for (auto& node : nodes_) {
+    node->ethernet->take_kicks();  // also of one that has turned itself off since
     if (node->ended) continue;
     if (node->network_up.value == 0 && node->ethernet->vhost().queue(Ethernet::kReceiveQueue).ready())
       node->network_up = queue_.now();
-    node->ethernet->take_kicks();
     check_rings(*node);
   }
 }
@@ -327,10 +378,57 @@ void Cluster::check_rings(GuestNode& node) {
 
 void Cluster::pass_on_consoles() {
   for (auto& node : nodes_) {
+    if (!std::exchange(node->ran, false)) continue;
     if (node->process.started() && node->process.console() >= 0)
       node->console.gather(node->process.console());
-    node->console.pass_on(on_line, node->ended);
+    if (terminal && node.get() == nodes_[*options_.shell].get()) {
+      node->console.pass_on_raw([&](std::string_view text) { terminal->write(text); });
+    } else {
+      node->console.pass_on(on_line, node->ended);
+    }
   }
+}
+
+/// Nodes that are there for others only are done when those are off.
+void Cluster::end_those_who_wait() {
+  const bool shell_is_off = options_.shell && nodes_[*options_.shell]->ended;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    GuestNode& node = *nodes_[i];
+    const bool waits = options_.shell != i && shell_is_off && options_.command == waiting_command();
+    const bool serves = options_.netboot && i == 0 && alive() == 1;
+    if (node.ended || (!waits && !serves)) continue;
+    node.process.end();
+    ended(node, {0, 0});
+  }
+}
+
+/// Until virtual time may move on: passes on what is typed.
+void Cluster::attend_terminal() {
+  GuestNode& node = *nodes_[*options_.shell];
+  while (failure_.empty() && !node.ended) {
+    const Time next = std::min(earliest_request(), quiet_until());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(pace_.wait(Clock::now(), queue_.now(), next));
+    // What is typed before the shell has said anything waits for it.
+    const bool ready_to_hear = !node.console.last_lines().empty();
+    pollfd files[] = {{node.calendar.socket(), POLLIN, 0},
+                      {ready_to_hear ? terminal->input() : -1, POLLIN, 0}};
+    const int ready = poll(files, 2, static_cast<int>(std::min<std::int64_t>(left.count(), kLook)));
+    if (ready > 0 && files[1].revents) type(node);
+    if (ready > 0 && files[0].revents &&
+        !node.calendar.handle(queue_.now(), [&] { return still_waiting(node); }))
+      connection_lost(node);
+    if (interrupted()) failure_ = "interrupted";
+    if (ready == 0 && left.count() <= kLook) return;
+    if (ready == 0) look_after(node);
+  }
+}
+
+void Cluster::type(GuestNode& node) {
+  constexpr const char* kEndOfInput = "\4";  // what a user types to say so
+  const std::string text = terminal->read().value_or(kEndOfInput);
+  if (!text.empty())
+    write_all(node.process.input(), text.data(), text.size(), [&] { return still_waiting(node); });
 }
 
 Time Cluster::earliest_request() const {
@@ -344,13 +442,17 @@ Time Cluster::earliest_request() const {
 bool Cluster::advance() {
   const Time until = earliest_request();
   if (until == Calendar::kNoRequest) {
+    if (alive() == 0) return false;
     if (fabric_->idle()) {
       failure_ = "all nodes wait, and nothing is left that could wake one";
       return false;
     }
     fabric_->advance(network::kForever);
   } else {
-    fabric_->advance(until);
+    // In steps: links that are watched cost something even while nobody sends, and a user may want to end it.
+    while (!fabric_->advance(std::min(until, later(queue_.now(), kStep))) && queue_.now() < until &&
+           !interrupted()) {
+    }
   }
   if (interrupted()) failure_ = "interrupted";
   for (auto& node : nodes_)
@@ -358,11 +460,39 @@ bool Cluster::advance() {
   return failure_.empty() && earliest_request() <= queue_.now();
 }
 
-void Cluster::run_those_due() {
+/// Nothing happens in the fabric before this time, unless a node does something.
+Time Cluster::quiet_until() const { return fabric_->idle() ? Calendar::kNoRequest : queue_.now(); }
+
+/// Where nothing outside the node happens before `quiet`: how far it may go without asking.
+Time Cluster::free_until(const GuestNode& node, Time quiet) const {
+  if (!options_.look_ahead) return queue_.now();
+  return std::min(node.ethernet->undisturbed_until(quiet), later(queue_.now(), kMostAhead));
+}
+
+/// Those whose time has come, and those whose time comes before anything can reach them.
+void Cluster::run_nodes() {
+  const Time fabric = quiet_until(), now = queue_.now();
+  // The first two requests: what happens outside of a node is what the others do, and the fabric.
+  const GuestNode* first = nullptr;
+  Time first_at = Calendar::kNoRequest, second_at = Calendar::kNoRequest;
+  for (const auto& node : nodes_) {
+    if (node->ended) continue;
+    const Time at = node->calendar.request();
+    if (at < first_at) {
+      second_at = std::exchange(first_at, at);
+      first = node.get();
+    } else {
+      second_at = std::min(second_at, at);
+    }
+  }
   for (auto& node : nodes_) {
-    if (node->ended || node->calendar.request() > queue_.now()) continue;
+    if (node->ended || node->calendar.request() == Calendar::kNoRequest) continue;
+    const Time others = std::max(now, node.get() == first ? second_at : first_at);
+    const Time until = free_until(*node, std::min(fabric, others)), from = node->calendar.request();
+    if (from > now && from >= until) continue;
     node->running_since = Clock::now();
-    if (!node->calendar.run(queue_.now(), [&] { return still_waiting(*node); }) && !node->ended)
+    node->ran = true;
+    if (!node->calendar.run(std::max(now, from), until, [&] { return still_waiting(*node); }) && !node->ended)
       connection_lost(*node);
   }
 }
@@ -427,6 +557,8 @@ BootResult Cluster::result() const {
     one.code = node->ending.signal ? 128 + node->ending.signal : node->ending.code;
     one.failure = node->failure;
     if (!node->ended) one.failure = "it was still running";
+    if (const std::string& panic = node->console.panic(); !one.failure.empty() && !panic.empty())
+      one.failure = "its kernel panicked: " + panic;
     if (!one.failure.empty())
       one.last_lines.assign(node->console.last_lines().begin(), node->console.last_lines().end());
     one.network_up = node->network_up;

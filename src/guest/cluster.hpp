@@ -1,18 +1,20 @@
 // Linux kernels on the nodes of a machine, in virtual time over a fabric.
 //
 // Nodes and the simulator take turns. Nodes run until every one of them waits; then the fabric moves on to
-// the earliest time that one of them has asked for, and all that asked for that time run. Only one time is
-// run at once, and what nodes ask of their devices is carried out when all have stopped, in the order of
-// nodes.
+// the earliest time that one of them has asked for, and nodes run: each up to the first time at which
+// anything outside could reach it, without asking. What nodes ask of their devices is carried out when all
+// have stopped, each at the time at which it was asked.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "guest/guest_node.hpp"
+#include "guest/terminal.hpp"
 #include "nic/fabric.hpp"
 
 namespace weft::guest {
@@ -25,6 +27,10 @@ struct BootOptions {
   std::uint64_t seed = 1;
   std::int64_t date = 1'767'225'600;  // when virtual time begins: 1 January 2026
   double patience = 60;               // seconds a node may compute without letting time move
+  bool look_ahead = true;             // false: a node asks for every step of its clock
+  std::optional<std::size_t> shell;   // the node whose console is the user's terminal
+  bool netboot = false;               // the first node serves the others their roots
+  std::string image;                  // the root it serves; empty: busybox and the job
 };
 
 struct NodeResult {
@@ -56,9 +62,14 @@ class Cluster : private nic::Host {
 
   nic::Fabric& fabric() { return *fabric_; }
   static std::string name_of(std::size_t node);
+  /// For nodes that have no job but are there.
+  static const std::vector<std::string>& waiting_command();
   /// "10.0.0.1" for the first.
   static std::string address_of(std::size_t node);
 
+  /// The terminal of options.shell; its node's console is there and nowhere else. Without a command, all
+  /// others wait until that node is off.
+  Terminal* terminal = nullptr;
   /// A line of a console, with its node's name and its end.
   std::function<void(std::string_view line)> on_line = [](std::string_view) {};
   std::function<void(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame)> on_frame;
@@ -81,6 +92,7 @@ class Cluster : private nic::Host {
   void start_all();
   void start(std::size_t number);
   std::string start_file(std::size_t number) const;
+  void prepare_netboot();
   void take_turns();
 
   // While nodes run.
@@ -93,10 +105,15 @@ class Cluster : private nic::Host {
   void fail(GuestNode& node, std::string why);
 
   // While all wait.
+  void end_those_who_wait();
+  void attend_terminal();
+  void type(GuestNode& node);
   void carry_out_kicks();
   void pass_on_consoles();
   bool advance();
-  void run_those_due();
+  void run_nodes();
+  Time quiet_until() const;
+  Time free_until(const GuestNode& node, Time quiet) const;
   void interrupt(GuestNode& node, unsigned queue);
   void check_rings(GuestNode& node);
   Time earliest_request() const;
@@ -114,6 +131,8 @@ class Cluster : private nic::Host {
   std::string failure_;
   std::uint64_t rounds_ = 0;
   std::chrono::steady_clock::time_point next_progress_;
+  Pace pace_;
+  std::vector<std::string> server_command_;  // where nodes boot over the network
 };
 
 }  // namespace weft::guest

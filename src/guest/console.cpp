@@ -2,9 +2,16 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace weft::guest {
+
+namespace {
+
+constexpr std::string_view kLastWord = "] reboot: System halted";  // of every kernel
+
+}  // namespace
 
 bool Console::gather(int pipe) {
   char room[65'536];
@@ -30,12 +37,31 @@ void Console::pass_on(const std::function<void(std::string_view line)>& print, b
     std::string_view line = std::string_view(text_).substr(begin, end - begin);
     begin = end < text_.size() && text_[end] == '\n' ? end + 1 : end;
     while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-    if (line.ends_with("] reboot: System halted")) continue;  // every kernel's last word
-    last_.emplace_back(line);
-    if (last_.size() > kKept) last_.pop_front();
+    if (line.ends_with(kLastWord)) continue;
+    keep(line);
     print(prefix_ + std::string(line) + "\n");
   }
   text_.erase(0, begin);
+}
+
+void Console::pass_on_raw(const std::function<void(std::string_view text)>& print) {
+  if (std::size_t last = text_.find(kLastWord); last != std::string::npos)
+    text_.erase(std::min(text_.rfind('[', last), last));
+  if (text_.empty()) return;
+  print(text_);
+  for (std::size_t begin = 0, end; begin < text_.size(); begin = end + 1) {
+    end = std::min(text_.find('\n', begin), text_.size());
+    keep(std::string_view(text_).substr(begin, end - begin));
+  }
+  text_.clear();
+}
+
+void Console::keep(std::string_view line) {
+  constexpr std::string_view kPanic = "] Kernel panic - not syncing: ";
+  if (std::size_t at = line.find(kPanic); at != std::string_view::npos && panic_.empty())
+    panic_ = line.substr(at + kPanic.size());
+  last_.emplace_back(line);
+  if (last_.size() > kKept) last_.pop_front();
 }
 
 }  // namespace weft::guest

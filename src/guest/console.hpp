@@ -16,14 +16,19 @@ class Console {
   /// Takes what a pipe has, without waiting; false at its end.
   bool gather(int pipe);
   void take(std::string_view text) { text_ += text; }
+  /// Hands over all of it as it is, for a terminal.
+  void pass_on_raw(const std::function<void(std::string_view text)>& print);
   /// Hands over whole lines; `all`: also a last one that was not ended.
   void pass_on(const std::function<void(std::string_view line)>& print, bool all = false);
   /// The last lines, for reports on what went wrong.
   const std::deque<std::string>& last_lines() const { return last_; }
+  /// Why the kernel gave up, in its own words; empty where it has not.
+  const std::string& panic() const { return panic_; }
 
  private:
+  void keep(std::string_view line);
   static constexpr std::size_t kKept = 12, kLongestLine = 65'536;
-  std::string prefix_, text_;
+  std::string prefix_, text_, panic_;
   std::deque<std::string> last_;
 };
 

@@ -16,7 +16,7 @@ constexpr std::uint64_t kHasMtu = 1u << 3, kHasMac = 1u << 5, kMergesBuffers = 1
 constexpr std::size_t kVirtioHeader = 12, kBufferCount = 10;  // the second: where in the first
 constexpr std::size_t kEthernetHeader = 14, kVlanTag = 4;
 constexpr std::uint64_t kTurns = 1024;  // of a sender, in a receiver's memory
-constexpr std::uint64_t kBase = std::uint64_t{1} << 32, kSendRoom = 512 * Ethernet::kRoom;
+constexpr std::uint64_t kBase = std::uint64_t{1} << 32, kSendRoom = Virtqueue::kMostEntries * Ethernet::kRoom;
 constexpr std::uint64_t kMostAtOnce = 64;  // frames the processor takes in a poll
 
 std::uint64_t features() { return kVersion1 | kHasMtu | kHasMac | kMergesBuffers; }
@@ -50,7 +50,10 @@ MacAddress mac_of(std::uint32_t node) {
 
 Ethernet::Ethernet(const node::Slot& slot, const EthernetParameters& parameters)
     : Device(slot), parameters_(parameters), vhost_(features(), 2) {
-  vhost_.on_kick = [this](unsigned queue) { kicked_ |= 1u << queue; };
+  // A kick of the receiving queue says that there are buffers: they are looked for when a frame needs one.
+  vhost_.on_kick = [this](unsigned queue) {
+    if (queue == kSendQueue) kicked();
+  };
 }
 
 EthernetPeer Ethernet::open(nic::Fabric& fabric, nic::NicId nic, std::uint32_t number) {
@@ -101,45 +104,75 @@ void Ethernet::stop() {
 
 // --- Sending.
 
-void Ethernet::take_kicks() {
-  // A kick of the receiving queue says that there are buffers: they are looked for when a frame needs one.
-  if (std::exchange(kicked_, 0u) & 1u << kSendQueue) take_frames();
-}
-
-void Ethernet::take_frames() {
-  while (!stopped_ && under_way_ < parameters_.send_ring &&
-         vhost_.queue(kSendQueue).pop(vhost_.memory(), chain_))
-    if (!take_frame(chain_)) {
-      ++counters_.refused;
-      vhost_.queue(kSendQueue).push(chain_.head, 0);
-      ++completed_;
-      want_interrupt();
+/// The guest stands still until its kick is answered: what it offers is taken now, and leaves at its time,
+/// whatever becomes of the guest.
+void Ethernet::kicked() {
+  Virtqueue& ring = vhost_.queue(kSendQueue);
+  std::uint32_t frames = 0;
+  while (ring.pop(vhost_.memory(), chain_)) {
+    if (offered_.size() + under_way_ == Virtqueue::kMostEntries) {
+      ring.fail("more frames are offered than it has entries");
+      break;
     }
+    offered_.push_back(take_frame(chain_));
+    ++frames;
+  }
+  if (frames) kicks_.push_back({guest_time(), frames});
 }
 
-/// False where what the guest gave is no frame.
-bool Ethernet::take_frame(const Chain& chain) {
+void Ethernet::take_kicks() {
+  for (const Kick& kick : kicks_) at(std::max(now(), kick.at), kKick, kick.frames);
+  kicks_.clear();
+}
+
+/// Into the driver's memory; nothing where what the guest gave is no frame.
+std::uint32_t Ethernet::take_frame(const Chain& chain) {
   const std::uint64_t bytes = chain.readable_bytes();
-  if (bytes < kVirtioHeader + kEthernetHeader ||
-      bytes > kVirtioHeader + kEthernetHeader + kVlanTag + parameters_.mtu)
-    return false;
   std::uint32_t index = frames_.take();
   places_ = std::max(places_, index + 1);
   Frame& frame = frames_[index];
   frame.bytes.clear();
+  frame.head = chain.head;
+  frame.number = ++made_;
+  if (bytes < kVirtioHeader + kEthernetHeader ||
+      bytes > kVirtioHeader + kEthernetHeader + kVlanTag + parameters_.mtu)
+    return index;
   for (const Chain::Piece& piece : chain.readable)
     frame.bytes.insert(frame.bytes.end(), piece.bytes, piece.bytes + piece.length);
   frame.bytes.erase(frame.bytes.begin(), frame.bytes.begin() + kVirtioHeader);
-  frame.head = chain.head;
-  frame.number = ++made_;
   choose_targets(frame);
-  ++under_way_;
-  ++counters_.frames_sent;
-  counters_.bytes_sent += frame.bytes.size();
-  if (on_frame) on_frame(true, now(), frame.bytes);
-  processor_free_ = later(std::max(processor_free_, now()), parameters_.send_cost);
-  at(processor_free_, kPost, index);
-  return true;
+  return index;
+}
+
+/// As many as the driver may have under way, of those that were kicked for by now.
+void Ethernet::begin_frames() {
+  while (ready_ && under_way_ < parameters_.send_ring) {
+    const std::uint32_t index = offered_.front();
+    Frame& frame = frames_[index];
+    offered_.pop_front();
+    --ready_;
+    if (frame.bytes.empty()) {
+      ++counters_.refused;
+      give_back(index);
+      continue;
+    }
+    ++under_way_;
+    ++counters_.frames_sent;
+    counters_.bytes_sent += frame.bytes.size();
+    if (on_frame) on_frame(true, now(), frame.bytes);
+    processor_free_ = later(std::max(processor_free_, now()), parameters_.send_cost);
+    at(processor_free_, kPost, index);
+  }
+}
+
+/// The guest has the buffers of a frame back.
+void Ethernet::give_back(std::uint32_t index) {
+  Frame& frame = frames_[index];
+  frame.number = 0;
+  frames_.give(index);
+  vhost_.queue(kSendQueue).push(frame.head, 0);
+  ++completed_;
+  want_interrupt();
 }
 
 /// One node, or all others: broadcast, multicast, and addresses nobody here was given.
@@ -197,13 +230,9 @@ void Ethernet::left(std::uint32_t index, std::uint32_t number, std::uint32_t tar
   if (place == frame.targets.end()) return;
   frame.targets.erase(place);
   if (!frame.targets.empty()) return;
-  frame.number = 0;
-  frames_.give(index);
   --under_way_;
-  vhost_.queue(kSendQueue).push(frame.head, 0);
-  ++completed_;
-  want_interrupt();
-  take_frames();
+  give_back(index);
+  begin_frames();
 }
 
 bool Ethernet::read(std::uint64_t address, void* to, std::uint64_t length) const {
@@ -288,11 +317,8 @@ void Ethernet::arrived(const nic::Event& event) {
 /// There is something for the guest: its processor is interrupted, now or when more has come.
 void Ethernet::want_interrupt() {
   if (stopped_ || state_ == State::Raised || state_ == State::Polling) return;
-  if (parameters_.coalesce_time.value == 0 || waiting_.size() + completed_ >= parameters_.coalesce_frames) {
-    state_ = State::Raised;
-    ++counters_.interrupts;
-    return interrupt();
-  }
+  if (parameters_.coalesce_time.value == 0 || waiting_.size() + completed_ >= parameters_.coalesce_frames)
+    return raise();
   if (state_ == State::Coalescing) return;
   state_ = State::Coalescing;
   at(later(now(), parameters_.coalesce_time), kRaise);
@@ -313,13 +339,26 @@ void Ethernet::act(std::uint32_t kind, std::uint64_t data) {
     case kPostMore:
       return post_frames();
     case kRaise:
-      if (state_ != State::Coalescing) return;  // enough have come before
-      state_ = State::Raised;
-      ++counters_.interrupts;
-      return interrupt();
+      if (state_ == State::Coalescing) raise();  // else enough have come before
+      return;
+    case kKick:
+      ready_ += static_cast<std::uint32_t>(data);
+      return begin_frames();
     default:
       return deliver(data);
   }
+}
+
+void Ethernet::raise() {
+  state_ = State::Raised;
+  ++counters_.interrupts;
+  next_step_ = later(now(), interrupt_latency_);
+  interrupt();
+}
+
+Time Ethernet::undisturbed_until(Time quiet) const {
+  // A frame reaches the guest by an interrupt and a poll, one after the other.
+  return state_ == State::Raised || state_ == State::Polling ? next_step_ : later(quiet, interrupt_latency_);
 }
 
 void Ethernet::interrupted() {
@@ -331,6 +370,7 @@ void Ethernet::begin_poll() {
   const std::uint64_t frames = std::min<std::uint64_t>(waiting_.size(), kMostAtOnce);
   Time cost{parameters_.receive_cost.value * static_cast<std::int64_t>(frames)};
   processor_free_ = later(std::max(processor_free_, now()), cost);
+  next_step_ = processor_free_;
   at(processor_free_, kDeliver, frames);
 }
 

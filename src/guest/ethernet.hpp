@@ -72,8 +72,14 @@ class Ethernet : public node::Device {
   /// A frame as it passes between guest and driver, `sent` or received, for captures.
   std::function<void(bool sent, Time at, std::span<const std::uint8_t> frame)> on_frame;
 
-  /// Kicks of the guest while it ran are carried out, as of a time that is now.
+  /// When the guest kicks; it may be ahead of the simulation.
+  std::function<Time()> guest_time = [this] { return now(); };
+  /// Kicks of the guest while it ran are carried out, each at its time.
   void take_kicks();
+  /// From an interrupt of the device to the node's processor. Without it nothing is known of the future.
+  void set_interrupt_latency(Time latency) { interrupt_latency_ = latency; }
+  /// The first time at which the guest can be interrupted, where nothing happens outside before `quiet`.
+  Time undisturbed_until(Time quiet) const;
   /// The guest is gone; what comes for it is lost.
   void stop();
 
@@ -92,7 +98,11 @@ class Ethernet : public node::Device {
   static constexpr std::uint64_t kRoom = 65'536;  // for a frame, in the driver's memory
 
  private:
-  enum Kind : std::uint32_t { kPost, kPostMore, kRaise, kDeliver };
+  enum Kind : std::uint32_t { kPost, kPostMore, kRaise, kDeliver, kKick };
+  struct Kick {
+    Time at;
+    std::uint32_t frames;
+  };
   struct Frame {
     std::vector<std::uint8_t> bytes;
     std::uint16_t head = 0;              // of its chain in the guest's ring
@@ -108,13 +118,16 @@ class Ethernet : public node::Device {
   };
 
   void act(std::uint32_t kind, std::uint64_t data) override;
-  void take_frames();
-  bool take_frame(const Chain& chain);
+  void kicked();
+  std::uint32_t take_frame(const Chain& chain);
+  void begin_frames();
+  void give_back(std::uint32_t frame);
   void choose_targets(Frame& frame) const;
   void post_frames();
   void left(std::uint32_t frame, std::uint32_t number, std::uint32_t target);
   void arrived(const nic::Event& event);
   void want_interrupt();
+  void raise();
   void begin_poll();
   void deliver(std::uint64_t frames);
   bool give_to_guest(std::span<const std::uint8_t> frame);
@@ -129,7 +142,7 @@ class Ethernet : public node::Device {
   const std::vector<EthernetPeer>* peers_ = nullptr;
   VhostUser vhost_;
   EthernetCounters counters_;
-  unsigned kicked_ = 0;  // queues, a bit each
+  std::vector<Kick> kicks_;  // of the sending queue, since all nodes waited last
   bool stopped_ = false;
 
   // The node's processor, as far as it is busy with frames.
@@ -137,6 +150,8 @@ class Ethernet : public node::Device {
 
   // Sending.
   Slab<Frame, 16> frames_;
+  std::deque<std::uint32_t> offered_;                    // by the guest, in order
+  std::uint32_t ready_ = 0;                              // of these, those whose kick has been carried out
   std::uint32_t under_way_ = 0, made_ = 0, places_ = 0;  // the last: of frames that were ever used
   std::deque<Post> posts_;
   unsigned posted_ = 0, most_posted_ = 1;
@@ -149,6 +164,8 @@ class Ethernet : public node::Device {
   std::deque<std::vector<std::uint8_t>> waiting_;
   std::vector<std::vector<std::uint8_t>> spare_;
   enum class State { Idle, Coalescing, Raised, Polling } state_ = State::Idle;
+  Time interrupt_latency_{0};
+  Time next_step_{0};  // when the interrupt that is raised is taken, or the poll ends
 };
 
 }  // namespace weft::guest

@@ -182,6 +182,38 @@ TEST(Ethernet, AGuestThatIsGoneLosesWhatComes) {
   EXPECT_TRUE(w.interrupts[1].empty());
 }
 
+TEST(Ethernet, WhatAGuestHasKickedForLeavesThoughItIsGone) {
+  Wire w(2, "");
+  w.guests[1]->offer_buffers(0, 8);
+  w.devices[0]->guest_time = [] { return Time{7'000'000}; };  // it is ahead of the simulation
+  for (int i = 0; i < 3; ++i) w.guests[0]->send(1, 7, 100);
+  w.guests[0]->kick();
+  w.guests[0]->send(1, 8, 100);  // without a kick
+  w.devices[0]->stop();
+  std::vector<Time> left;
+  w.devices[0]->on_frame = [&](bool, Time at, std::span<const std::uint8_t>) { left.push_back(at); };
+  w.settle();
+  EXPECT_EQ(left, std::vector<Time>(3, Time{7'000'000}));
+  EXPECT_EQ(w.guests[1]->receiving.take_used().size(), 3u);
+}
+
+TEST(Ethernet, NothingReachesAGuestBeforeItsDeviceSaysSo) {
+  Wire w(2, "coalesce_time = \"0ns\"");
+  w.devices[1]->set_interrupt_latency(Time{2'000'000});
+  w.guests[1]->offer_buffers(0, 8);
+  for (int i = 0; i < 4; ++i) w.guests[0]->send(1, 7, 100);
+  w.guests[0]->kick();
+  // Step by step: whenever the guest hears of something, it had been promised quiet up to then at most.
+  Time promised{0};
+  std::size_t heard = 0;
+  for (int i = 0; i < 100'000 && !w.fabric->idle(); ++i) {
+    promised = std::max(promised, w.devices[1]->undisturbed_until(w.queue.now()));
+    w.fabric->advance(w.queue.now() + Time{100'000});
+    for (; heard < w.interrupts[1].size(); ++heard) EXPECT_GE(w.interrupts[1][heard].at, promised);
+  }
+  EXPECT_GE(heard, 1u);
+}
+
 /// Whatever lies in a guest's rings, the simulator goes on, and other guests' memory stays as it was.
 TEST(Ethernet, NonsenseInRingsHarmsNobodyElse) {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {

@@ -23,6 +23,7 @@ struct GuestNode {
   Console console;
   File time_door, device_door;  // sockets it has not connected to yet
   bool ended = false;
+  bool ran = true;  // since consoles were passed on last
   KernelEnding ending;
   std::string failure;  // why it had to be ended; empty where it ended by itself
   std::chrono::steady_clock::time_point running_since;

@@ -5,6 +5,7 @@
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,14 +25,14 @@ constexpr int kPipeRoom = 1 << 20;  // so that a kernel never stands before a fu
 
 /// In the new process: only calls that are safe there.
 [[noreturn]] void become_kernel(const KernelLaunch& launch, char* const* arguments, char* const* environment,
-                                int console, pid_t parent, int problem) {
+                                int console, int input, pid_t parent, int problem) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent || chdir(launch.folder.c_str()) != 0) _exit(127);
   personality(ADDR_NO_RANDOMIZE);  // addresses must not differ from run to run
   rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  dup2(open("/dev/null", O_RDONLY), 0);
+  dup2(input >= 0 ? input : open("/dev/null", O_RDONLY), 0);
   dup2(console, 1);
   dup2(console, 2);
   sigset_t all;
@@ -53,7 +54,14 @@ void KernelProcess::start(const KernelLaunch& launch) {
   fcntl(console[0], F_SETPIPE_SZ, kPipeRoom);
   fcntl(console[0], F_SETFL, O_NONBLOCK);
   console_ = File(console[0]);
-  File writing(console[1]), problem_reading(problem[0]), problem_writing(problem[1]);
+  File writing(console[1]), problem_reading(problem[0]), problem_writing(problem[1]), typed;
+  if (launch.has_input) {
+    int input[2];  // sockets: a kernel hears of what comes by a signal
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0)
+      throw UserError(fmt::format("no input for the console of a node: {}", std::strerror(errno)));
+    typed = File(input[0]);
+    input_ = File(input[1]);
+  }
 
   std::vector<std::string> words = launch.arguments;
   words.insert(words.begin(), launch.kernel);
@@ -69,7 +77,7 @@ void KernelProcess::start(const KernelLaunch& launch) {
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ == 0)
-    become_kernel(launch, arguments.data(), variables.data(), writing.number(), parent,
+    become_kernel(launch, arguments.data(), variables.data(), writing.number(), typed.number(), parent,
                   problem_writing.number());
   if (process_ < 0) throw UserError(fmt::format("no process for a node: {}", std::strerror(errno)));
   problem_writing.close();

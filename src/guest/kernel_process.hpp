@@ -17,6 +17,7 @@ struct KernelLaunch {
   std::vector<std::string> arguments;  // its command line
   std::string folder;                  // that it starts in
   std::uint64_t seed = 0;              // of all its randomness
+  bool has_input = false;              // of its console
 };
 
 struct KernelEnding {
@@ -36,6 +37,8 @@ class KernelProcess {
   pid_t process() const { return process_; }
   /// What it prints, without waiting.
   int console() const { return console_.number(); }
+  /// What is typed on its console is written there, where it has an input; -1 where it has none.
+  int input() const { return input_.number(); }
   /// How it ended, or nothing while it lives.
   std::optional<KernelEnding> ending();
   /// Ends it and all that it started, and waits until it is gone.
@@ -49,7 +52,7 @@ class KernelProcess {
  private:
   void reaped(int status);
   pid_t process_ = -1;
-  File console_;
+  File console_, input_;
   std::optional<KernelEnding> ending_;
   std::uint64_t peak_memory_ = 0;
 };

@@ -4,8 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "guest/archive.hpp"
 #include "guest/console.hpp"
 #include "guest/pcapng.hpp"
+#include "guest/terminal.hpp"
 #include "guest/test_guest.hpp"
 #include "guest/traffic.hpp"
 
@@ -112,6 +114,34 @@ TEST(Console, LinesAreWholeAndHaveTheirNodesName) {
   EXPECT_EQ(console.last_lines().size(), 3u);
 }
 
+TEST(Archive, IsWhatCpioUnpacks) {
+  const std::string folder = testing::TempDir() + "/archive-test";
+  std::filesystem::create_directories(folder);
+  Archive archive;
+  archive.folders_above("a/b/file");
+  archive.folders_above("a/b/other");
+  archive.file("a/b/file", "text\n", 0755);
+  archive.link("a/link", "b/file");
+  std::ofstream(folder + "/all.cpio", std::ios::binary) << archive.finish();
+  EXPECT_EQ(std::system(("cd " + folder +
+                         " && busybox cpio -id <all.cpio 2>/dev/null && a/../a/b/file 2>/dev/null; "
+                         "[ \"$(cat a/link)\" = text ] && [ -x a/b/file ]")
+                            .c_str()),
+            0);
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Pace, IsNoFasterThanTheUsersClockAndMakesUpForNothing) {
+  using namespace std::chrono_literals;
+  Pace pace;
+  const auto begin = Pace::Clock::now();
+  const Time second{1'000'000'000'000};
+  EXPECT_EQ(pace.wait(begin, Time{0}, second), 1s);
+  EXPECT_EQ(pace.wait(begin + 300ms, Time{0}, second), 1s);  // lost time is not made up for
+  EXPECT_EQ(pace.wait(begin + 800ms, second, second + second), 1500ms);
+  EXPECT_EQ(pace.wait(begin + 9s, second, second), 0s);
+}
+
 TEST(Capture, IsPcapngWithVirtualTime) {
   const std::string path = testing::TempDir() + "/capture.pcapng";
   {
@@ -159,16 +189,46 @@ std::vector<std::uint8_t> segment(std::uint32_t sequence, std::uint32_t bytes) {
   return frame;
 }
 
+TEST(Slices, GrowWithTheTimeAndLoseNothing) {
+  Slices slices(2);
+  std::uint64_t all = 0;
+  for (std::int64_t at = 1; at < 4'000'000'000'000; at *= 3) {
+    slices.add(1, Time{at}, static_cast<std::uint64_t>(at % 7));
+    all += static_cast<std::uint64_t>(at % 7);
+  }
+  slices.add(1, Time{0}, 5);  // not in order
+  std::uint64_t sum = 0;
+  for (unsigned i = 0; i < Slices::kSlices; ++i) {
+    sum += slices.in(1, i);
+    EXPECT_EQ(slices.in(0, i), 0u);
+  }
+  EXPECT_EQ(sum, all + 5);
+  EXPECT_GE(slices.width().value * Slices::kSlices, 3'000'000'000'000);
+}
+
+TEST(Traffic, FramesAreDescribedInWords) {
+  EXPECT_EQ(describe_frame(segment(1, 100)), "TCP 0.0.0.0:0 > 0.0.0.0:0, 100 bytes");
+  std::vector<std::uint8_t> frame(60);
+  frame[12] = 8, frame[13] = 6;
+  EXPECT_EQ(describe_frame(frame), "ARP");
+  // Cut anywhere, it is still words.
+  std::vector<std::uint8_t> whole = segment(1, 8);
+  for (std::size_t length = 0; length < whole.size(); ++length)
+    EXPECT_FALSE(describe_frame(std::span(whole).first(length)).empty());
+}
+
 TEST(Traffic, CountsBytesAndWhatTcpSendsAgain) {
   Traffic traffic(2);
   for (std::uint32_t sequence : {0xfffffff0u, 0x54u, 0xb8u, 0x54u, 0xb8u, 0x11cu})
-    traffic.sent(0, segment(sequence, 100));
-  traffic.sent(0, segment(0x180, 0));  // an acknowledgement carries nothing
+    traffic.sent(0, Time{1'000'000'000}, segment(sequence, 100));
+  traffic.sent(0, Time{1'000'000'000}, segment(0x180, 0));  // an acknowledgement carries nothing
   EXPECT_EQ(traffic.sent_again(0), 2u);
+  const Slices& over_time = traffic.sent_again_over_time();
+  EXPECT_EQ(over_time.in(0, static_cast<unsigned>(1'000'000'000 / over_time.width().value)), 2u);
   EXPECT_EQ(traffic.bytes(0, 1), 6u * 154 + 54);
   EXPECT_EQ(traffic.bytes(1, 0), 0u);
   std::vector<std::uint8_t> all(60, 0xff);
-  traffic.sent(1, all);
+  traffic.sent(1, Time{0}, all);
   EXPECT_EQ(traffic.broadcast(), 60u);
 }
 

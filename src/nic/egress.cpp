@@ -22,6 +22,7 @@ void Egress::launch(std::uint32_t index, Time when) {
   } else {
     packet.ordered = false;
   }
+  packet.in_window = true;
   ++in_window_;
   ++counters_.packets_sent;
   std::uint64_t bytes = packet_bytes(context_.nic, h.bytes);

@@ -10,8 +10,11 @@ class Egress {
   Egress(Context& context, NicId interface, Counters& counters);
 
   void launch(std::uint32_t packet, Time when);
-  /// A packet has left: its place is free.
-  void departed() { --in_window_; }
+  /// A packet has left the interface, or never will: its place is free. Told twice, it counts once.
+  void departed(Packet& packet) {
+    if (packet.in_window) --in_window_;
+    packet.in_window = false;
+  }
   bool full() const { return in_window_ >= context_.nic.window; }
 
  private:

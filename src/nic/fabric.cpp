@@ -306,7 +306,7 @@ void Fabric::handle(const event::Event& due) {
 }
 
 void Fabric::departed(std::uint32_t index, Time when) {
-  const Packet& packet = context_->packets[index];
+  Packet& packet = context_->packets[index];
   interfaces_[packet.header.from]->sender.departed(packet, when);
 }
 
@@ -320,7 +320,9 @@ void Fabric::delivered(std::uint32_t index, Time when) {
 void Fabric::lost(std::uint32_t index, Time when) {
   Packet& packet = context_->packets[index];
   const Header& h = packet.header;
+  const NicId from = h.from;
   packet.gone = true;
+  interfaces_[from]->sender.given_up(packet);
   if (h.kind == PacketKind::Pause || h.kind == PacketKind::Resume) {
     interfaces_[h.from]->rings.lost_resume(h);
   } else if (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused) {
@@ -329,6 +331,7 @@ void Fabric::lost(std::uint32_t index, Time when) {
     interfaces_[is_answer(h.kind) ? h.to : h.from]->sender.lost(h, when);
   }
   delivered(index, when);  // its place in the order is taken all the same
+  interfaces_[from]->sender.go_on();
 }
 
 Counters Fabric::counters(NicId nic) const {

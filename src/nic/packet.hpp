@@ -88,6 +88,7 @@ struct Packet {
   Stamps stamps;
   bool ordered = false;               // its place in the order of its port counts
   bool gone = false;                  // lost; only its place in the order is left
+  bool in_window = false;             // of its sender: it has not left the interface yet
   std::uint32_t ring_generation = 0;  // of the port it is for: a later one's messages are not its own
   std::uint32_t space = 0;            // where it goes, as its receiver has found
   std::uint64_t address = 0, shift = 0;

@@ -400,9 +400,9 @@ void Sender::respond(Response response) {
   dispatch();
 }
 
-void Sender::departed(const Packet& packet, Time when) {
+void Sender::departed(Packet& packet, Time when) {
   const Header& h = packet.header;
-  egress_.departed();
+  egress_.departed(packet);
   if (h.kind == PacketKind::GetData && h.last && (h.flags & kNotifyRemote) && h.target_port < ports_.size())
     notifier_.notify(h.target_port, ports_[h.target_port].generation,
                      event_at_target(context_, h, EventKind::Responded), when);

@@ -55,8 +55,11 @@ class Sender {
   bool responding(const Header& request) const;
 
   // What the network and the other ends say.
-  void departed(const Packet& packet, Time when);
+  void departed(Packet& packet, Time when);
   void out_of_network(const Header& header);
+  /// The network has given a packet up, which may have been still in the interface: others may go now.
+  void given_up(Packet& packet) { egress_.departed(packet); }
+  void go_on() { dispatch(); }
   void replied(const Header& header, const Stamps& stamps, Time when);
   void lost(const Header& header, Time when);
   void learned_missing(const Packet& packet);

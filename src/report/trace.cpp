@@ -37,6 +37,21 @@ void Trace::rank(std::uint32_t rank, std::uint32_t node) {
       rank, rank, node));
 }
 
+void Trace::node(std::uint32_t number, const std::string& name) {
+  put(fmt::format("{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{},\"args\":{{\"name\":\"{}\"}}}}",
+                  number, name));
+}
+
+void Trace::frame(std::uint32_t number, bool sent, Time at, const std::string& what) {
+  if (events_ > kMostEvents) {
+    ++left_out_;
+    return;
+  }
+  put(fmt::format(
+      "{{\"ph\":\"i\",\"s\":\"t\",\"cat\":\"frame\",\"pid\":{},\"tid\":{},\"ts\":{},\"name\":\"{}\"}}",
+      number, sent ? 1 : 2, us(at), what));
+}
+
 void Trace::operation(const nic::Record& r, std::uint32_t from, std::uint32_t to) {
   if (events_ > kMostEvents) {
     ++left_out_;

@@ -16,6 +16,9 @@ class Trace {
 
   void rank(std::uint32_t rank, std::uint32_t node);
   void operation(const nic::Record& record, std::uint32_t from_rank, std::uint32_t to_rank);
+  /// A Linux node by its name; frames at it, when it sent or received them.
+  void node(std::uint32_t number, const std::string& name);
+  void frame(std::uint32_t number, bool sent, Time at, const std::string& what);
   void wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, const char* what);
   /// The end of the file: everything is written once it has returned.
   void finish();

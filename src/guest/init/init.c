@@ -2,8 +2,12 @@
  * in memory over the host's, which cannot be written; sets the node's name, addresses and hosts; runs the
  * job; hands its exit code to whoever started the kernel, and turns the node off.
  *
- *   init FILE     strings, each ended by a zero byte: name, address, mask, working folder, text of
- * /etc/hosts, number of words of the job, its words, and its environment
+ *   init FILE [own-root]
+ *
+ * The file has strings, each ended by a zero byte: name, address, mask, working folder, text of /etc/hosts,
+ * rows and columns of the terminal that its console is ("" where it is none), number of words of the job, its
+ * words, and its environment. own-root: the files are the node's own already, as after a boot over the
+ * network.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -144,6 +148,19 @@ static void set_network(const char* name, const char* address, const char* mask,
   }
 }
 
+/* The kernel opens the console by its name among the host's files, which only the host's root may. Where it
+ * could not, its own device has it. */
+static void find_console(void) {
+  int console;
+  if (fcntl(1, F_GETFD) >= 0) return;
+  if (mount("devtmpfs", "/dev", "devtmpfs", MS_NOSUID, "mode=755") != 0) return;
+  console = open("/dev/console", O_RDWR);
+  if (console < 0) return;
+  for (int file = 0; file < 3; ++file)
+    if (file != console) dup2(console, file);
+  if (console > 2) close(console);
+}
+
 /* Lines as programs write them: no carriage returns. */
 static void plain_console(void) {
   struct termios settings;
@@ -152,7 +169,28 @@ static void plain_console(void) {
   tcsetattr(1, TCSANOW, &settings);
 }
 
-static int run_job(char** words, char** environment, const char* folder) {
+/* The job is somebody's shell: the console is its terminal. */
+static void take_terminal(const char* size) {
+  struct winsize window = {0};
+  struct termios settings;
+  unsigned rows, columns;
+  int console = open("/dev/tty0", O_RDWR);
+  if (console < 0) fail("no terminal on", "/dev/tty0");
+  ioctl(console, TIOCSCTTY, 0);
+  if (sscanf(size, "%u %u", &rows, &columns) == 2) {
+    window.ws_row = (unsigned short)rows;
+    window.ws_col = (unsigned short)columns;
+    ioctl(console, TIOCSWINSZ, &window);
+  }
+  if (tcgetattr(console, &settings) == 0) {
+    settings.c_oflag |= OPOST | ONLCR;
+    tcsetattr(console, TCSANOW, &settings);
+  }
+  for (int file = 0; file < 3; ++file) dup2(console, file);
+  if (console > 2) close(console);
+}
+
+static int run_job(char** words, char** environment, const char* folder, const char* terminal) {
   int status = 0;
   pid_t job = fork(), ended;
   if (job < 0) fail("no process for", words[0]);
@@ -160,6 +198,7 @@ static int run_job(char** words, char** environment, const char* folder) {
     int nothing = open("/dev/null", O_RDONLY);
     setsid();
     dup2(nothing, 0);
+    if (*terminal) take_terminal(terminal);
     if (chdir(folder) != 0 && chdir("/") != 0) _exit(126);
     environ = environment;
     execvp(words[0], words);
@@ -174,12 +213,13 @@ static int run_job(char** words, char** environment, const char* folder) {
 
 int main(int count, char** arguments) {
   char *end, *at, **words, **environment;
-  const char *name, *address, *mask, *folder, *hosts;
+  const char *name, *address, *mask, *folder, *hosts, *terminal;
   int job_words, code;
   if (count < 2) { /* the kernel adds words of its own about its console */
     fprintf(stderr, "weft-init: the first process of a Linux node; `weft boot` starts it\n");
     return 2;
   }
+  find_console();
   plain_console();
   at = read_start(arguments[1], &end);
   name = next(&at, end);
@@ -187,16 +227,17 @@ int main(int count, char** arguments) {
   mask = next(&at, end);
   folder = next(&at, end);
   hosts = next(&at, end);
+  terminal = next(&at, end);
   job_words = atoi(next(&at, end));
   words = calloc(kMostWords + 1, sizeof *words);
   environment = calloc(kMostWords + 1, sizeof *environment);
   if (!words || !environment || job_words < 1 || job_words > kMostWords) fail("no job", NULL);
   for (int i = 0; i < job_words; ++i) words[i] = next(&at, end);
   for (int i = 0; i < kMostWords && at < end; ++i) environment[i] = next(&at, end);
-  make_root();
+  if (count < 3 || strcmp(arguments[2], "own-root") != 0) make_root();
   mount_all();
   set_network(name, address, mask, hosts);
-  code = run_job(words, environment, folder);
+  code = run_job(words, environment, folder, terminal);
   kill(-1, SIGTERM);
   kill(-1, SIGKILL);
   turn_off(code);

@@ -1,0 +1,72 @@
+// What Linux nodes cost: to boot, to sleep, to send, and 64 of them at once.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "app/bench.hpp"
+#include "run_cost.hpp"
+
+namespace weft::bench {
+
+namespace {
+
+constexpr std::uint64_t kMebibyte = 1 << 20;
+
+std::vector<std::string> nodes(unsigned count, const std::string& script) {
+  return {"boot", "extoll-tourmalet", "-n", std::to_string(count), "--quiet", "--", "/bin/sh", "-c", script};
+}
+
+/// The better of two: others use the machine too.
+Cost boot(unsigned count, const std::string& script, bool weigh) {
+  Cost best = run_weft(nodes(count, script), weigh);
+  const Cost again = run_weft(nodes(count, script), weigh);
+  best.fine = best.fine && again.fine;
+  best.cpu = std::min(best.cpu, again.cpu);
+  best.wall = std::min(best.wall, again.wall);
+  best.most_bytes = std::min(best.most_bytes, again.most_bytes);
+  best.below_bytes = std::min(best.below_bytes, again.below_bytes);
+  return best;
+}
+
+struct Limits {
+  double seconds;
+  std::uint64_t bytes = 0;  // 0: none
+};
+
+void tell(const std::string& name, double seconds, std::uint64_t bytes, bool fine, Limits limits,
+          const std::function<void(app::BenchCase)>& done) {
+  Json figures{{"cpu_seconds", seconds}, {"limit_seconds", limits.seconds}};
+  if (limits.bytes) {
+    figures["memory_bytes"] = bytes;
+    figures["limit_bytes"] = limits.bytes;
+  }
+  if (!fine) figures["error"] = "a run failed";
+  done({name, figures, fine && seconds <= limits.seconds && (!limits.bytes || bytes <= limits.bytes)});
+}
+
+void run(const std::function<void(app::BenchCase)>& done) {
+  const Cost one = boot(1, "true", true);
+  tell("a node boots and turns itself off", one.cpu, one.below_bytes, one.fine, {2, 40 * kMebibyte}, done);
+  const Cost hour = boot(1, "sleep 3600", false);
+  tell("an hour of sleep, beyond that", std::max(0.0, hour.cpu - one.cpu), 0, one.fine && hour.fine, {1},
+       done);
+  const Cost two = boot(2, "sleep 20", false);
+  const Cost stream = boot(
+      2,
+      "if [ $NODE = 1 ]; then iperf3 -s -1; else sleep 1; iperf3 -c node1 -n 8M; fi >/dev/null && sleep 10",
+      false);
+  tell("8 MiB over TCP between two nodes, beyond their boot", std::max(0.0, stream.cpu - two.cpu), 0,
+       two.fine && stream.fine, {3}, done);
+  const Cost ring =
+      run_weft(nodes(64, "sleep 1; ping -q -c 1 node$(((NODE + 1) % NODES)) >/dev/null && sleep 5"), true);
+  tell("64 nodes boot, and each pings the next", ring.cpu, ring.most_bytes, ring.fine,
+       {90, 3 * 1024 * kMebibyte}, done);
+}
+
+WEFT_REGISTER(app::Bench,
+              {"boot", "processor time and memory of Linux nodes (needs iperf3)", run, "cpu_seconds"});
+
+}  // namespace
+
+}  // namespace weft::bench

@@ -1,0 +1,46 @@
+#include "report/boot_report.hpp"
+
+namespace weft::report {
+
+Json boot_json(const BootReport& report) {
+  const guest::BootResult& result = report.result;
+  Json out{{"version", report.version},
+           {"command", report.command},
+           {"machine", report.machine.description.identity.name},
+           {"engine", report.engine},
+           {"seed", report.seed},
+           {"failure", result.failure},
+           {"end_ps", result.end.value},
+           {"rounds", result.rounds},
+           {"broadcast_bytes", report.traffic.broadcast()}};
+  Json nodes = Json::array();
+  for (std::size_t i = 0; i < result.nodes.size(); ++i) {
+    const guest::NodeResult& node = result.nodes[i];
+    Json sent = Json::array();
+    for (std::size_t to = 0; to < result.nodes.size(); ++to) sent.push_back(report.traffic.bytes(i, to));
+    nodes.push_back(Json{{"name", node.name},
+                         {"node", node.node},
+                         {"exit_code", node.code},
+                         {"failure", node.failure},
+                         {"network_up_ps", node.network_up.value},
+                         {"end_ps", node.end.value},
+                         {"frames_sent", node.ethernet.frames_sent},
+                         {"bytes_sent", node.ethernet.bytes_sent},
+                         {"frames_received", node.ethernet.frames_received},
+                         {"bytes_received", node.ethernet.bytes_received},
+                         {"lost_no_room", node.ethernet.no_room},
+                         {"lost_in_network", node.ethernet.unsent},
+                         {"lost_damaged", node.ethernet.damaged},
+                         {"interrupts", node.ethernet.interrupts},
+                         {"tcp_sent_again", report.traffic.sent_again(i)},
+                         {"bytes_to", sent}});
+  }
+  out["nodes"] = std::move(nodes);
+  Json incidents = Json::array();
+  for (const network::Network::Incident& incident : report.incidents)
+    incidents.push_back(Json{{"at_ps", incident.at.value}, {"what", incident.what}});
+  out["incidents"] = std::move(incidents);
+  return out;
+}
+
+}  // namespace weft::report
