@@ -86,7 +86,9 @@ class Page {
                                    : "No shutdown.";
     text += fmt::format(" The hottest chip was {} at {:.1f} C; its limit is {:g} C.", r_.hottest_part,
                         r_.hottest_c, r_.chip_limit_c);
-    if (r_.least_speed < 1) text += fmt::format(" Chips slowed down to {:.0f}%.", 100 * r_.least_speed);
+    if (r_.least_speed < 1)
+      text += fmt::format(" From {} on chips slowed down, to {:.0f}% at the least.",
+                          hours_text(r_.throttled_seconds), 100 * r_.least_speed);
     return fmt::format("<div class=\"notice{}\"><b>{}</b></div>\n", r_.over_limit ? " bad" : "",
                        escape_xml(text));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.hpp"
 
@@ -32,7 +33,8 @@ Operation::Operation(const Body& body, OperationOptions options)
       instruments_(plant_),
       controller_(instruments_.bus(), instruments_.wiring(), body.controller, lowest_limit(body)),
       supplies_(body.supply.count),
-      load_(options_.load) {
+      load_(options_.load),
+      jobs_(plant_.zones()) {
   out_.least_level = 1;
   look();
   coolant_at_start_kg_ = readings_.medium.coolant_kg;
@@ -41,7 +43,13 @@ Operation::Operation(const Body& body, OperationOptions options)
 
 Names Operation::names(const Body& body) {
   thermal::Plant plant(body);
-  return {body.supply.count, plant.medium().has_liquid_level(), bmc::Instruments(plant).sensor_names()};
+  const bmc::Instruments instruments(plant);
+  Names out{body.supply.count, plant.medium().has_liquid_level(), instruments.sensor_names(), body.nodes()};
+  for (const bmc::Device& device : instruments.wiring().devices)
+    if (const std::string& name = body.parts[device.part].name;
+        std::find(out.parts.begin(), out.parts.end(), name) == out.parts.end())
+      out.parts.push_back(name);
+  return out;
 }
 
 void Operation::note(Severity severity, const std::string& source, const std::string& text) {
@@ -85,13 +93,13 @@ void Operation::apply(const Event& event) {
       watchdog_enabled_ = event.value > 0;
       break;
     case Event::Kind::Stick:
-      instruments_.stick(event.sensor);
+      instruments_.stick(event.name);
       break;
     case Event::Kind::Lie:
-      instruments_.lie(event.sensor, event.value);
+      instruments_.lie(event.name, event.value);
       break;
     case Event::Kind::MendSensor:
-      instruments_.mend(event.sensor);
+      instruments_.mend(event.name);
       break;
     case Event::Kind::Inlet:
       around.inlet_shift = event.value;
@@ -102,9 +110,37 @@ void Operation::apply(const Event& event) {
     case Event::Kind::Power:
       power(event.value > 0);
       break;
+    case Event::Kind::Reset:
+      hold_reset(event.number, event.name, event.value > 0);
+      break;
   }
   note(Severity::Information, "script", event.text);
   plant_.disturbed();
+}
+
+void Operation::hold_reset(unsigned node, const std::string& part, bool held) {
+  const auto& devices = instruments_.wiring().devices;
+  for (unsigned i = 0; i < devices.size(); ++i)
+    if (part.empty() || body_.parts[devices[i].part].name == part)
+      controller_.hold_device(plant_.zone_of(node), plant_.place_in_zone(node), i, held);
+}
+
+bool Operation::node_computes(unsigned node) const {
+  const bmc::Wiring& wiring = instruments_.wiring();
+  const std::size_t zone = plant_.zone_of(node);
+  bool computes = plant_.zone_inputs()[zone].powered, any = false;
+  for (unsigned i = 0; i < wiring.devices.size(); ++i) {
+    const unsigned line = wiring.reset_line(plant_.place_in_zone(node), i);
+    const bool held = instruments_.in_reset(static_cast<unsigned>(zone), line);
+    // Whoever computes needs its router and interface, and one processor or accelerator will do.
+    if (wiring.devices[i].computes)
+      any |= !held;
+    else
+      computes &= !held;
+  }
+  const bool has_any = std::any_of(wiring.devices.begin(), wiring.devices.end(),
+                                   [](const bmc::Device& device) { return device.computes; });
+  return computes && (any || !has_any);
 }
 
 void Operation::power(bool on) {
@@ -121,6 +157,15 @@ void Operation::power(bool on) {
 
 void Operation::set_load(double load) {
   load_ = load;
+  switch_power();
+}
+
+void Operation::set_job(std::size_t zone, double share, double load) {
+  // The solver starts afresh where an input changes: not for less than what the coolant would notice.
+  constexpr double kNoticed = 0.01;
+  Job& job = jobs_[zone];
+  if (job.share == share && std::abs(job.load - load) * share < kNoticed) return;
+  job = {share, load};
   switch_power();
 }
 
@@ -148,7 +193,8 @@ void Operation::switch_power() {
     // Boards on a common bank are switched to it when their reset is released.
     const bool reset = instruments_.zone_in_reset(z);
     const bool powered = body_.supply.shared ? working > 0 && !reset : supplies_[z].good;
-    const double load = powered && !reset ? load_ : 0;
+    const double all = load_ + jobs_[z].share * (jobs_[z].load - load_);
+    const double load = powered ? all * instruments_.released_share(z) : 0;
     changed |= zones[z].powered != powered || zones[z].load != load;
     zones[z] = {powered, load};
   }
@@ -188,7 +234,10 @@ void Operation::look() {
     out_.chip_limit_c = body_.parts[readings_.hottest_part].limit_c;
   }
   for (std::size_t z = 0; z < readings_.speed.size(); ++z)
-    if (plant_.zone_inputs()[z].powered) out_.least_speed = std::min(out_.least_speed, readings_.speed[z]);
+    if (plant_.zone_inputs()[z].powered && readings_.speed[z] < 1) {
+      if (out_.least_speed == 1) out_.throttled_seconds = seconds(now_);
+      out_.least_speed = std::min(out_.least_speed, readings_.speed[z]);
+    }
   out_.highest_overpressure_mbar =
       std::max(out_.highest_overpressure_mbar, readings_.medium.overpressure_pa / 100);
   if (readings_.medium.level_nominal_m > 0)

@@ -39,9 +39,9 @@ struct OperationResult {
   std::string shutdown_cause;
   double hottest_c = 0, hottest_seconds = 0;
   std::string hottest_part;
-  double chip_limit_c = 0;  // of that part
-  double least_speed = 1;
-  double highest_flux = 0, critical_flux = 0;  // at the end of the run
+  double chip_limit_c = 0;                        // of that part
+  double least_speed = 1, throttled_seconds = 0;  // when chips first slowed down
+  double highest_flux = 0, critical_flux = 0;     // at the end of the run
   double highest_overpressure_mbar = 0, least_level = 1;
   double coolant_lost_litres = 0;
   bool over_limit = false;  // some chip passed its own limit
@@ -69,9 +69,18 @@ class Operation {
   bmc::Controller& controller() { return controller_; }
   const std::vector<bmc::LogEntry>& log() const { return log_; }
   void power(bool on);
+  /// The chips of a node's part are held in reset, or released; no part: all of the node's.
+  void hold_reset(unsigned node, const std::string& part, bool held);
+  /// Has a node power, and are its chips out of reset?
+  bool node_computes(unsigned node) const;
   void set_load(double load);
+  /// A job has a share of a zone's nodes, and loads them so; the others have the load of the machine.
+  void set_job(std::size_t zone, double share, double load);
 
  private:
+  struct Job {
+    double share = 0, load = 0;
+  };
   struct SupplyState {
     bool failed = false, good = false, tripped = false;
     bool waiting = false;
@@ -96,6 +105,7 @@ class Operation {
   std::vector<SupplyState> supplies_;
   std::array<bool, 4> phase_lost_{};
   double load_, coolant_at_start_kg_ = 0;
+  std::vector<Job> jobs_;  // by zone
   std::size_t next_event_ = 0;
   Time now_{0}, next_run_{0}, next_sample_{0}, last_kick_{0};
   unsigned kicks_ = 0;
