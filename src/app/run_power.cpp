@@ -65,9 +65,13 @@ std::unique_ptr<measure::JobHeat> heat_of_job(const RunPowerOptions& options, co
     heat.interval = *step;
   if (!(options.load >= 0 && options.load <= 1))
     problems.add({}, "--power-load", fmt::format("{:g} is outside 0 to 1", options.load));
+  if (!options.fault.empty() && body.described()) {
+    power::operate::Names names = power::operate::Operation::names(body);
+    names.job = heat.before;
+    heat.events = power::operate::read_script(options.fault, names, "--power-fault", problems);
+  }
   problems.throw_if_any();
   heat.load = options.load;
-  heat.script = options.fault;
   std::vector<unsigned> nodes;
   for (unsigned rank = 0; rank < run.ranks; ++rank)
     nodes.push_back(static_cast<unsigned>(run.place.empty() ? rank / run.per_node : run.place[rank]));

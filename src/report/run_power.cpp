@@ -112,9 +112,10 @@ std::string heat_chart(const RunHeat& h, double seconds) {
   chart.line({{0, h.limit_c}, {seconds * factor, h.limit_c}}, {kDeadColour, 1.4, true});
   chart.line(warm, {kDeadColour, 2.2, false});
   chart.line(speed, {"#0072b2", 2.2, false});
-  return legend_key(kDeadColour, false, "hottest chip, C") +
-         legend_key(kDeadColour, true, fmt::format("its limit, {:g} C", h.limit_c)) +
-         legend_key("#0072b2", false, "slowest chip, % of full speed") + chart.svg();
+  return chart_with_legend(legend_key(kDeadColour, false, "hottest chip, C") +
+                               legend_key(kDeadColour, true, fmt::format("its limit, {:g} C", h.limit_c)) +
+                               legend_key("#0072b2", false, "slowest chip, % of full speed"),
+                           chart.svg());
 }
 
 }  // namespace
@@ -180,7 +181,8 @@ std::string run_power_section(const RunPower& p) {
                                   "speed.",
                                   energy_text(p.total()), p.nodes, p.watts(), 100 * p.busy_share,
                                   p.steady_chip_c, p.chip_limit_c, 100 * p.steady_speed),
-                      legend + chart.svg() + html_table({{"Part"}, {"Energy", true}, {"Share"}}, rows)) +
+                      chart_with_legend(legend, chart.svg()) +
+                          html_table({{"Part"}, {"Energy", true}, {"Share"}}, rows)) +
          html_section(
              "heat", "Heat and speed",
              fmt::format("After {} in operation at {:.0f}% load {}.", hours_text(p.heat.before_seconds),

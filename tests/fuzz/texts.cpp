@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <cstdlib>
 
 #include "app/load_list.hpp"
@@ -12,7 +11,6 @@
 #include "host/pmi_server.hpp"
 #include "machine/machine.hpp"
 #include "network/link/fault_script.hpp"
-#include "power/operate/script.hpp"
 #include "topology/graph_draft.hpp"
 #include "workload/goal.hpp"
 #include "workload/packet_sizes.hpp"
@@ -55,33 +53,6 @@ void quantities(std::string_view text) {
 void fault_script(std::string_view text) {
   Diagnostics problems;
   network::link::parse_fault_script(text, "fuzz", *machine_of_all().graph, problems);
-}
-
-/// What happens to a machine's power and cooling: each statement is refused with its place, or is one that
-/// can be carried out on such a machine.
-void power_script(std::string_view text) {
-  using power::operate::Event;
-  const power::operate::Names names{
-      8, true, {"flow", "level", "chips0"}, 32, {"knc", "card"}, Time{1'000'000}};
-  Diagnostics problems;
-  const std::vector<Event> events = power::operate::parse_script(text, "fuzz", names, problems);
-  for (const Diagnostic& problem : problems.all())
-    expect(problem.origin.line > 0 && problem.origin.column > 0 && !problem.message.empty());
-  Time last{0};
-  for (const Event& event : events) {
-    expect(event.at >= last && std::isfinite(event.value) && !event.text.empty());
-    last = event.at;
-    if (event.kind == Event::Kind::Supply) expect(event.number < names.supplies);
-    if (event.kind == Event::Kind::Phase) expect(event.number >= 1 && event.number <= 3);
-    if (event.kind == Event::Kind::Reset) expect(event.number < names.nodes);
-    // As written it means the same again.
-    Diagnostics none;
-    const std::string again = "at " + std::to_string(event.at.value) + "ps " + event.text;
-    const std::vector<Event> same = power::operate::parse_script(again, "fuzz", names, none);
-    expect(none.empty() && same.size() == 1 && same.front().at == event.at &&
-           same.front().kind == event.kind && same.front().value == event.value &&
-           same.front().number == event.number);
-  }
 }
 
 void program(const workload::Program& read) {
@@ -175,7 +146,7 @@ void pmi(std::string_view text) {
 
 constexpr void (*kReaders[])(std::string_view) = {
     quantities,   fault_script, trace,    bare_trace, goal,        edge_list, graphml,
-    packet_sizes, matrix,       override, loads,      disturbance, pmi,       power_script};
+    packet_sizes, matrix,       override, loads,      disturbance, pmi};
 
 }  // namespace
 

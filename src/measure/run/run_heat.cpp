@@ -26,14 +26,20 @@ JobHeat::JobHeat(const power::Body& body, const HeatOptions& options, std::vecto
   operation.duration = options_.before + Time{86'400'000'000'000'000};  // nobody looks at its samples
   operation.load = options_.load;
   operation.samples = 60;
-  if (!options_.script.empty()) {
-    power::operate::Names names = Operation::names(body);
-    names.job = options_.before;
-    operation.events = power::operate::read_script(options_.script, names, "--power-fault");
-  }
+  operation.events = options_.events;
+  const bool undisturbed = operation.events.empty() || operation.events.front().at >= options_.before;
+  if (undisturbed) operation.calm_until = options_.before;
   for (std::size_t i = 0; i < body.parts.size(); ++i)
     if (computes(body.parts[i].role)) parts_.push_back(i);
   operation_ = std::make_unique<Operation>(body_, operation);
+  if (undisturbed) {
+    power::Body one_bank = body_;
+    one_bank.supply.shared = true;
+    Operation alike(one_bank, operation);
+    alike.advance(options_.before);
+    // What shuts down all by itself does so supply by supply.
+    if (!alike.result().shutdown) operation_->continue_from(alike);
+  }
   operation_->advance(options_.before);
   log_at_start_ = operation_->log().size();
   add_nodes();

@@ -18,7 +18,7 @@ namespace weft::measure {
 struct HeatOptions {
   Time before{3'600'000'000'000'000};  // in operation
   double load = 1;                     // of all nodes before, and of those without the job meanwhile
-  std::string script;                  // as of `weft power --fault`
+  std::vector<power::operate::Event> events;
   Time interval{100'000'000'000};
 };
 
@@ -45,7 +45,7 @@ struct RunHeat {
 
 class JobHeat final : public host::Pace {
  public:
-  /// `nodes`: of each rank. Throws UserError where the script is wrong, or a node does not run at the start.
+  /// `nodes`: of each rank. Throws UserError where a node does not run at the start.
   JobHeat(const power::Body& body, const HeatOptions& options, std::vector<unsigned> nodes);
 
   Time interval() const override { return options_.interval; }

@@ -18,6 +18,17 @@ constexpr Time kMinute{60 * kSecond.value};
 
 Time times(std::int64_t n, Time t) { return Time{n * t.value}; }
 
+/// What happens to a machine that is in operation for an hour before the job.
+HeatOptions with_script(const std::string& machine, const std::string& script) {
+  HeatOptions out;
+  power::operate::Names names = power::operate::Operation::names(*machine::describe(machine, {}).body);
+  names.job = out.before;
+  Diagnostics problems;
+  out.events = power::operate::read_script(script, names, "test", problems);
+  problems.throw_if_any();
+  return out;
+}
+
 /// Cold plates with so little to spare that full load is too much for chips that slow down at 65 C.
 const std::vector<std::string> kWeak{"power.part.knc.throttle_c=65"};
 
@@ -67,6 +78,17 @@ TEST(JobHeat, AChipOfANodeIsAsWarmAsItsZoneWhereAllNodesDoTheSame) {
         EXPECT_NEAR(chip.junction_c, operation.plant().chip(0, part).junction_c, 0.3)
             << machine << " after " << i / 10 << " s";
     }
+  }
+}
+
+TEST(JobHeat, AMachineTakenAsOneBankBeforeTheJobIsInTheSameState) {
+  for (const char* name : {"greenice", "quong", "deep-booster"}) {
+    const machine::Description d = machine::describe(name, {});
+    power::operate::OperationOptions options;
+    power::operate::Operation whole(*d.body, options);
+    whole.advance(times(60, kMinute));
+    JobHeat heat(*d.body, {}, {0});
+    EXPECT_NEAR(heat.result().start_c, whole.plant().read().hottest_c, 0.1) << name;
   }
 }
 
@@ -144,8 +166,7 @@ TEST(JobHeat, IsTheSameTwice) {
 }
 
 TEST(JobHeat, APumpAtHalfSpeedDuringTheRunSlowsTheJob) {
-  HeatOptions options;
-  options.script = "at job+5s set pump 50%";
+  const HeatOptions options = with_script("deep-booster", "at job+5s set pump 50%");
   Job job("deep-booster", {"power.part.knc.throttle_c=80"}, options, {0});
   EXPECT_EQ(job.run(times(120, kSecond)), "");
   const RunHeat heat = job.heat.result();
@@ -157,30 +178,26 @@ TEST(JobHeat, APumpAtHalfSpeedDuringTheRunSlowsTheJob) {
 }
 
 TEST(JobHeat, AShutdownEndsTheJobAndSaysWhy) {
-  HeatOptions options;
-  options.script = "at job+2s stop pump";
+  const HeatOptions options = with_script("greenice", "at job+2s stop pump");
   Job job("greenice", {}, options, {0, 9});
   EXPECT_THAT(job.run(times(10, kSecond)), HasSubstr("node 0 has no power: flow 0.0 l/min is below"));
   EXPECT_LT(job.now, times(4, kSecond));
 }
 
 TEST(JobHeat, ASupplyThatFailsEndsOnlyJobsOnItsNodes) {
-  HeatOptions options;
-  options.script = "at job+1s fail supply 2";
+  const HeatOptions options = with_script("greenice", "at job+1s fail supply 2");
   EXPECT_EQ(Job("greenice", {}, options, {0, 31}).run(times(5, kSecond)), "");
   EXPECT_THAT(Job("greenice", {}, options, {8}).run(times(5, kSecond)), HasSubstr("node 8 has no power"));
 }
 
 TEST(JobHeat, ANodeHeldInResetDoesNotCompute) {
-  HeatOptions options;
-  options.script = "at job+1s hold reset 3.knc";
+  const HeatOptions options = with_script("greenice", "at job+1s hold reset 3.knc");
   EXPECT_EQ(Job("greenice", {}, options, {2}).run(times(3, kSecond)), "");
   EXPECT_THAT(Job("greenice", {}, options, {3}).run(times(3, kSecond)), HasSubstr("node 3 is held in reset"));
 }
 
 TEST(JobHeat, NothingStartsWithoutPower) {
-  HeatOptions options;
-  options.script = "at 5min stop pump";
+  const HeatOptions options = with_script("greenice", "at 5min stop pump");
   EXPECT_THROW(Job("greenice", {}, options, {0}), UserError);
 }
 

@@ -119,11 +119,10 @@ void steady_state(const power::Body& body, RunPower& out) {
   power::operate::OperationOptions options;
   options.load = out.busy_share;
   options.samples = 60;
-  // Nothing happens to it, so its controller need not look every second: that takes most of the time.
-  power::Body calm = body;
-  calm.controller.poll = Time{60'000'000'000'000};
-  calm.controller.watchdog = Time{600'000'000'000'000};
-  const power::operate::OperationResult hour = power::operate::Operation(calm, options).run();
+  options.calm_until = options.duration;
+  power::Body one_bank = body;  // all nodes do the same, and need not be followed supply by supply
+  one_bank.supply.shared = true;
+  const power::operate::OperationResult hour = power::operate::Operation(one_bank, options).run();
   out.steady_chip_c = hour.samples.back().hottest_c;
   out.steady_speed = hour.samples.back().speed;
   out.chip_limit_c = hour.chip_limit_c;

@@ -23,6 +23,7 @@ double lowest_limit(const Body& body) {
 
 /// A supply gives up when it is asked for so much more than it can.
 constexpr double kOverload = 1.1;
+constexpr Time kCalmPoll{60'000'000'000'000};
 
 }  // namespace
 
@@ -58,6 +59,7 @@ void Operation::note(Severity severity, const std::string& source, const std::st
 
 void Operation::apply(const Event& event) {
   thermal::Surroundings& around = plant_.around;
+  note(Severity::Information, "script", event.text);
   switch (event.kind) {
     case Event::Kind::Pump:
       around.pump = event.value;
@@ -114,7 +116,6 @@ void Operation::apply(const Event& event) {
       hold_reset(event.number, event.name, event.value > 0);
       break;
   }
-  note(Severity::Information, "script", event.text);
   plant_.disturbed();
 }
 
@@ -207,6 +208,7 @@ void Operation::watch() {
     kicks_ = instruments_.watchdog_kicks();
     last_kick_ = now_;
   }
+  if (calm()) last_kick_ = now_;
   if (!watchdog_enabled_ || watchdog_cut_ || now_ - last_kick_ < body_.controller.watchdog) return;
   watchdog_cut_ = true;
   if (plant_.working_supplies == 0) return;
@@ -281,7 +283,8 @@ Time Operation::next_time(Time until) const {
   Time next = std::min(until, next_sample_);
   if (next_event_ < options_.events.size()) next = std::min(next, options_.events[next_event_].at);
   if (!hung_) next = std::min(next, next_run_);
-  if (watchdog_enabled_ && !watchdog_cut_) next = std::min(next, last_kick_ + body_.controller.watchdog);
+  if (watchdog_enabled_ && !watchdog_cut_ && !calm())
+    next = std::min(next, last_kick_ + body_.controller.watchdog);
   for (const SupplyState& s : supplies_)
     if (s.waiting) next = std::min(next, s.good_at);
   return std::max(next, now_);
@@ -302,6 +305,7 @@ void Operation::advance(Time until) {
     }
     if (!hung_ && now_ >= next_run_) {
       next_run_ = controller_.run(now_, log_);
+      if (calm()) next_run_ = std::max(next_run_, std::min(now_ + kCalmPoll, options_.calm_until));
       if (controller_.shut_down() && !out_.shutdown) {
         out_.shutdown = true;
         out_.shutdown_seconds = seconds(now_);
@@ -316,6 +320,21 @@ void Operation::advance(Time until) {
     }
     if (now_ >= until) break;
   }
+}
+
+void Operation::continue_from(const Operation& alike) {
+  // The controller powers up as ever; what becomes of the plant meanwhile is known from the other.
+  while (controller_.state() == bmc::Controller::State::PoweringUp && now_ < alike.now_) {
+    now_ = next_time(alike.now_);
+    switch_power();
+    look();
+    if (now_ >= next_run_) next_run_ = controller_.run(now_, log_);
+    watch();
+  }
+  now_ = next_run_ = next_sample_ = last_kick_ = alike.now_;
+  plant_.continue_from(alike.plant_);
+  switch_power();
+  look();
 }
 
 OperationResult Operation::result() const {

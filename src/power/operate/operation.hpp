@@ -17,6 +17,9 @@ struct OperationOptions {
   std::vector<Event> events;
   double tolerance = 1e-6;  // of the solver; 1e-4 is too coarse: too much air is let out at warm-up
   unsigned samples = 600;   // at most so many, evenly
+  // Nothing happens until then: a controller that is up looks once a minute, and its watchdog waits. Looking
+  // takes most of the time of an hour in which nothing happens.
+  Time calm_until{0};
 };
 
 /// A moment of the run, for plots and tables.
@@ -63,6 +66,9 @@ class Operation {
   /// To a time; for those who want to look in between.
   void advance(Time until);
   OperationResult result() const;
+  /// Goes on from another operation of the machine in which all supplies were taken as one bank, and nothing
+  /// happened: a plant of one zone is followed many times faster. This one must not have begun.
+  void continue_from(const Operation& alike);
 
   Time now() const { return now_; }
   thermal::Plant& plant() { return plant_; }
@@ -88,6 +94,9 @@ class Operation {
   };
 
   Time next_time(Time until) const;
+  bool calm() const {
+    return now_ < options_.calm_until && controller_.state() == bmc::Controller::State::On;
+  }
   void apply(const Event& event);
   /// Follows pins and mains: which supplies deliver, which zones run.
   void switch_power();

@@ -246,7 +246,7 @@ std::optional<Time> parse_duration(const std::string& text, std::string& error) 
     error = fmt::format("expected a time such as 90s, 20min or 1h, got '{}'", text);
     return std::nullopt;
   }
-  if (*value > kLatest.value) {
+  if (*value < 0 || *value > kLatest.value) {
     error = fmt::format("{} is outside 0 to 90d", text);
     return std::nullopt;
   }
@@ -262,12 +262,16 @@ std::vector<Event> parse_script(std::string_view text, const std::string& source
   return std::move(parser.events);
 }
 
-std::vector<Event> read_script(const std::string& given, const Names& names, const std::string& option) {
+std::vector<Event> read_script(const std::string& given, const Names& names, const std::string& option,
+                               Diagnostics& problems) {
   std::error_code ignored;
   const bool is_file = std::filesystem::is_regular_file(given, ignored);
+  return parse_script(is_file ? read_file(given, 1 << 20) : given, is_file ? given : option, names, problems);
+}
+
+std::vector<Event> read_script(const std::string& given, const Names& names) {
   Diagnostics problems;
-  std::vector<Event> events =
-      parse_script(is_file ? read_file(given, 1 << 20) : given, is_file ? given : option, names, problems);
+  std::vector<Event> events = read_script(given, names, "--fault", problems);
   problems.throw_if_any();
   return events;
 }

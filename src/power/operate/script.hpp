@@ -72,9 +72,11 @@ struct Names {
 /// Reads a script; errors go to `problems`, each with line and column. Events come in order of time.
 std::vector<Event> parse_script(std::string_view text, const std::string& source, const Names& names,
                                 Diagnostics& problems);
-/// What an option was given: a script, or the name of a file that holds one. Throws UserError.
-std::vector<Event> read_script(const std::string& given, const Names& names,
-                               const std::string& option = "--fault");
+/// What an option was given: a script, or the name of a file that holds one.
+std::vector<Event> read_script(const std::string& given, const Names& names, const std::string& option,
+                               Diagnostics& problems);
+/// The same; throws UserError with all errors.
+std::vector<Event> read_script(const std::string& given, const Names& names);
 
 /// A time as people give it for hours of operation: 90s, 20min, 1h, 2d, and what parse_quantity knows.
 std::optional<Time> parse_duration(const std::string& text, std::string& error);

@@ -125,6 +125,18 @@ PlantReadings Plant::read() {
   return out;
 }
 
+void Plant::continue_from(const Plant& alike) {
+  const std::size_t chips = 2 * body_.parts.size();
+  WEFT_CHECK(alike.medium_at_ == chips && alike.body_.nodes() == body_.nodes(),
+             "plants of different machines");
+  const double* from = alike.solver_->state();
+  std::vector<double> state;
+  for (std::size_t z = 0; z < zones_.size(); ++z) state.insert(state.end(), from, from + chips);
+  state.insert(state.end(), from + chips, from + alike.accounts_at_ + kAccounts);
+  around = alike.around;
+  solver_->restart(alike.now(), state);
+}
+
 Chip Plant::chip(std::size_t zone, std::size_t part) const {
   const double* at = solver_->state() + 2 * (zone * body_.parts.size() + part);
   return {at[0], at[1]};

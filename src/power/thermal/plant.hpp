@@ -64,6 +64,8 @@ class Plant {
 
   void advance(double until_seconds) { solver_->advance(until_seconds); }
   double now() const { return solver_->now(); }
+  /// Goes on from the state of a plant of one zone, in which all nodes did the same.
+  void continue_from(const Plant& alike);
   PlantReadings read();
   /// A chip of a node that does what the others of its zone do.
   Chip chip(std::size_t zone, std::size_t part) const;
