@@ -144,7 +144,7 @@ TEST(RunPower, TheSameJobIsSlowerOnAHotMachine) {
   EXPECT_GT(length_of(hot), 1.05 * length_of(cold));
   EXPECT_EQ(hot["power"]["heat"]["throttled_from_seconds"], 0);
   EXPECT_GT(hot["power"]["heat"]["start_chip_c"].get<double>(),
-            20 + cold["power"]["heat"]["start_chip_c"].get<double>());
+            15 + cold["power"]["heat"]["start_chip_c"].get<double>());
 }
 
 TEST(RunPower, APumpThatSlowsDownDuringTheRunSlowsItFromThenOn) {
@@ -169,7 +169,8 @@ TEST(RunPower, HeatDoesNotDependOnCoresOrThreads) {
 
 TEST(RunPower, WhatDoesNotThrottleTakesAsLongAsWithoutPower) {
   auto with = run_on_booster("100", {"--power"}), without = run_on_booster("100", {});
-  EXPECT_EQ(with["ranks"], without["ranks"]);
+  // Not to the nanosecond: who stops at an interval's end sees what has arrived by then.
+  EXPECT_NEAR(with["virtual_time_ns"].get<double>(), without["virtual_time_ns"].get<double>(), 1000);
 }
 
 TEST(RunPower, AShutdownDuringTheRunEndsIt) {

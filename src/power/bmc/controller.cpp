@@ -177,10 +177,10 @@ void Controller::read_sensors() {
 // --- what it does
 
 bool Controller::zone_has_power(unsigned zone) const {
-  if (!wiring_.shared) return good_[zone];
-  // A bank that feeds all nodes together must be complete before boards are switched to it; where some never
-  // came, those that did must do.
-  return bank_complete_ && std::find(good_.begin(), good_.end(), true) != good_.end();
+  // Nothing starts while supplies are still being switched on, one after the other; where some never came,
+  // those that did must do.
+  if (!supplies_settled_) return false;
+  return wiring_.shared ? std::find(good_.begin(), good_.end(), true) != good_.end() : good_[zone];
 }
 
 void Controller::power_on(Time now, std::vector<LogEntry>& log) {
@@ -188,7 +188,7 @@ void Controller::power_on(Time now, std::vector<LogEntry>& log) {
   state_ = State::PoweringUp;
   cause_.clear();
   next_supply_ = 0;
-  bank_complete_ = false;
+  supplies_settled_ = false;
   next_step_ = now;
   log.push_back({now, Severity::Information, "controller", "power-up begins"});
 }
@@ -268,7 +268,7 @@ void Controller::power_up(Time now, std::vector<LogEntry>& log) {
     drive_supplies();
     return;
   }
-  bank_complete_ = true;
+  supplies_settled_ = true;
   for (unsigned zone = 0; zone < wiring_.zones; ++zone)
     if (comes_up(zone)) return;
   state_ = State::On;

@@ -90,7 +90,7 @@ class Controller {
   std::vector<Time> good_since_;
   Time next_poll_{0}, next_step_{0}, enabled_at_{0};
   unsigned next_supply_ = 0;
-  bool bank_complete_ = false;  // no supply is waited for any more
+  bool supplies_settled_ = false;  // no supply is waited for any more
   std::uint64_t reads_ = 0;
 };
 

@@ -324,6 +324,7 @@ void Operation::advance(Time until) {
 
 void Operation::continue_from(const Operation& alike) {
   // The controller powers up as ever; what becomes of the plant meanwhile is known from the other.
+  next_sample_ = alike.now_;
   while (controller_.state() == bmc::Controller::State::PoweringUp && now_ < alike.now_) {
     now_ = next_time(alike.now_);
     switch_power();
@@ -331,7 +332,7 @@ void Operation::continue_from(const Operation& alike) {
     if (now_ >= next_run_) next_run_ = controller_.run(now_, log_);
     watch();
   }
-  now_ = next_run_ = next_sample_ = last_kick_ = alike.now_;
+  now_ = next_run_ = last_kick_ = alike.now_;
   plant_.continue_from(alike.plant_);
   switch_power();
   look();
