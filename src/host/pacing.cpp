@@ -52,11 +52,11 @@ std::string Pacing::pass(Time until) {
 
 /// The first interval, and where nobody has gone on for several, the others at once.
 std::string Pacing::pass_intervals(Time at) {
-  const std::int64_t interval = pace_.interval().value, passed = (at - from_).value / interval;
+  const std::int64_t interval = (next_ - from_).value, passed = (at - from_).value / interval;
   const Time last{from_.value + passed * interval};
   std::string problem = pass(next_);
   if (problem.empty() && last > from_) problem = pass(last);
-  next_ = Time{last.value + interval};
+  next_ = last + pace_.interval();
   tell_ranks();
   return problem;
 }

@@ -18,6 +18,7 @@ namespace weft::host {
 class Pace {
  public:
   virtual ~Pace() = default;
+  /// How long the next interval is; asked for again after each.
   virtual Time interval() const = 0;
   /// How many times as long work takes from the start on, by rank.
   virtual void begin(std::span<double> slow) = 0;

@@ -20,13 +20,18 @@ constexpr std::size_t kMoments = 1024;
 }  // namespace
 
 JobHeat::JobHeat(const power::Body& body, const HeatOptions& options, std::vector<unsigned> nodes)
-    : body_(body), options_(options), nodes_of_ranks_(std::move(nodes)), lost_(nodes_of_ranks_.size(), 0) {
+    : body_(body),
+      options_(options),
+      nodes_of_ranks_(std::move(nodes)),
+      interval_(options.interval),
+      lost_(nodes_of_ranks_.size(), 0) {
   using power::operate::Operation;
   power::operate::OperationOptions operation;
   operation.duration = options_.before + Time{86'400'000'000'000'000};  // nobody looks at its samples
   operation.load = options_.load;
   operation.samples = 60;
   operation.events = options_.events;
+  eventful_ = !operation.events.empty() && operation.events.back().at >= options_.before;
   const bool undisturbed = operation.events.empty() || operation.events.front().at >= options_.before;
   if (undisturbed) operation.calm_until = options_.before;
   for (std::size_t i = 0; i < body.parts.size(); ++i)
@@ -149,6 +154,21 @@ void JobHeat::look(double now) {
     out_.hottest_seconds = now;
   }
   if (!out_.moments.empty()) out_.moments.back().hottest_c = hottest;
+  choose_interval();
+}
+
+/// While no chip can become too warm, whatever its node does, speeds stay as they are: intervals are longer
+/// then, up to the controller's, which may find a reason to shut down.
+void JobHeat::choose_interval() {
+  double longest = eventful_ ? 0 : seconds_of(body_.controller.poll);
+  for (const JobNode& node : nodes_)
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const power::Part& part = body_.parts[parts_[i]];
+      const double kelvin_a_second = std::max(part.full_watts() / part.die_heat, 1e-6);
+      longest = std::min(longest, (part.throttle_c - node.chips[i].junction_c) / kelvin_a_second);
+    }
+  const double steps = std::clamp(longest / seconds_of(options_.interval), 1.0, 1000.0);
+  interval_ = Time{options_.interval.value * static_cast<std::int64_t>(steps)};
 }
 
 /// Why a node of the job does not run; empty where all do.

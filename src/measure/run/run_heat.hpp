@@ -48,7 +48,7 @@ class JobHeat final : public host::Pace {
   /// `nodes`: of each rank. Throws UserError where a node does not run at the start.
   JobHeat(const power::Body& body, const HeatOptions& options, std::vector<unsigned> nodes);
 
-  Time interval() const override { return options_.interval; }
+  Time interval() const override { return interval_; }
   void begin(std::span<double> slow) override;
   std::string pass(Time from, Time until, std::span<const double> busy, std::span<double> slow) override;
 
@@ -69,6 +69,7 @@ class JobHeat final : public host::Pace {
   void account(double from, double until, std::span<const double> busy);
   void warm(double seconds);
   void look(double now);
+  void choose_interval();
   std::string stopped() const;
 
   const power::Body& body_;
@@ -79,6 +80,8 @@ class JobHeat final : public host::Pace {
   std::vector<JobNode> nodes_;
   std::unique_ptr<power::operate::Operation> operation_;
   std::size_t log_at_start_ = 0;
+  bool eventful_ = false;  // a script does something during the run
+  Time interval_;
   std::vector<double> lost_;  // by rank
   double done_seconds_ = 0;
   unsigned merged_ = 1;  // intervals in a moment
