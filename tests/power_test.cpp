@@ -94,7 +94,105 @@ TEST(RunPower, AMachineWithoutPowerRunsNothing) {
   ProgramResult r =
       run_program({"run", "greenice", "-n", "2", "--power-fault", "at 5min stop pump", "--", "/bin/true"});
   EXPECT_EQ(r.code, 2);
-  EXPECT_THAT(r.err, HasSubstr("has no power after an hour: flow"));
+  EXPECT_THAT(r.err, HasSubstr("the job cannot start: node 0 has no power: flow"));
+}
+
+/// Four ranks of a booster that compute for some seconds; its chips slow down from a temperature on.
+nlohmann::json run_on_booster(const std::string& throttle, std::vector<std::string> more) {
+  std::vector<std::string> words{"run",
+                                 "deep-booster",
+                                 "-n",
+                                 "4",
+                                 "--json",
+                                 "--engine",
+                                 "ideal",
+                                 "--compute",
+                                 "fixed",
+                                 "--set",
+                                 "host.compute_fixed=100ms",
+                                 "--set",
+                                 "power.part.knc.throttle_c=" + throttle};
+  words.insert(words.end(), more.begin(), more.end());
+  words.insert(words.end(), {"--", WEFT_BUILD "/examples/halo"});
+  ProgramResult r = run_program(words);
+  EXPECT_EQ(r.code, 0) << r.err;
+  return r.code == 0 ? nlohmann::json::parse(r.out) : nlohmann::json();
+}
+
+double length_of(const nlohmann::json& run) {
+  return run["power"]["over_time"].back()["seconds"].get<double>() * 64 / 63;
+}
+
+TEST(RunPower, AJobWarmsItsOwnChipsUntilTheySlowItDown) {
+  const std::vector<std::string> cold{"--power", "--power-after", "10min", "--power-load", "0"};
+  auto full = run_on_booster("100", cold), slow = run_on_booster("60", cold);
+  EXPECT_FALSE(full["power"]["heat"]["throttled"].get<bool>());
+  auto heat = slow["power"]["heat"];
+  ASSERT_TRUE(heat["throttled"].get<bool>());
+  EXPECT_GT(heat["throttled_from_seconds"].get<double>(), 0.2) << "it warms up first";
+  EXPECT_EQ(heat["throttled_nodes"], 4);
+  EXPECT_LT(heat["least_speed"].get<double>(), 0.99);
+  // All ranks compute alike and wait for each other: what one loses the run loses.
+  const double later = length_of(slow) - length_of(full), lost = heat["most_lost_seconds"];
+  EXPECT_GT(later, 0.05);
+  EXPECT_NEAR(later, lost, 0.05 * lost + 0.02);
+}
+
+TEST(RunPower, TheSameJobIsSlowerOnAHotMachine) {
+  auto cold = run_on_booster("60", {"--power", "--power-after", "10min", "--power-load", "0"});
+  auto hot = run_on_booster("60", {"--power", "--power-after", "3h"});
+  EXPECT_GT(length_of(hot), 1.05 * length_of(cold));
+  EXPECT_EQ(hot["power"]["heat"]["throttled_from_seconds"], 0);
+  EXPECT_GT(hot["power"]["heat"]["start_chip_c"].get<double>(),
+            15 + cold["power"]["heat"]["start_chip_c"].get<double>());
+}
+
+TEST(RunPower, APumpThatSlowsDownDuringTheRunSlowsItFromThenOn) {
+  auto run = run_on_booster("80", {"--power-fault", "at job+1s set pump 45%"});
+  auto heat = run["power"]["heat"];
+  ASSERT_TRUE(heat["throttled"].get<bool>());
+  EXPECT_GT(heat["throttled_from_seconds"].get<double>(), 1);
+  EXPECT_EQ(heat["log"][0]["text"], "set pump 45%");
+  EXPECT_NEAR(heat["log"][0]["seconds"].get<double>(), 1, 1e-9);
+}
+
+TEST(RunPower, HeatDoesNotDependOnCoresOrThreads) {
+  auto strip = [](nlohmann::json run) { return run["power"].dump(); };
+  const std::vector<std::string> cold{"--power", "--power-after", "10min", "--power-load", "0", "--cores"};
+  auto with = [&](const std::string& cores) {
+    std::vector<std::string> words = cold;
+    words.push_back(cores);
+    return strip(run_on_booster("60", words));
+  };
+  EXPECT_EQ(with("one"), with("all"));
+}
+
+TEST(RunPower, WhatDoesNotThrottleTakesAsLongAsWithoutPower) {
+  auto with = run_on_booster("100", {"--power"}), without = run_on_booster("100", {});
+  // Not to the nanosecond: who stops at an interval's end sees what has arrived by then.
+  EXPECT_NEAR(with["virtual_time_ns"].get<double>(), without["virtual_time_ns"].get<double>(), 1000);
+}
+
+TEST(RunPower, AShutdownDuringTheRunEndsIt) {
+  ProgramResult r = run_program({"run", "greenice", "-n", "2", "--engine", "ideal", "--compute", "fixed",
+                                 "--set", "host.compute_fixed=500ms", "--power-fault", "at job+1s stop pump",
+                                 "--", WEFT_BUILD "/examples/halo"});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.err, HasSubstr("node 0 has no power: flow 0.0 l/min is below 10.0"));
+}
+
+TEST(RunPower, ErrorsAreToldAllAtOnce) {
+  ProgramResult r = run_program({"run", "greenice", "-n", "2", "--power-after", "soon", "--power-load", "7",
+                                 "--power-step", "1h", "--", "/bin/true"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err,
+              AllOf(HasSubstr("--power-after: expected a time"), HasSubstr("--power-load: 7 is outside"),
+                    HasSubstr("--power-step: expected a time from 1ms")));
+  r = run_program({"run", "greenice", "-n", "2", "--power-fault",
+                   "at jbo+2s stop pump; at job+1s hold reset 99; at job+1s stop pmup", "--", "/bin/true"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, AllOf(HasSubstr("--power-fault:1:4"), HasSubstr("a node from 0 to 31"),
+                           HasSubstr("did you mean 'stop pump'?")));
 }
 
 /// A port of 127.0.0.1 that nobody has just now.

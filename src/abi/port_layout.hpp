@@ -23,7 +23,7 @@
 namespace weft::abi {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 8;
+inline constexpr std::uint32_t kLayoutVersion = 9;
 inline constexpr unsigned kThreads = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
@@ -123,9 +123,10 @@ struct Costs {
   double scale;
 };
 
-/// What `weft run --slow` and `--noise` do to a rank's processor.
+/// What `weft run --slow`, `--noise` and `--power` do to a rank's processor.
 struct Disturbance {
   double slow;                    // its work takes so many times as long
+  std::int64_t until;             // then the rank asks again how long; kNoDeadline: never
   std::int64_t length, interval;  // of interruptions, on average, picoseconds; length 0: there are none
   std::uint64_t seed;
 };

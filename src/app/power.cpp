@@ -59,12 +59,13 @@ int operate(const Options& o) {
     problems.add({}, "--time", error.empty() ? "expected some time, such as 1h" : error);
   if (!(o.load >= 0 && o.load <= 1))
     problems.add({}, "--load", fmt::format("{:g} is outside 0 to 1", o.load));
-  problems.throw_if_any();
   power::operate::OperationOptions options;
+  if (!o.fault.empty())
+    options.events = power::operate::read_script(o.fault, power::operate::Operation::names(*machine.body),
+                                                 "--fault", problems);
+  problems.throw_if_any();
   options.duration = *duration;
   options.load = o.load;
-  if (!o.fault.empty())
-    options.events = power::operate::read_script(o.fault, power::operate::Operation::names(*machine.body));
   power::operate::Operation operation(*machine.body, options);
   const power::operate::OperationResult result =
       o.ipmi_port ? serve_ipmi(operation, options.duration, o.ipmi_port, o.pace) : operation.run();
@@ -83,14 +84,16 @@ std::function<int()> declare_power(CommandLine& app) {
   app.add_option("--time", o->time, "How long it is in operation, from cold: 90s, 20min, 1h, 2d")
       .option_text("TIME [1h]");
   app.add_option("--load", o->load, "Load of processors and accelerators, 0 to 1").option_text("SHARE [1]");
-  app.add_option("--fault", o->fault,
-                 "What happens meanwhile: \"at 20min stop pump; at 30min start pump\"; or a file with such "
-                 "statements. "
-                 "Pump: stop, start, set 50%. Coil: wet 50%, dry. leak 1l/h, mend leak. Tank: open, close. "
-                 "Valve: block, "
-                 "free. Supply N and phase N: fail, restore. Controller: hang, restart. Watchdog: disable, "
-                 "enable. Sensor "
-                 "NAME: stick, lie VALUE, mend. warm inlet K, warm room K. load 50%. power on, power off")
+  app.add_option(
+         "--fault", o->fault,
+         "What happens meanwhile: \"at 20min stop pump; at 30min start pump\"; or a file with such "
+         "statements. "
+         "Pump: stop, start, set 50%. Coil: wet 50%, dry. leak 1l/h, mend leak. Tank: open, close. "
+         "Valve: block, "
+         "free. Supply N and phase N: fail, restore. Controller: hang, restart. Watchdog: disable, "
+         "enable. Sensor "
+         "NAME: stick, lie VALUE, mend. Reset NODE or NODE.PART: hold, release. warm inlet K, warm room K. "
+         "load 50%. power on, power off")
       .option_text("SCRIPT");
   app.add_option("--out", o->out, "Folder for the results: report.html, result.json and samples.csv")
       .option_text("DIR");

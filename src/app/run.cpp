@@ -12,6 +12,7 @@
 #include "app/run_collectives.hpp"
 #include "app/run_disturbance.hpp"
 #include "app/run_place.hpp"
+#include "app/run_power.hpp"
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
@@ -36,8 +37,8 @@ struct Options {
   std::vector<std::string> slow;
   bool json = false;
   unsigned threads = 1;
-  bool quiet = false, power = false;
-  std::string power_fault;
+  bool quiet = false;
+  RunPowerOptions power;
 };
 
 volatile sig_atomic_t interrupts = 0;
@@ -154,6 +155,7 @@ std::string command_line(const Options& o) {
   for (const std::string& slow : o.slow) out += " --slow " + quoted(slow);
   if (!o.noise.empty()) out += " --noise " + quoted(o.noise);
   if (!o.fault.empty()) out += " --fault " + quoted(o.fault);
+  out += o.power.text();
   if (o.run.seed != 1) out += fmt::format(" --seed {}", o.run.seed);
   out += " --";
   for (const std::string& word : o.run.command) out += " " + quoted(word);
@@ -215,27 +217,6 @@ bool used_no_network(const measure::ProgramResult& result) {
   return std::ranges::all_of(result.nics, [](const nic::Counters& c) { return c.packets_sent == 0; });
 }
 
-/// Chips that have slowed down slow the ranks on their nodes; a machine without power runs nothing.
-void apply_body_state(Options& o, const machine::Machine& machine) {
-  const power::Body& body = *machine.description.body;
-  if (!o.power_fault.empty()) o.power = true;
-  if (!o.power) return;
-  if (!body.described())
-    throw UserError(
-        fmt::format("--power: {} describes no power and cooling", machine.description.identity.name));
-  if (o.power_fault.empty()) return;
-  const measure::BodyState state = measure::body_after(body, o.power_fault);
-  o.run.slow.resize(o.run.ranks, 1);
-  for (unsigned rank = 0; rank < o.run.ranks; ++rank) {
-    const std::uint32_t node = o.run.place.empty() ? rank / o.run.per_node : o.run.place[rank];
-    const double slowness = state.slowness(node % std::max(1u, body.nodes()));
-    if (slowness == 0)
-      throw UserError(fmt::format("--power-fault: node {} has no power after an hour{}", node,
-                                  state.shutdown ? ": " + state.cause : ""));
-    o.run.slow[rank] *= slowness;
-  }
-}
-
 void summarize(const Options& o, const measure::ProgramResult& result,
                const std::optional<measure::RunPower>& power) {
   if (!o.run.mpi && o.run.ranks > 1 && used_no_network(result))
@@ -257,9 +238,10 @@ void end_when_interrupted() {
   sigaction(SIGHUP, &action, nullptr);
 }
 
-void simulate(const Options& o, const machine::Machine& machine, network::Network& network, RunWatch& watch,
-              measure::ProgramResult& result) {
+void simulate(const Options& o, const machine::Machine& machine, network::Network& network,
+              measure::JobHeat* heat, RunWatch& watch, measure::ProgramResult& result) {
   host::Simulation simulation(machine, network, o.run);
+  if (heat) simulation.follow(*heat);
   simulation.interrupted = [] { return interrupts != 0; };
   if (!o.quiet)
     simulation.on_progress = ProgressTeller(machine.description.host.compute == machine::Compute::None);
@@ -281,7 +263,7 @@ int run(Options& o) {
   check(o, machine);
   read_disturbance(o.slow, o.noise, o.run);
   o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
-  apply_body_state(o, machine);
+  const std::unique_ptr<measure::JobHeat> heat = heat_of_job(o.power, machine, o.run);
   const network::EngineKind& engine = engine_named(o.engine);
   auto network =
       network::make_network(engine, machine, {o.run.seed, o.threads, faults_of(o, engine, machine)});
@@ -299,17 +281,17 @@ int run(Options& o) {
   end_when_interrupted();
   if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
   if (!o.out.empty()) make_folder(o.out);
-  RunWatch watch(o.run.ranks, !o.out.empty() || o.json || o.power, o.trace, o.record);
+  RunWatch watch(o.run.ranks, !o.out.empty() || o.json || heat, o.trace, o.record);
   o.run.log_calls = watch.wants_calls();
   measure::ProgramResult result;
-  simulate(o, machine, *network, watch, result);
+  simulate(o, machine, *network, heat.get(), watch, result);
   result.command = command_line(o);
   result.version = WEFT_VERSION;
   result.machine = machine.description.identity.name;
   result.engine = engine.name;
   result.seed = o.run.seed;
   std::optional<measure::RunPower> power;
-  if (o.power) power = measure::power_of(result, watch.details(), machine);
+  if (heat) power = measure::power_of(result, watch.details(), machine, heat->result());
   if (!o.out.empty()) write_results(o.out, result, watch, machine, power);
   if (o.json) fmt::print("{}\n", result_json(result, watch, machine, power).dump(1));
   // What broke may be why a run failed: it is told first.
@@ -345,13 +327,7 @@ void declare_output(CommandLine& app, Options& o) {
   app.add_option("--record", o.record,
                  "File for a .weftrace of the run's traffic, which `weft replay` runs again")
       .option_text("FILE");
-  app.add_flag("--power", o.power,
-               "Energy of the job by part, power over time and temperatures, in the report");
-  app.add_option("--power-fault", o.power_fault,
-                 "The job starts after an hour at full load with this script, as for `weft power --fault`: "
-                 "ranks on chips "
-                 "that have slowed down run slower")
-      .option_text("SCRIPT");
+  o.power.declare(app);
   app.add_flag("--json", o.json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o.quiet, "No summary at the end");
 }

@@ -92,7 +92,7 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                    .compute = static_cast<std::uint32_t>(h.compute),
                    .fixed = h.compute_fixed.value,
                    .scale = h.compute_scale};
-  shared->disturbance = {.slow = 1, .length = 0, .interval = 1, .seed = 0};
+  shared->disturbance = {.slow = 1, .until = kNoDeadline, .length = 0, .interval = 1, .seed = 0};
   shared->mpi = mpi_model_of(machine.description);
   shared->epoch = kEpoch;
   thread(0).state.store(static_cast<std::uint32_t>(ThreadState::Running));  // the process about to start

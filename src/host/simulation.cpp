@@ -66,9 +66,13 @@ void Simulation::make_segments() {
         std::make_unique<Segment>(machine_, rank, options_.ranks, fabric_->node(ports_->nic(rank))));
     segments_.back()->header().mpi.collectives = options_.collectives;
     segments_.back()->header().disturbance = {rank < options_.slow.size() ? options_.slow[rank] : 1,
-                                              options_.noise_length.value, options_.noise_interval.value,
-                                              options_.seed};
+                                              kNoDeadline, options_.noise_length.value,
+                                              options_.noise_interval.value, options_.seed};
   }
+}
+
+void Simulation::follow(Pace& pace) {
+  pacing_ = std::make_unique<Pacing>(pace, segments_, scheduler_, options_.slow);
 }
 
 std::vector<CallRecord> Simulation::calls(unsigned rank) const {
@@ -137,6 +141,7 @@ void Simulation::finish() {
   if (death_ && !failed_) fail_at(death_->what, death_->at);
   result_.fine = !failed_;
   result_.end = std::max(result_.end, Time{0});
+  if (pacing_) pacing_->finish(result_.end);
   supervisor_->end_all();
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
     result_.ranks[rank].ending = supervisor_->ending(rank);
@@ -440,9 +445,19 @@ bool Simulation::only_polling() const {
          fabric_->now() - scheduler_.last_activity() >= kQuietInCalls && scheduler_.all_look();
 }
 
+/// Before anybody goes on: how fast processors are then. False where the run has failed.
+bool Simulation::keep_pace(const std::vector<ThreadRef>& runnable) {
+  if (!pacing_) return true;
+  Time latest{0};
+  for (ThreadRef r : runnable)
+    latest = std::max(latest, std::max(scheduler_.thread(r).wake, scheduler_.thread(r).request.clock));
+  const std::string problem = pacing_->come_to(latest);
+  return problem.empty() || fail(problem);
+}
+
 void Simulation::grant() {
   const std::vector<ThreadRef>& runnable = scheduler_.runnable();
-  if (runnable.empty()) return;
+  if (runnable.empty() || !keep_pace(runnable)) return;
   supervisor_->let_run(runnable);
   for (ThreadRef r : runnable) {
     const Request& request = scheduler_.thread(r).request;
@@ -450,6 +465,7 @@ void Simulation::grant() {
     if (r.thread == 0) {
       RankResult& result = result_.ranks[r.rank];
       result.waited = result.waited + (granted - request.clock);
+      if (pacing_) pacing_->waited(r.rank, request.clock, granted);
       result.end = granted;
     }
     const CallHandler::Answer& answer = calls_->grant(r);

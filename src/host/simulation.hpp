@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/call_handler.hpp"
+#include "host/pacing.hpp"
 #include "host/run.hpp"
 #include "host/scheduler.hpp"
 #include "host/supervisor.hpp"
@@ -44,6 +45,9 @@ class Simulation : private nic::Host {
 
   /// Told every ten seconds of real time.
   std::function<void(const Progress&)> on_progress;
+
+  /// From the start on the speed of processors is what it says.
+  void follow(Pace& pace);
 
   /// Asked now and then: true ends the run.
   std::function<bool()> interrupted = [] { return false; };
@@ -88,6 +92,7 @@ class Simulation : private nic::Host {
   void advance();
   void find_runnable();
   bool may_run(ThreadRef thread, Time at);
+  bool keep_pace(const std::vector<ThreadRef>& runnable);
   void grant();
   bool only_polling() const;
   bool all_in_calls() const;
@@ -110,6 +115,7 @@ class Simulation : private nic::Host {
   std::unique_ptr<RankPorts> ports_;
   std::unique_ptr<CallHandler> calls_;
   std::unique_ptr<WaitExplainer> explainer_;
+  std::unique_ptr<Pacing> pacing_;          // where processors do not keep their speed
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
   Time talked_until_{0};  // the latest clock of a rank with sockets: what it has sent may still be on its way
   bool failed_ = false;

@@ -257,7 +257,8 @@ void enter(Thread& l) {
     double scaled = static_cast<double>(computed) * costs.scale;
     constexpr auto kMost = static_cast<double>(abi::kLastClock);
     compute_for(l, scaled < kMost ? static_cast<std::int64_t>(scaled) : abi::kLastClock);
-    if (background) cpu = cpu_time();  // what was done there is not the program's
+    // What was done there is not the program's.
+    if (background || header->disturbance.until != abi::kNoDeadline) cpu = cpu_time();
   }
   computed_until = cpu;
 }
@@ -268,7 +269,10 @@ void leave() {
 
 void set_background(void (*work_until)(Thread&, std::int64_t)) { background = work_until; }
 
-void compute_for(Thread& l, std::int64_t picoseconds) {
+namespace {
+
+/// Without asking meanwhile.
+void compute_at_one_speed(Thread& l, std::int64_t picoseconds) {
   if (!background || outside_depth || has_threads()) return move_on(l, picoseconds);
   std::int64_t by = disturbed(l, picoseconds), from = now(l);
   std::int64_t until = by <= abi::kLastClock - from ? from + by : abi::kLastClock + 1;
@@ -276,6 +280,31 @@ void compute_for(Thread& l, std::int64_t picoseconds) {
   background(l, until);
   in_background = false;
   jump_to(l, until);
+}
+
+/// What of the work is left at the next time at which the processor's speed may change; 0: it is done before.
+std::int64_t left_at_next_pace(const Thread& l, std::int64_t picoseconds) {
+  const abi::Disturbance& d = header->disturbance;
+  const std::int64_t room = d.until - now(l);
+  const double slow = d.slow;
+  if (static_cast<double>(picoseconds) * slow <= static_cast<double>(room)) return 0;
+  const double done = room <= 0 ? 0 : static_cast<double>(room) / slow;
+  return picoseconds - static_cast<std::int64_t>(done);
+}
+
+}  // namespace
+
+void compute_for(Thread& l, std::int64_t picoseconds) {
+  // The first thread alone warms its chip, but all of them run on it.
+  while (header->disturbance.until != abi::kNoDeadline && !outside_depth && !blocked && !in_background) {
+    const std::int64_t left = left_at_next_pace(l, picoseconds);
+    if (left <= 0) break;
+    compute_at_one_speed(l, picoseconds - left);
+    jump_to(l, header->disturbance.until);
+    ask(l, Call::Sleep, abi::kNoPort, now(l), abi::kNoRank);
+    picoseconds = left;
+  }
+  compute_at_one_speed(l, picoseconds);
 }
 
 namespace {

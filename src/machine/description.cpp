@@ -116,8 +116,26 @@ void drop_foreign_keys(Table& lower, const Table& upper) {
   }
 }
 
+// A description with levels and parts of its own has a body of its own: it must not keep half of another's.
+// One that has only some of them changes the body below.
+void drop_foreign_body(Table& lower, const Table& upper) {
+  const Node *rack = upper.find("rack"), *power = upper.find("power");
+  if (!rack || !power || !power->table() || !power->table()->find("part")) return;
+  constexpr std::string_view kSections[] = {"rack", "power", "cooling", "controller"};
+  auto of_body = [&](std::string_view key) {
+    return std::ranges::any_of(kSections, [&](std::string_view section) {
+      return key == section || (key.starts_with(section) && key[section.size()] == '.');
+    });
+  };
+  std::erase_if(lower.entries, [&](const auto& entry) { return of_body(entry.first); });
+  for (auto& [name, node] : lower.entries)
+    if (name == "sources" && node.table())
+      std::erase_if(node.table()->entries, [&](const auto& entry) { return of_body(entry.first); });
+}
+
 void lay_over(Table& lower, const Table& upper) {
   drop_foreign_keys(lower, upper);
+  drop_foreign_body(lower, upper);
   config::merge(lower, upper);
 }
 

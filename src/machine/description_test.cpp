@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "machine/machine.hpp"
+#include "power/body.hpp"
 #include "run_program.hpp"
 
 namespace weft::machine {
@@ -119,6 +120,21 @@ TEST(Description, BuildsOnAFileBesideIt) {
   EXPECT_EQ(setting(d, "topology.dims"), "[6]");
   EXPECT_EQ(d.router.channels, 5u);
   EXPECT_THAT(d.files, ElementsAre(folder.file("upper.toml"), folder.file("lower.toml")));
+}
+
+TEST(Description, ABodyOfItsOwnHasNothingOfTheBases) {
+  test::ScratchFolder folder;
+  std::ofstream(folder.file("changed.toml")) << "base = \"greenice\"\n[cooling]\ninlet_c = 30\n";
+  const Description changed = describe(folder.file("changed.toml"), {});
+  EXPECT_EQ(changed.body->parts.size(), 2u) << "the accelerators and cards of the base";
+  EXPECT_EQ(setting(changed, "cooling.inlet_c"), "30");
+  std::ofstream(folder.file("own.toml")) << "base = \"greenice\"\n[rack.box]\ncount = 32\n"
+                                            "[power.part.cell]\nidle_watts = 5\n[cooling]\nkind = \"air\"\n";
+  const Description own = describe(folder.file("own.toml"), {});
+  ASSERT_EQ(own.body->parts.size(), 1u);
+  EXPECT_EQ(own.body->parts.front().name, "cell");
+  EXPECT_EQ(own.body->levels.size(), 1u);
+  EXPECT_EQ(own.body->supply.count, 1u);
 }
 
 TEST(Machine, FaultsAreNamedByPort) {

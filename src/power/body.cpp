@@ -173,6 +173,8 @@ const config::Section& controller_section() {
                  "A controller silent for so long is taken for hung, and power is cut", any)
           .field(&P::stagger, "stagger", "Between two supplies at power-up", any)
           .field(&P::reset_hold, "reset_hold", "Reset lines stay down for so long after power is good", any)
+          .field(&P::reset_step, "reset_step",
+                 "Between the reset lines of routers, of interfaces and of what computes", any)
           .field(&P::watts, "watts", "What controller and sensors draw, W", Range<double>{0, 1000})
           .field(&P::chip_c, "chip_c",
                  "Critical temperature of a chip, C; 0: two kelvin below the lowest limit", temperature)

@@ -76,6 +76,7 @@ struct ControllerParameters {
   Time watchdog{10'000'000'000'000};
   Time stagger{200'000'000'000};     // between supplies at power-up
   Time reset_hold{100'000'000'000};  // after power is good
+  Time reset_step{50'000'000'000};   // between routers, interfaces and what computes
   double watts = 5;
   double chip_c = 0;  // 0: two kelvin below the lowest limit of a chip
   double liquid_c = 70, outlet_c = 60;

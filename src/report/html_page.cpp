@@ -66,6 +66,9 @@ td { border-bottom: 1px solid var(--line); padding: 6px 14px 6px 0; vertical-ali
 th:last-child, td:last-child { padding-right: 0; }
 th.n, td.n { text-align: right; }
 .scroll { overflow-x: auto; }
+.wide > svg { min-width: 640px; }
+.wide { overflow-x: auto; }
+.when { white-space: nowrap; }
 .bar { display: flex; align-items: center; gap: 10px; min-width: 130px; }
 .bar svg { flex: 1 1 90px; height: 12px; min-width: 60px; }
 .bar span { min-width: 3em; text-align: right; }

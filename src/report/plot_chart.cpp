@@ -178,6 +178,10 @@ std::string legend_key(std::string_view colour, bool dashed, std::string_view te
       colour, dashed ? " stroke-dasharray=\"5 4\"" : "", escape_xml(text));
 }
 
+std::string chart_with_legend(const std::string& legend, const std::string& svg) {
+  return fmt::format("<p class=\"legend\">{}</p>\n<div class=\"wide\">{}</div>\n", legend, svg);
+}
+
 std::string legend_mark(Mark shape, std::string_view colour, std::string_view text) {
   Point at = shape == Mark::Arrow ? Point{7, 1} : Point{7, 6};
   return fmt::format("<span class=\"key\"><svg width=\"14\" height=\"12\">{}</svg>{}</span>\n",

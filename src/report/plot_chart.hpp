@@ -66,6 +66,9 @@ class Chart {
 std::string legend_key(std::string_view colour, bool dashed, std::string_view text);
 std::string legend_mark(Mark shape, std::string_view colour, std::string_view text);
 
+/// A chart below its legend; on a narrow page it is scrolled sideways, and stays legible.
+std::string chart_with_legend(const std::string& legend, const std::string& svg);
+
 /// A small line without axes, of shares from 0 to 1.
 std::string sparkline(const std::vector<float>& shares, std::string_view colour);
 

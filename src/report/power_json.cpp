@@ -62,6 +62,7 @@ Json power_json(const OperationResult& r, const machine::Description& machine, c
   out["heat_flux"] = r.highest_flux;
   out["critical_heat_flux"] = r.critical_flux;
   out["highest_overpressure_mbar"] = r.highest_overpressure_mbar;
+  if (r.least_speed < 1) out["throttled_seconds"] = r.throttled_seconds;
   out["coolant_lost_litres"] = r.coolant_lost_litres;
   out["energy_joules"] = energy_json(r.energy);
   Json log = Json::array(), sensors = Json::array(), samples = Json::array();
@@ -128,16 +129,18 @@ std::string power_text(const OperationResult& r, const machine::Description& mac
   out += fmt::format("  heat         {:.2f} kWh with the stream, {:.3f} kWh to the room", kwh(a.stream),
                      kwh(a.room));
   if (a.lost != 0) out += fmt::format(", {:.3f} kWh with coolant that left", kwh(a.lost));
-  out += fmt::format("; balance to {:.1e}\n", r.balance_error);
+  out += fmt::format("; balance to {:.1e}\n", std::abs(r.balance_error));
   out += fmt::format("  hottest      {} at {:.1f} C after {}, limit {:g} C{}\n", r.hottest_part, r.hottest_c,
                      hours_text(r.hottest_seconds), r.chip_limit_c, r.over_limit ? ": PASSED" : "");
   if (r.least_speed < 1)
-    out += fmt::format("  throttled    down to {:.0f}% of full speed\n", 100 * r.least_speed);
+    out += fmt::format("  throttled    from {} on, down to {:.0f}% of full speed\n",
+                       hours_text(r.throttled_seconds), 100 * r.least_speed);
   if (r.critical_flux > 0)
     out += fmt::format(
         "  boiling      {:.1f} kW/m2 at the end, critical {:.0f} kW/m2 on a bare surface; {:.2f} l of "
         "coolant lost\n",
-        r.highest_flux * 1e-3, r.critical_flux * 1e-3, r.coolant_lost_litres);
+        r.highest_flux * 1e-3, r.critical_flux * 1e-3,
+        std::max(0.0, r.coolant_lost_litres));  // what the solver's tolerance makes less than nothing is none
   out += r.shutdown
              ? fmt::format("  shut down    after {}: {}\n", hours_text(r.shutdown_seconds), r.shutdown_cause)
              : std::string("  no shutdown\n");

@@ -86,7 +86,9 @@ class Page {
                                    : "No shutdown.";
     text += fmt::format(" The hottest chip was {} at {:.1f} C; its limit is {:g} C.", r_.hottest_part,
                         r_.hottest_c, r_.chip_limit_c);
-    if (r_.least_speed < 1) text += fmt::format(" Chips slowed down to {:.0f}%.", 100 * r_.least_speed);
+    if (r_.least_speed < 1)
+      text += fmt::format(" From {} on chips slowed down, to {:.0f}% at the least.",
+                          hours_text(r_.throttled_seconds), 100 * r_.least_speed);
     return fmt::format("<div class=\"notice{}\"><b>{}</b></div>\n", r_.over_limit ? " bad" : "",
                        escape_xml(text));
   }
@@ -133,7 +135,7 @@ class Page {
     }
     mark_events(chart);
     return html_section("power", "Power", "What is drawn from the mains, stacked by the part that draws it.",
-                        legend + chart.svg());
+                        chart_with_legend(legend, chart.svg()));
   }
 
   std::string temperatures() const {
@@ -166,7 +168,7 @@ class Page {
     legend += legend_key(kDeadColour, true, fmt::format("limit, {:g} C", r_.chip_limit_c)) +
               legend_key("#e69f00", true, fmt::format("chips slow down, {:g} C", throttle));
     mark_events(chart);
-    return html_section("temperatures", "Temperatures", "", legend + chart.svg());
+    return html_section("temperatures", "Temperatures", "", chart_with_legend(legend, chart.svg()));
   }
 
   std::string tank() const {
@@ -193,19 +195,22 @@ class Page {
     return html_section(
                "pressure", "Pressure of the tank",
                "Air over the vapour is compressed and let out as the tank warms up; then the pressure stays.",
-               legend_key("#0072b2", false, "pressure") + legend_key(kDeadColour, true, "shutdown above") +
-                   pressure.svg()) +
+               chart_with_legend(
+                   legend_key("#0072b2", false, "pressure") + legend_key(kDeadColour, true, "shutdown above"),
+                   pressure.svg())) +
            html_section("level", "Level of the liquid",
                         "Of the cold level; and how much of the condenser's height vapour reaches.",
-                        legend_key("#0072b2", false, "liquid") +
-                            legend_key("#56b4e9", false, "vapour at the condenser") +
-                            legend_key(kDeadColour, true, "shutdown below") + level.svg());
+                        chart_with_legend(legend_key("#0072b2", false, "liquid") +
+                                              legend_key("#56b4e9", false, "vapour at the condenser") +
+                                              legend_key(kDeadColour, true, "shutdown below"),
+                                          level.svg()));
   }
 
   std::string events() const {
     std::vector<std::vector<std::string>> rows;
     for (const auto& entry : r_.log)
-      rows.push_back({hours_text(static_cast<double>(entry.at.value) * 1e-12),
+      rows.push_back({fmt::format("<span class=\"when\">{}</span>",
+                                  hours_text(static_cast<double>(entry.at.value) * 1e-12)),
                       power::bmc::severity_name(entry.severity), escape_xml(entry.source),
                       escape_xml(entry.text)});
     return html_section("events", "Events", "The script's, and the log of the controller and the watchdog.",
@@ -235,16 +240,35 @@ class Page {
   }
 
   std::string sensors() const {
-    std::vector<std::vector<std::string>> rows;
-    for (const auto& sensor : r_.sensors)
-      rows.push_back({escape_xml(sensor.name), fmt::format("{:.2f}", sensor.value), escape_xml(sensor.unit),
-                      sensor.critical_low > -1e29 ? fmt::format("{:.1f}", sensor.critical_low) : "",
-                      sensor.critical_high < 1e29 ? fmt::format("{:.1f}", sensor.critical_high) : ""});
-    return html_section(
-        "sensors", "Sensors", "As the controller read them last, over I2C.",
-        html_table(
-            {{"Sensor"}, {"Value", true}, {"Unit"}, {"Critical below", true}, {"Critical above", true}},
-            rows));
+    // Of zones there are many, which all have the same sensors: they are the rows of a table of their own.
+    std::vector<std::vector<std::string>> rows, zones;
+    double critical = 0;
+    for (const auto& sensor : r_.sensors) {
+      const auto digit = sensor.name.find_first_of("0123456789");
+      if (digit == std::string::npos) {
+        rows.push_back({escape_xml(sensor.name), fmt::format("{:.2f}", sensor.value), escape_xml(sensor.unit),
+                        sensor.critical_low > -1e29 ? fmt::format("{:.1f}", sensor.critical_low) : "",
+                        sensor.critical_high < 1e29 ? fmt::format("{:.1f}", sensor.critical_high) : ""});
+        continue;
+      }
+      const std::string zone = sensor.name.substr(digit);
+      if (zones.empty() || zones.back().front() != zone) zones.push_back({zone});
+      zones.back().push_back(fmt::format("{:.2f}", sensor.value));
+      if (sensor.name.starts_with("chips")) critical = sensor.critical_high;
+    }
+    return html_section("sensors", "Sensors", "As the controller read them last, over I2C.",
+                        html_table({{"Sensor"},
+                                    {"Value", true},
+                                    {"Unit"},
+                                    {"Critical below", true},
+                                    {"Critical above", true}},
+                                   rows)) +
+           html_section(
+               "zones", "Zones",
+               fmt::format("Nodes behind one supply, or all that supplies feed together: the hottest "
+                           "chip, critical above {:.1f} C, and what the supply delivers.",
+                           critical),
+               html_table({{"Zone"}, {"Chips, C", true}, {"V", true}, {"A", true}}, zones));
   }
 
   std::string made_by() const {

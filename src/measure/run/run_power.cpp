@@ -14,7 +14,6 @@ using power::Role;
 namespace {
 
 constexpr unsigned kSlices = 64;
-constexpr Time kHour{3'600'000'000'000'000};
 
 double seconds(Time t) { return static_cast<double>(t.value) * 1e-12; }
 
@@ -103,16 +102,27 @@ std::vector<double> traffic_slices(const ProgramResult& result, const Transfers&
   return out;
 }
 
+/// How fast chips were in each slice.
+std::vector<double> speed_slices(double seconds, const RunHeat& heat) {
+  std::vector<double> out(kSlices, 1);
+  std::size_t at = 0;
+  for (unsigned i = 0; i < kSlices && !heat.moments.empty(); ++i) {
+    const double middle = seconds * (i + 0.5) / kSlices;
+    while (at + 1 < heat.moments.size() && heat.moments[at].seconds < middle) ++at;
+    out[i] = heat.moments[at].mean_speed;
+  }
+  return out;
+}
+
 /// All nodes under the job's load for an hour.
 void steady_state(const power::Body& body, RunPower& out) {
   power::operate::OperationOptions options;
   options.load = out.busy_share;
   options.samples = 60;
-  // Nothing happens to it, so its controller need not look every second: that takes most of the time.
-  power::Body calm = body;
-  calm.controller.poll = Time{60'000'000'000'000};
-  calm.controller.watchdog = Time{600'000'000'000'000};
-  const power::operate::OperationResult hour = power::operate::Operation(calm, options).run();
+  options.calm_until = options.duration;
+  power::Body one_bank = body;  // all nodes do the same, and need not be followed supply by supply
+  one_bank.supply.shared = true;
+  const power::operate::OperationResult hour = power::operate::Operation(one_bank, options).run();
   out.steady_chip_c = hour.samples.back().hottest_c;
   out.steady_speed = hour.samples.back().speed;
   out.chip_limit_c = hour.chip_limit_c;
@@ -123,39 +133,18 @@ void steady_state(const power::Body& body, RunPower& out) {
 
 double RunPower::total() const { return std::accumulate(joules.begin(), joules.end(), conversion); }
 
-double BodyState::slowness(std::uint32_t node) const {
-  const auto zone = static_cast<std::size_t>(node / nodes_of_zone) % speed.size();
-  return powered[zone] ? 1 / speed[zone] : 0;
-}
-
-BodyState body_after(const power::Body& body, const std::string& script) {
-  power::operate::OperationOptions options;
-  if (!script.empty())
-    options.events = power::operate::read_script(script, power::operate::Operation::names(body));
-  power::operate::Operation operation(body, options);
-  operation.advance(kHour);
-  const power::operate::OperationResult result = operation.result();
-  BodyState out;
-  const power::thermal::PlantReadings readings = operation.plant().read();
-  out.speed = readings.speed;
-  out.hottest_c = readings.hottest_c;
-  for (const power::thermal::Zone& zone : operation.plant().zone_inputs())
-    out.powered.push_back(zone.powered);
-  out.nodes_of_zone = operation.plant().nodes_of_zone();
-  out.shutdown = result.shutdown;
-  out.cause = result.shutdown_cause;
-  return out;
-}
-
-RunPower power_of(const ProgramResult& result, const RunDetails& details, const machine::Machine& machine) {
+RunPower power_of(const ProgramResult& result, const RunDetails& details, const machine::Machine& machine,
+                  const RunHeat& heat) {
   const power::Body& body = *machine.description.body;
   RunPower out;
   out.nodes = static_cast<unsigned>(result.nics.size());
   out.seconds = seconds(result.run.end);
   out.busy_share = busy_share(result);
   const Traffic traffic = traffic_of(result, details, machine);
+  out.heat = heat;
   const std::vector<double> busy = busy_slices(result, details.times),
-                            moved = traffic_slices(result, details.transfers);
+                            moved = traffic_slices(result, details.transfers),
+                            speed = speed_slices(out.seconds, heat);
   out.slices.resize(kSlices);
   for (unsigned i = 0; i < kSlices; ++i) out.slices[i].seconds = out.seconds * i / kSlices;
   for (const Part& part : body.parts) {
@@ -165,10 +154,10 @@ RunPower power_of(const ProgramResult& result, const RunDetails& details, const 
         bits_for(part.role, traffic) * part.pj_per_bit * 1e-12 +
         (bits_for(part.role, traffic) > 0 ? traffic.packets * part.nj_per_packet * 1e-9 : 0);
     const double full = computes(part.role) ? count * part.busy_watts : 0;
-    out.joules[role] += (idle + full * out.busy_share) * out.seconds + dynamic;
+    out.joules[role] += (idle + full * out.busy_share * heat.mean_speed) * out.seconds + dynamic;
     for (unsigned i = 0; i < kSlices; ++i)
-      out.slices[i].watts[role] +=
-          idle + full * busy[i] + (out.seconds > 0 ? dynamic * moved[i] * kSlices / out.seconds : 0);
+      out.slices[i].watts[role] += idle + full * busy[i] * speed[i] +
+                                   (out.seconds > 0 ? dynamic * moved[i] * kSlices / out.seconds : 0);
   }
   const double parts = out.total();
   const double output = parts / body.supply.converter_efficiency;

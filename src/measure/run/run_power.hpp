@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/run/run_details.hpp"
+#include "measure/run/run_heat.hpp"
 #include "measure/run/run_stats.hpp"
 #include "power/body.hpp"
 
@@ -26,25 +27,13 @@ struct RunPower {
   };
   std::vector<Slice> slices;  // evenly, over the run
 
+  RunHeat heat;
   // With all nodes of the machine at the job's load, long enough for a steady state.
   double steady_chip_c = 0, chip_limit_c = 0, steady_speed = 1, pue = 0;
 };
 
-/// How the machine is when the job starts.
-struct BodyState {
-  std::vector<double> speed;  // by zone, of 1
-  std::vector<bool> powered;
-  unsigned nodes_of_zone = 1;
-  double hottest_c = 0;
-  bool shutdown = false;
-  std::string cause;
-  /// How many times as long a rank's work takes on a node; 0 where the node has no power.
-  double slowness(std::uint32_t node) const;
-};
-
-/// An hour at full load, with what a script does meanwhile (`weft power --fault`). Throws UserError.
-BodyState body_after(const power::Body& body, const std::string& script);
-
-RunPower power_of(const ProgramResult& result, const RunDetails& details, const machine::Machine& machine);
+/// `heat`: how fast chips were, which draw less where they are slow.
+RunPower power_of(const ProgramResult& result, const RunDetails& details, const machine::Machine& machine,
+                  const RunHeat& heat);
 
 }  // namespace weft::measure

@@ -13,7 +13,7 @@ constexpr const char* kNaa = "003_a07a75d9e8ce80e7.txt ";
 std::string at(const char* paper, const char* place) { return std::string(paper) + place; }
 
 constexpr const char *kAccelerators = "accelerators on a node's bus and on the network",
-                     *kPower = "a model of power and cooling", *kStorage = "storage on nodes",
+                     *kStorage = "storage on nodes",
                      *kKernels = "times of application kernels on a node's processor",
                      *kWires = "a model of signal quality over frequency";
 
@@ -57,9 +57,10 @@ const std::vector<MissingFigure> kMissing{
     {"V-REF-08", "PCIe 3.0 x16 and a GPU's memory", "16 and 208 GB/s", at(kNaa, "section 1.2"),
      Basis::Structure, kAccelerators},
     {"V-REF-09", "power of a data centre: delivery, hardware, cooling", "28, 41, 31%",
-     at(kNaa, "section 1.1"), Basis::Calibrated, kPower},
+     at(kNaa, "section 1.1"), Basis::Calibrated,
+     "a description of such a data centre: the paper quotes the split, and nothing of what it consists of"},
     {"V-REF-10", "systems of the Green500", "4.5 to 17.6 GFLOP/s per W", at(kNaa, "section 3.3"),
-     Basis::Structure, kPower},
+     Basis::Structure, "descriptions of those machines, which the paper quotes and does not describe"},
 };
 
 }  // namespace

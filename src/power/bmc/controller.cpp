@@ -25,12 +25,15 @@ Controller::Controller(I2cBus& bus, const Wiring& wiring, const ControllerParame
       wiring_(wiring),
       parameters_(parameters),
       chip_limit_c_(parameters.chip_c > 0 ? parameters.chip_c : lowest_limit_c - 2),
+      resets_(wiring.zones),
       enabled_(wiring.supplies),
       good_(wiring.supplies),
-      zone_released_(wiring.zones),
       good_since_(wiring.supplies) {
   drive_supplies();
-  for (unsigned zone = 0; zone < wiring.zones; ++zone) drive_reset(zone, false);
+  for (unsigned zone = 0; zone < wiring.zones; ++zone) {
+    resets_[zone].held.resize(wiring.reset_lines());
+    hold_zone(zone);
+  }
 }
 
 // --- the bus
@@ -82,14 +85,39 @@ void Controller::drive_supplies() {
   }
 }
 
-void Controller::drive_reset(unsigned zone, bool released) {
-  zone_released_[zone] = released;
+/// Every device has a line: low while its stage has not come, or somebody holds it.
+void Controller::drive_resets(unsigned zone) {
   select_zone(zone);
-  const std::uint8_t outputs[] = {2, static_cast<std::uint8_t>(released ? 0xff : 0)},
-                     more[] = {3, static_cast<std::uint8_t>(released ? 0xff : 0)}, directions[] = {6, 0, 0};
-  bus_.transfer(kResetPins, outputs, {});
-  bus_.transfer(kResetPins, more, {});
-  bus_.transfer(kResetPins, directions, {});
+  const ZoneResets& resets = resets_[zone];
+  const unsigned lines = wiring_.reset_lines(), devices = static_cast<unsigned>(wiring_.devices.size());
+  for (unsigned chip = 0; chip * kPinsOfChip < lines; ++chip) {
+    unsigned levels = 0;
+    for (unsigned pin = 0; pin < kPinsOfChip && chip * kPinsOfChip + pin < lines; ++pin) {
+      const unsigned line = chip * kPinsOfChip + pin;
+      const bool released = wiring_.devices[line % devices].stage < resets.stage && !resets.held[line];
+      levels |= (released ? 1u : 0u) << pin;
+    }
+    if (wiring_.reset_mux()) {
+      const std::uint8_t segment[] = {static_cast<std::uint8_t>(1u << (chip / kResetChips))};
+      bus_.transfer(kResetMux, segment, {});
+    }
+    const auto address = static_cast<std::uint8_t>(kResetPins + chip % kResetChips);
+    const std::uint8_t outputs[] = {2, static_cast<std::uint8_t>(levels),
+                                    static_cast<std::uint8_t>(levels >> 8)},
+                       directions[] = {6, 0, 0};
+    bus_.transfer(address, outputs, {});
+    bus_.transfer(address, directions, {});
+  }
+}
+
+void Controller::hold_zone(unsigned zone) {
+  resets_[zone].stage = 0;
+  drive_resets(zone);
+}
+
+void Controller::hold_device(unsigned zone, unsigned node, unsigned device, bool held) {
+  resets_[zone].held[wiring_.reset_line(node, device)] = held;
+  drive_resets(zone);
 }
 
 // --- sensors
@@ -149,8 +177,10 @@ void Controller::read_sensors() {
 // --- what it does
 
 bool Controller::zone_has_power(unsigned zone) const {
-  // A bank that feeds all nodes together must be complete before boards are switched to it.
-  return wiring_.shared ? std::find(good_.begin(), good_.end(), false) == good_.end() : good_[zone];
+  // Nothing starts while supplies are still being switched on, one after the other; where some never came,
+  // those that did must do.
+  if (!supplies_settled_) return false;
+  return wiring_.shared ? std::find(good_.begin(), good_.end(), true) != good_.end() : good_[zone];
 }
 
 void Controller::power_on(Time now, std::vector<LogEntry>& log) {
@@ -158,13 +188,14 @@ void Controller::power_on(Time now, std::vector<LogEntry>& log) {
   state_ = State::PoweringUp;
   cause_.clear();
   next_supply_ = 0;
+  supplies_settled_ = false;
   next_step_ = now;
   log.push_back({now, Severity::Information, "controller", "power-up begins"});
 }
 
 void Controller::power_off(Time now, std::vector<LogEntry>& log, const std::string& why) {
   if (state_ == State::Off || state_ == State::ShutDown) return;
-  for (unsigned zone = 0; zone < wiring_.zones; ++zone) drive_reset(zone, false);
+  for (unsigned zone = 0; zone < wiring_.zones; ++zone) hold_zone(zone);
   std::fill(enabled_.begin(), enabled_.end(), false);
   std::fill(good_.begin(), good_.end(), false);
   drive_supplies();
@@ -190,11 +221,10 @@ void Controller::watch_supplies(Time now, std::vector<LogEntry>& log) {
       log.push_back(
           {now, Severity::Critical, fmt::format("supply{}", supply),
            wiring_.shared ? "power is no longer good" : "power is no longer good: its nodes are down"});
-      if (!wiring_.shared) drive_reset(supply, false);
+      if (!wiring_.shared) hold_zone(supply);
     }
     if (good && !good_[supply] && state_ == State::On) {
       log.push_back({now, Severity::Information, fmt::format("supply{}", supply), "power is good again"});
-      if (!wiring_.shared) drive_reset(supply, true);
     }
     good_[supply] = good;
   }
@@ -206,33 +236,44 @@ void Controller::watch_supplies(Time now, std::vector<LogEntry>& log) {
   }
 }
 
+/// Will its devices come up by and by?
+bool Controller::comes_up(unsigned zone) const {
+  return zone_has_power(zone) && resets_[zone].stage < kResetStages;
+}
+
+/// Devices of a zone whose power has been good for long enough, stage by stage.
+void Controller::release_in_order(Time now) {
+  for (unsigned zone = 0; zone < wiring_.zones; ++zone) {
+    ZoneResets& resets = resets_[zone];
+    if (!comes_up(zone)) continue;
+    Time since = good_since_[wiring_.shared ? 0 : zone];
+    if (wiring_.shared)
+      for (Time one : good_since_) since = std::max(since, one);
+    if (resets.stage == 0) resets.next = since + parameters_.reset_hold;
+    if (now < resets.next) continue;
+    ++resets.stage;
+    resets.next = now + parameters_.reset_step;
+    drive_resets(zone);
+  }
+}
+
+/// One supply after the other: the next when the last has good power, or is given up.
 void Controller::power_up(Time now, std::vector<LogEntry>& log) {
+  next_step_ = now + parameters_.reset_step;
+  const bool waits = next_supply_ > 0 && !good_[next_supply_ - 1] && now - enabled_at_ < kSupplyPatience;
+  if (waits || (next_supply_ > 0 && now - enabled_at_ < parameters_.stagger)) return;
   if (next_supply_ < wiring_.supplies) {
     enabled_[next_supply_++] = true;
+    enabled_at_ = now;
     drive_supplies();
-    next_step_ = now + (next_supply_ < wiring_.supplies ? parameters_.stagger : parameters_.reset_hold);
-    if (next_supply_ == wiring_.supplies) good_since_.assign(wiring_.supplies, now);  // patience begins
     return;
   }
-  bool waiting = false;
-  for (unsigned zone = 0; zone < wiring_.zones; ++zone) {
-    if (zone_released_[zone]) continue;
-    const bool held =
-        zone_has_power(zone) && now - good_since_[wiring_.shared ? 0 : zone] >= parameters_.reset_hold;
-    if (held) {
-      drive_reset(zone, true);
-    } else if (now - good_since_[wiring_.shared ? 0 : zone] > kSupplyPatience) {
-      // Its supply never came; of a bank, those that did must do.
-      if (wiring_.shared && std::find(good_.begin(), good_.end(), true) != good_.end())
-        drive_reset(zone, true);
-    } else {
-      waiting = true;
-    }
-  }
-  next_step_ = now + parameters_.reset_hold;
-  if (waiting) return;
+  supplies_settled_ = true;
+  for (unsigned zone = 0; zone < wiring_.zones; ++zone)
+    if (comes_up(zone)) return;
   state_ = State::On;
-  const auto up = std::count(zone_released_.begin(), zone_released_.end(), true);
+  unsigned up = 0;
+  for (const ZoneResets& zone : resets_) up += zone.stage == kResetStages;
   for (unsigned supply = 0; supply < wiring_.supplies; ++supply)
     if (!good_[supply])
       log.push_back({now, Severity::Critical, fmt::format("supply{}", supply), "power did not become good"});
@@ -255,8 +296,14 @@ Time Controller::run(Time now, std::vector<LogEntry>& log) {
           break;
         }
   }
+  if (state_ == State::PoweringUp || state_ == State::On) release_in_order(now);
   if (state_ == State::PoweringUp && now >= next_step_) power_up(now, log);
-  return state_ == State::PoweringUp ? std::min(next_step_, next_poll_) : next_poll_;
+  Time next = next_poll_;
+  if (state_ == State::PoweringUp) next = std::min(next, next_step_);
+  if (state_ == State::PoweringUp || state_ == State::On)
+    for (unsigned zone = 0; zone < wiring_.zones; ++zone)
+      if (comes_up(zone)) next = std::min(next, std::max(resets_[zone].next, now + Time{1'000'000'000}));
+  return next;
 }
 
 }  // namespace weft::power::bmc

@@ -40,6 +40,8 @@ class Controller {
   Time run(Time now, std::vector<LogEntry>& log);
   void power_on(Time now, std::vector<LogEntry>& log);
   void power_off(Time now, std::vector<LogEntry>& log, const std::string& why);
+  /// Holds one device of a node in reset, or lets it go; it stays so over power-up.
+  void hold_device(unsigned zone, unsigned node, unsigned device, bool held);
 
   State state() const { return state_; }
   bool shut_down() const { return state_ == State::ShutDown; }
@@ -57,7 +59,10 @@ class Controller {
   double read_value(std::uint8_t address, Register where, double steps);
   bool power_good(unsigned supply);
   void drive_supplies();
-  void drive_reset(unsigned zone, bool released);
+  void drive_resets(unsigned zone);
+  void hold_zone(unsigned zone);
+  void release_in_order(Time now);
+  bool comes_up(unsigned zone) const;
   void read_sensors();
   void put(const std::string& name, const std::string& unit, double value, double low, double high);
   void read_board();
@@ -74,10 +79,18 @@ class Controller {
   State state_ = State::Off;
   std::string cause_;
   std::vector<Sensor> sensors_;
-  std::vector<bool> enabled_, good_, zone_released_;
+  /// How far the devices of a zone are: those of earlier stages are released.
+  struct ZoneResets {
+    unsigned stage = 0;
+    Time next{0};            // when its next stage may be released, once power is good
+    std::vector<bool> held;  // line by line: by somebody's order
+  };
+  std::vector<ZoneResets> resets_;
+  std::vector<bool> enabled_, good_;
   std::vector<Time> good_since_;
-  Time next_poll_{0}, next_step_{0};
+  Time next_poll_{0}, next_step_{0}, enabled_at_{0};
   unsigned next_supply_ = 0;
+  bool supplies_settled_ = false;  // no supply is waited for any more
   std::uint64_t reads_ = 0;
 };
 

@@ -75,9 +75,9 @@ class Gpio16 final : public I2cRegisters {
   /// An output drives its pin only once its direction is set; before, a resistor pulls it up.
   bool level(unsigned pin) const { return driven(pin) ? output(pin) : true; }
   void set_input(unsigned pin, bool high);
+  bool driven(unsigned pin) const { return !(registers[6u + pin / 8] >> (pin % 8) & 1); }
 
  private:
-  bool driven(unsigned pin) const { return !(registers[6u + pin / 8] >> (pin % 8) & 1); }
   bool writable(std::uint8_t at) const override { return at >= 2 && at <= 7; }
 };
 

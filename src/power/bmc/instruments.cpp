@@ -11,6 +11,28 @@ namespace weft::power::bmc {
 
 double barrier_height(unsigned barrier) { return 0.72 + 0.04 * barrier; }
 
+unsigned Wiring::reset_line(unsigned node, unsigned device) const {
+  return node * reset_groups / nodes_of_zone * static_cast<unsigned>(devices.size()) + device;
+}
+
+namespace {
+
+/// Chips with a reset line, of a node; where there is a share of one for each node, it counts as one.
+std::vector<Device> devices_of(const Body& body) {
+  std::vector<Device> out;
+  for (unsigned i = 0; i < body.parts.size(); ++i) {
+    const Part& part = body.parts[i];
+    const bool carries = part.role == Role::Router, interface = part.role == Role::Interface;
+    const bool computes = part.role == Role::Processor || part.role == Role::Accelerator;
+    if (!carries && !interface && !computes) continue;
+    const auto count = static_cast<unsigned>(std::clamp(std::ceil(part.per_node), 0.0, 16.0));
+    out.insert(out.end(), count, {i, carries ? 0u : interface ? 1u : 2u, computes});
+  }
+  return out;
+}
+
+}  // namespace
+
 class WatchdogPort final : public I2cDevice {
  public:
   void write(std::span<const std::uint8_t>) override { ++kicks; }
@@ -28,7 +50,12 @@ Instruments::Instruments(thermal::Plant& plant) {
              .has_level = plant.medium().has_liquid_level(),
              .supply_volts = body.supply.volts,
              .nominal_flow = medium.flow_nominal,
-             .pipe_area = medium.pipe_area};
+             .pipe_area = medium.pipe_area,
+             .devices = devices_of(body),
+             .nodes_of_zone = plant.nodes_of_zone()};
+  const unsigned most = kPinsOfChip * kResetChips * (wiring_.zones <= 48 ? 8 : 1);
+  wiring_.reset_groups = std::clamp(
+      most / std::max<unsigned>(1, static_cast<unsigned>(wiring_.devices.size())), 1u, wiring_.nodes_of_zone);
   WEFT_CHECK(wiring_.supplies <= kMostSupplies, "more supplies than the bus has pins for");
   auto main = std::make_shared<I2cMux>();
   bus_.attach(kMuxAddress, main);
@@ -48,20 +75,46 @@ Instruments::Instruments(thermal::Plant& plant) {
       mux = std::make_shared<I2cMux>();
       main->segment(2).attach(static_cast<std::uint8_t>(kZoneMux + zone / 8), mux);
     }
-    ZoneDevices devices{std::make_shared<PowerMonitor>(), std::make_shared<I2cRegisters>(),
-                        std::make_shared<Gpio16>()};
-    mux->segment(zone % 8).attach(kPowerMonitor, devices.monitor);
-    mux->segment(zone % 8).attach(kThermometer, devices.thermometer);
-    mux->segment(zone % 8).attach(kResetPins, devices.resets);
-    zones_.push_back(std::move(devices));
+    zones_.push_back(attach_zone(mux->segment(zone % 8)));
   }
 }
 
+Instruments::ZoneDevices Instruments::attach_zone(I2cBus& segment) const {
+  ZoneDevices out{std::make_shared<PowerMonitor>(), std::make_shared<I2cRegisters>(), {}};
+  segment.attach(kPowerMonitor, out.monitor);
+  segment.attach(kThermometer, out.thermometer);
+  auto resets = wiring_.reset_mux() ? std::make_shared<I2cMux>() : nullptr;
+  if (resets) segment.attach(kResetMux, resets);
+  for (unsigned chip = 0; chip * kPinsOfChip < wiring_.reset_lines(); ++chip) {
+    out.resets.push_back(std::make_shared<Gpio16>());
+    I2cBus& at = resets ? resets->segment(chip / kResetChips) : segment;
+    at.attach(static_cast<std::uint8_t>(kResetPins + chip % kResetChips), out.resets.back());
+  }
+  return out;
+}
+
+bool Instruments::in_reset(unsigned zone, unsigned line) const {
+  // A pull-down on the line: a device stays in reset until the controller drives it high.
+  const Gpio16& pins = *zones_[zone].resets[line / kPinsOfChip];
+  const unsigned pin = line % kPinsOfChip;
+  return !(pins.driven(pin) && pins.output(pin));
+}
+
 bool Instruments::zone_in_reset(unsigned zone) const {
-  // A pull-down on the line: devices stay in reset until the controller drives it high.
-  const Gpio16& pins = *zones_[zone].resets;
-  const bool driven = (pins.registers[6] & 1) == 0;
-  return !(driven && pins.output(0));
+  for (unsigned line = 0; line < wiring_.reset_lines(); ++line)
+    if (!in_reset(zone, line)) return false;
+  return wiring_.reset_lines() > 0;
+}
+
+double Instruments::released_share(unsigned zone) const {
+  unsigned all = 0, released = 0;
+  const auto devices = static_cast<unsigned>(wiring_.devices.size());
+  for (unsigned line = 0; line < wiring_.reset_lines(); ++line) {
+    if (!wiring_.devices[line % devices].computes) continue;
+    ++all;
+    released += !in_reset(zone, line);
+  }
+  return all > 0 ? static_cast<double>(released) / all : zone_in_reset(zone) ? 0 : 1;
 }
 
 unsigned Instruments::watchdog_kicks() const { return watchdog_->kicks; }

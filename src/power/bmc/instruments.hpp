@@ -3,7 +3,8 @@
 // The tree, after GreenICE: a multiplexer at 0x70. Its segment 0 has pins of eight supplies each at 0x20 and
 // up (enable, low active; power good), 1 the sensor board at 0x28, the flow meter at 0x30 and the watchdog at
 // 0x60; 2 leads to further multiplexers from 0x71, whose segments have a power monitor at 0x40, thermometers
-// of chips at 0x4c and reset lines (low active) at 0x22 of one zone each.
+// of chips at 0x4c and reset lines (low active), sixteen each from 0x20 on, of one zone each. A zone with
+// more than 128 lines has them behind one more multiplexer, at 0x77.
 #pragma once
 
 #include <map>
@@ -18,8 +19,9 @@ namespace weft::power::bmc {
 
 inline constexpr std::uint8_t kMuxAddress = 0x70, kSupplyPins = 0x20, kSensorBoard = 0x28, kFlowMeter = 0x30,
                               kWatchdog = 0x60, kZoneMux = 0x71, kPowerMonitor = 0x40, kThermometer = 0x4c,
-                              kResetPins = 0x22;
+                              kResetPins = 0x20, kResetMux = 0x77;
 inline constexpr unsigned kMostSupplies = 56, kLightBarriers = 8;
+inline constexpr unsigned kPinsOfChip = 16, kResetChips = 8;  // of one segment
 /// Registers of the sensor board, two bytes each but the first.
 inline constexpr std::uint8_t kLevelPattern = 0, kPressure = 2, kVapourTemperature = 4,
                               kLiquidTemperature = 6;
@@ -29,6 +31,15 @@ inline constexpr std::uint8_t kTimeDownstream = 0, kTimeUpstream = 4, kInletTemp
 /// Temperatures are sixteenths of a kelvin, pressures tenths of a millibar over the room's.
 inline constexpr double kTemperatureSteps = 16, kPressureSteps = 10, kTravelTimeSteps = 1e11;
 
+/// A chip with a reset line of its own, on every node. Those that carry others' traffic come up first, those
+/// that compute last: an accelerator must find its interface.
+struct Device {
+  unsigned part = 0;  // of the machine's parts
+  unsigned stage = 0;
+  bool computes = false;
+};
+inline constexpr unsigned kResetStages = 3;
+
 /// What a controller must know of the hardware it was built for.
 struct Wiring {
   unsigned supplies = 0, zones = 0, parts = 0;
@@ -36,6 +47,13 @@ struct Wiring {
   double supply_volts = 12, nominal_flow = 0, pipe_area = 0;
   double ultrasound_path = 0.1;  // m, between the two transducers
   double sound_speed = 1480;     // m/s, in what flows
+  std::vector<Device> devices;   // of a node
+  unsigned nodes_of_zone = 1;
+  unsigned reset_groups = 1;  // of a zone's nodes; those of a group share their lines
+  unsigned reset_lines() const { return reset_groups * static_cast<unsigned>(devices.size()); }
+  bool reset_mux() const { return reset_lines() > kPinsOfChip * kResetChips; }
+  /// The line of a device of a zone's node.
+  unsigned reset_line(unsigned node, unsigned device) const;
 };
 
 /// How high the light barriers are, of the nominal level.
@@ -55,7 +73,11 @@ class Instruments {
 
   bool supply_enabled(unsigned supply) const { return !supply_pins_[supply / 8]->level(supply % 8); }
   /// Reset is held while its line is low; lines are low until somebody drives them.
+  bool in_reset(unsigned zone, unsigned line) const;
+  /// All devices of a zone.
   bool zone_in_reset(unsigned zone) const;
+  /// Of a zone's devices that compute, those that may.
+  double released_share(unsigned zone) const;
   /// How often the watchdog has been told that the controller lives.
   unsigned watchdog_kicks() const;
 
@@ -72,8 +94,10 @@ class Instruments {
   struct ZoneDevices {
     std::shared_ptr<PowerMonitor> monitor;
     std::shared_ptr<I2cRegisters> thermometer;
-    std::shared_ptr<Gpio16> resets;
+    std::vector<std::shared_ptr<Gpio16>> resets;
   };
+
+  ZoneDevices attach_zone(I2cBus& segment) const;
 
   I2cBus bus_;
   Wiring wiring_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.hpp"
 
@@ -22,6 +23,7 @@ double lowest_limit(const Body& body) {
 
 /// A supply gives up when it is asked for so much more than it can.
 constexpr double kOverload = 1.1;
+constexpr Time kCalmPoll{60'000'000'000'000};
 
 }  // namespace
 
@@ -32,7 +34,8 @@ Operation::Operation(const Body& body, OperationOptions options)
       instruments_(plant_),
       controller_(instruments_.bus(), instruments_.wiring(), body.controller, lowest_limit(body)),
       supplies_(body.supply.count),
-      load_(options_.load) {
+      load_(options_.load),
+      jobs_(plant_.zones()) {
   out_.least_level = 1;
   look();
   coolant_at_start_kg_ = readings_.medium.coolant_kg;
@@ -41,7 +44,13 @@ Operation::Operation(const Body& body, OperationOptions options)
 
 Names Operation::names(const Body& body) {
   thermal::Plant plant(body);
-  return {body.supply.count, plant.medium().has_liquid_level(), bmc::Instruments(plant).sensor_names()};
+  const bmc::Instruments instruments(plant);
+  Names out{body.supply.count, plant.medium().has_liquid_level(), instruments.sensor_names(), body.nodes()};
+  for (const bmc::Device& device : instruments.wiring().devices)
+    if (const std::string& name = body.parts[device.part].name;
+        std::find(out.parts.begin(), out.parts.end(), name) == out.parts.end())
+      out.parts.push_back(name);
+  return out;
 }
 
 void Operation::note(Severity severity, const std::string& source, const std::string& text) {
@@ -50,6 +59,7 @@ void Operation::note(Severity severity, const std::string& source, const std::st
 
 void Operation::apply(const Event& event) {
   thermal::Surroundings& around = plant_.around;
+  note(Severity::Information, "script", event.text);
   switch (event.kind) {
     case Event::Kind::Pump:
       around.pump = event.value;
@@ -85,13 +95,13 @@ void Operation::apply(const Event& event) {
       watchdog_enabled_ = event.value > 0;
       break;
     case Event::Kind::Stick:
-      instruments_.stick(event.sensor);
+      instruments_.stick(event.name);
       break;
     case Event::Kind::Lie:
-      instruments_.lie(event.sensor, event.value);
+      instruments_.lie(event.name, event.value);
       break;
     case Event::Kind::MendSensor:
-      instruments_.mend(event.sensor);
+      instruments_.mend(event.name);
       break;
     case Event::Kind::Inlet:
       around.inlet_shift = event.value;
@@ -102,9 +112,36 @@ void Operation::apply(const Event& event) {
     case Event::Kind::Power:
       power(event.value > 0);
       break;
+    case Event::Kind::Reset:
+      hold_reset(event.number, event.name, event.value > 0);
+      break;
   }
-  note(Severity::Information, "script", event.text);
   plant_.disturbed();
+}
+
+void Operation::hold_reset(unsigned node, const std::string& part, bool held) {
+  const auto& devices = instruments_.wiring().devices;
+  for (unsigned i = 0; i < devices.size(); ++i)
+    if (part.empty() || body_.parts[devices[i].part].name == part)
+      controller_.hold_device(plant_.zone_of(node), plant_.place_in_zone(node), i, held);
+}
+
+bool Operation::node_computes(unsigned node) const {
+  const bmc::Wiring& wiring = instruments_.wiring();
+  const std::size_t zone = plant_.zone_of(node);
+  bool computes = plant_.zone_inputs()[zone].powered, any = false;
+  for (unsigned i = 0; i < wiring.devices.size(); ++i) {
+    const unsigned line = wiring.reset_line(plant_.place_in_zone(node), i);
+    const bool held = instruments_.in_reset(static_cast<unsigned>(zone), line);
+    // Whoever computes needs its router and interface, and one processor or accelerator will do.
+    if (wiring.devices[i].computes)
+      any |= !held;
+    else
+      computes &= !held;
+  }
+  const bool has_any = std::any_of(wiring.devices.begin(), wiring.devices.end(),
+                                   [](const bmc::Device& device) { return device.computes; });
+  return computes && (any || !has_any);
 }
 
 void Operation::power(bool on) {
@@ -121,6 +158,15 @@ void Operation::power(bool on) {
 
 void Operation::set_load(double load) {
   load_ = load;
+  switch_power();
+}
+
+void Operation::set_job(std::size_t zone, double share, double load) {
+  // The solver starts afresh where an input changes: not for less than what the coolant would notice.
+  constexpr double kNoticed = 0.01;
+  Job& job = jobs_[zone];
+  if (job.share == share && std::abs(job.load - load) * share < kNoticed) return;
+  job = {share, load};
   switch_power();
 }
 
@@ -148,7 +194,8 @@ void Operation::switch_power() {
     // Boards on a common bank are switched to it when their reset is released.
     const bool reset = instruments_.zone_in_reset(z);
     const bool powered = body_.supply.shared ? working > 0 && !reset : supplies_[z].good;
-    const double load = powered && !reset ? load_ : 0;
+    const double all = load_ + jobs_[z].share * (jobs_[z].load - load_);
+    const double load = powered ? all * instruments_.released_share(z) : 0;
     changed |= zones[z].powered != powered || zones[z].load != load;
     zones[z] = {powered, load};
   }
@@ -161,6 +208,7 @@ void Operation::watch() {
     kicks_ = instruments_.watchdog_kicks();
     last_kick_ = now_;
   }
+  if (calm()) last_kick_ = now_;
   if (!watchdog_enabled_ || watchdog_cut_ || now_ - last_kick_ < body_.controller.watchdog) return;
   watchdog_cut_ = true;
   if (plant_.working_supplies == 0) return;
@@ -188,7 +236,10 @@ void Operation::look() {
     out_.chip_limit_c = body_.parts[readings_.hottest_part].limit_c;
   }
   for (std::size_t z = 0; z < readings_.speed.size(); ++z)
-    if (plant_.zone_inputs()[z].powered) out_.least_speed = std::min(out_.least_speed, readings_.speed[z]);
+    if (plant_.zone_inputs()[z].powered && readings_.speed[z] < 1) {
+      if (out_.least_speed == 1) out_.throttled_seconds = seconds(now_);
+      out_.least_speed = std::min(out_.least_speed, readings_.speed[z]);
+    }
   out_.highest_overpressure_mbar =
       std::max(out_.highest_overpressure_mbar, readings_.medium.overpressure_pa / 100);
   if (readings_.medium.level_nominal_m > 0)
@@ -232,7 +283,8 @@ Time Operation::next_time(Time until) const {
   Time next = std::min(until, next_sample_);
   if (next_event_ < options_.events.size()) next = std::min(next, options_.events[next_event_].at);
   if (!hung_) next = std::min(next, next_run_);
-  if (watchdog_enabled_ && !watchdog_cut_) next = std::min(next, last_kick_ + body_.controller.watchdog);
+  if (watchdog_enabled_ && !watchdog_cut_ && !calm())
+    next = std::min(next, last_kick_ + body_.controller.watchdog);
   for (const SupplyState& s : supplies_)
     if (s.waiting) next = std::min(next, s.good_at);
   return std::max(next, now_);
@@ -253,6 +305,7 @@ void Operation::advance(Time until) {
     }
     if (!hung_ && now_ >= next_run_) {
       next_run_ = controller_.run(now_, log_);
+      if (calm()) next_run_ = std::max(next_run_, std::min(now_ + kCalmPoll, options_.calm_until));
       if (controller_.shut_down() && !out_.shutdown) {
         out_.shutdown = true;
         out_.shutdown_seconds = seconds(now_);
@@ -267,6 +320,22 @@ void Operation::advance(Time until) {
     }
     if (now_ >= until) break;
   }
+}
+
+void Operation::continue_from(const Operation& alike) {
+  // The controller powers up as ever; what becomes of the plant meanwhile is known from the other.
+  next_sample_ = alike.now_;
+  while (controller_.state() == bmc::Controller::State::PoweringUp && now_ < alike.now_) {
+    now_ = next_time(alike.now_);
+    switch_power();
+    look();
+    if (now_ >= next_run_) next_run_ = controller_.run(now_, log_);
+    watch();
+  }
+  now_ = next_run_ = last_kick_ = alike.now_;
+  plant_.continue_from(alike.plant_);
+  switch_power();
+  look();
 }
 
 OperationResult Operation::result() const {

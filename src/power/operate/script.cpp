@@ -29,7 +29,8 @@ struct Form {
     Supply,
     Phase,
     Sensor,
-    SensorValue
+    SensorValue,
+    Device
   } value;
   double fixed = 0;
   bool tank = false;  // of a tank alone
@@ -62,9 +63,13 @@ constexpr Form kForms[] = {
     {"mend sensor", Kind::MendSensor, Value::Sensor},
     {"warm inlet", Kind::Inlet, Value::Kelvin},
     {"warm room", Kind::Room, Value::Kelvin},
+    {"hold reset", Kind::Reset, Value::Device, 1},
+    {"release reset", Kind::Reset, Value::Device, 0},
     {"power off", Kind::Power, Value::None, 0},
     {"power on", Kind::Power, Value::None, 1},
 };
+
+constexpr Time kLatest{90 * 86'400'000'000'000'000};
 
 std::optional<double> real(const std::string& text, std::string_view suffix) {
   std::string_view number = text;
@@ -92,7 +97,7 @@ class Parser {
       return fail(words.front(), fmt::format("expected a statement such as 'at 20min stop pump', got '{}'",
                                              words.front().text));
     std::string error;
-    auto at = parse_duration(words[1].text, error);
+    auto at = read_time(words[1].text, error);
     if (!at) return fail(words[1], error);
     event.at = *at;
     const Form* form = find(words);
@@ -129,6 +134,32 @@ class Parser {
     fail(words[2], fmt::format("there is no '{}'{}{}", two, hint,
                                hint.empty() ? "; there are " + join(known, ", ") : ""));
     return nullptr;
+  }
+
+  /// From when the machine is switched on, or "job+2s".
+  std::optional<Time> read_time(const std::string& text, std::string& error) const {
+    if (!text.starts_with("job")) return parse_duration(text, error);
+    if (!names_.job) {
+      error = fmt::format("'{}' is for `weft run`, which has a job; expected a time such as 20min", text);
+      return std::nullopt;
+    }
+    if (text == "job") return names_.job;
+    std::string wrong;
+    auto after = text[3] == '+' ? parse_duration(text.substr(4), wrong) : std::nullopt;
+    if (after && after->value > kLatest.value - names_.job->value) after = std::nullopt;
+    if (!after) error = fmt::format("expected a time such as job+2s, within 90d, got '{}'", text);
+    return after ? std::optional(*names_.job + *after) : std::nullopt;
+  }
+
+  /// "3" or "3.knc".
+  bool read_device(const std::string& word, Event& event) const {
+    const std::size_t dot = word.find('.');
+    const auto node = real(word.substr(0, dot), "");
+    if (!node || *node < 0 || *node >= names_.nodes || *node != std::floor(*node)) return false;
+    event.number = static_cast<unsigned>(*node);
+    if (dot == std::string::npos) return true;
+    event.name = word.substr(dot + 1);
+    return std::find(names_.parts.begin(), names_.parts.end(), event.name) != names_.parts.end();
   }
 
   bool read_value(const Form& form, const Statement& words, std::size_t& next, Event& event) {
@@ -175,11 +206,17 @@ class Parser {
         if (std::find(names_.sensors.begin(), names_.sensors.end(), word) == names_.sensors.end())
           return wrong(
               fmt::format("a sensor{} ({})", did_you_mean(word, names_.sensors), join(names_.sensors, ", ")));
-        event.sensor = word;
+        event.name = word;
         if (form.value == Value::Sensor) break;
         ++next;
         value = next < words.size() ? real(words[next].text, "") : std::nullopt;
         if (!value) return wrong("what it shows, a number");
+        break;
+      case Value::Device:
+        if (!read_device(word, event))
+          return wrong(fmt::format("a node from 0 to {}, or a part of one such as 3.{}{}", names_.nodes - 1,
+                                   names_.parts.empty() ? "part" : names_.parts.front(),
+                                   names_.parts.empty() ? "" : " (" + join(names_.parts, ", ") + ")"));
         break;
     }
     event.value = value.value_or(form.fixed);
@@ -209,6 +246,10 @@ std::optional<Time> parse_duration(const std::string& text, std::string& error) 
     error = fmt::format("expected a time such as 90s, 20min or 1h, got '{}'", text);
     return std::nullopt;
   }
+  if (*value < 0 || *value > kLatest.value) {
+    error = fmt::format("{} is outside 0 to 90d", text);
+    return std::nullopt;
+  }
   return Time{*value};
 }
 
@@ -221,12 +262,16 @@ std::vector<Event> parse_script(std::string_view text, const std::string& source
   return std::move(parser.events);
 }
 
-std::vector<Event> read_script(const std::string& given, const Names& names) {
+std::vector<Event> read_script(const std::string& given, const Names& names, const std::string& option,
+                               Diagnostics& problems) {
   std::error_code ignored;
   const bool is_file = std::filesystem::is_regular_file(given, ignored);
+  return parse_script(is_file ? read_file(given, 1 << 20) : given, is_file ? given : option, names, problems);
+}
+
+std::vector<Event> read_script(const std::string& given, const Names& names) {
   Diagnostics problems;
-  std::vector<Event> events =
-      parse_script(is_file ? read_file(given, 1 << 20) : given, is_file ? given : "--fault", names, problems);
+  std::vector<Event> events = read_script(given, names, "--fault", problems);
   problems.throw_if_any();
   return events;
 }

@@ -15,6 +15,8 @@
 //   at 5min lie sensor flow 20    # shows 20 whatever there is, in SI units
 //   at 5min warm inlet 10         # kelvin over what is described; warm room 10
 //   at 5min power off             # power on
+//   at 5min hold reset 3.knc      # of a part of node 3; release reset 3.knc; 3 alone: all of its chips
+//   at job+2s stop pump           # in `weft run`: so long after the job has started
 //
 // Statements end at the end of a line or at a semicolon; # starts a comment.
 #pragma once
@@ -46,14 +48,15 @@ struct Event {
     MendSensor,
     Inlet,
     Room,
-    Power
+    Power,
+    Reset
   };
   Time at;
   Kind kind = Kind::Pump;
   double value = 0;     // a share, litres an hour, kelvin; 1 and 0 for what is on or off
-  unsigned number = 0;  // of a supply or phase
-  std::string sensor;
-  std::string text;  // as written, without the time
+  unsigned number = 0;  // of a supply, phase or node
+  std::string name;     // of a sensor or part
+  std::string text;     // as written, without the time
 };
 
 /// What a script may name.
@@ -61,12 +64,18 @@ struct Names {
   unsigned supplies = 1;
   bool has_tank = false;
   std::vector<std::string> sensors;
+  unsigned nodes = 1;
+  std::vector<std::string> parts;  // with a reset line
+  std::optional<Time> job;         // when it starts, where there is one
 };
 
 /// Reads a script; errors go to `problems`, each with line and column. Events come in order of time.
 std::vector<Event> parse_script(std::string_view text, const std::string& source, const Names& names,
                                 Diagnostics& problems);
-/// What `--fault` was given: a script, or the name of a file that holds one. Throws UserError.
+/// What an option was given: a script, or the name of a file that holds one.
+std::vector<Event> read_script(const std::string& given, const Names& names, const std::string& option,
+                               Diagnostics& problems);
+/// The same; throws UserError with all errors.
 std::vector<Event> read_script(const std::string& given, const Names& names);
 
 /// A time as people give it for hours of operation: 90s, 20min, 1h, 2d, and what parse_quantity knows.

@@ -13,8 +13,6 @@ namespace {
 /// Where the accounts lie, after the roles.
 enum Account { kConversion = kRoles, kController, kPump, kFacility, kStream, kRoom, kLost, kAccounts };
 
-constexpr double kBurnt = 60, kBurntBand = 60;  // K beyond the limit
-
 bool computes(Role role) { return role == Role::Processor || role == Role::Accelerator; }
 
 }  // namespace
@@ -43,10 +41,7 @@ Plant::Plant(const Body& body, double relative)
 }
 
 double Plant::part_watts(const Part& part, const Zone& zone, double junction_c) const {
-  if (!zone.powered) return 0;
-  // Far beyond its limit a chip no longer works, and draws nothing; by and by, so that steps need not stop.
-  const double alive = std::clamp((part.limit_c + kBurnt + kBurntBand - junction_c) / kBurntBand, 0.0, 1.0);
-  return alive * (part.idle_watts + part.busy_watts * zone.load * part.speed(junction_c));
+  return zone.powered ? chip_watts(part, zone.load, junction_c) : 0;
 }
 
 double Plant::supply_input(double output, unsigned supplies) const {
@@ -128,6 +123,27 @@ PlantReadings Plant::read() {
   out.pump_watts = change[accounts_at_ + kPump];
   out.facility_watts = change[accounts_at_ + kFacility];
   return out;
+}
+
+void Plant::continue_from(const Plant& alike) {
+  const std::size_t chips = 2 * body_.parts.size();
+  WEFT_CHECK(alike.medium_at_ == chips && alike.body_.nodes() == body_.nodes(),
+             "plants of different machines");
+  const double* from = alike.solver_->state();
+  std::vector<double> state;
+  for (std::size_t z = 0; z < zones_.size(); ++z) state.insert(state.end(), from, from + chips);
+  state.insert(state.end(), from + chips, from + alike.accounts_at_ + kAccounts);
+  around = alike.around;
+  solver_->restart(alike.now(), state);
+}
+
+Chip Plant::chip(std::size_t zone, std::size_t part) const {
+  const double* at = solver_->state() + 2 * (zone * body_.parts.size() + part);
+  return {at[0], at[1]};
+}
+
+Chip Plant::chip_after(Chip chip, std::size_t part, double load, double seconds) const {
+  return thermal::chip_after(chip, body_.parts[part], load, *medium_, seconds);
 }
 
 Accounts Plant::accounts() const {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "power/thermal/medium.hpp"
+#include "power/thermal/chip.hpp"
 #include "power/thermal/solver.hpp"
 
 namespace weft::power::thermal {
@@ -51,16 +51,28 @@ class Plant {
   const Medium& medium() const { return *medium_; }
   std::size_t zones() const { return zones_.size(); }
   unsigned nodes_of_zone() const { return nodes_of_zone_; }
+  /// Nodes of the network beyond those described are in machines like this one.
+  std::size_t zone_of(unsigned node) const { return node / nodes_of_zone_ % zones_.size(); }
+  unsigned place_in_zone(unsigned node) const { return node % nodes_of_zone_; }
 
   /// What others set; whoever changes anything says so.
   Surroundings around;
   std::vector<Zone>& zone_inputs() { return zones_; }
+  const std::vector<Zone>& zone_inputs() const { return zones_; }
   unsigned working_supplies = 0;  // of supplies that feed all together
   void disturbed() { solver_->disturbed(); }
 
   void advance(double until_seconds) { solver_->advance(until_seconds); }
   double now() const { return solver_->now(); }
+  /// Goes on from the state of a plant of one zone, in which all nodes did the same.
+  void continue_from(const Plant& alike);
   PlantReadings read();
+  /// A chip of a node that does what the others of its zone do.
+  Chip chip(std::size_t zone, std::size_t part) const;
+  /// Looks at the coolant as it is now; to be called before chip_after.
+  void look_at_coolant() { medium_->prepare(solver_->state() + medium_at_, around); }
+  /// What becomes of a chip of a single node that has power, in that coolant.
+  Chip chip_after(Chip chip, std::size_t part, double load, double seconds) const;
   Accounts accounts() const;
   double stored() const;
   /// What entered, less what left and what is stored more than at the start, of what entered.

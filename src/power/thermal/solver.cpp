@@ -7,6 +7,7 @@
 #include <sunlinsol/sunlinsol_dense.h>
 #include <sunmatrix/sunmatrix_dense.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "base/check.hpp"
@@ -87,6 +88,12 @@ void Solver::advance(double until) {
 }
 
 void Solver::disturbed() { disturbed_ = true; }
+
+void Solver::restart(double now, const std::vector<double>& state) {
+  std::copy(state.begin(), state.end(), N_VGetArrayPointer(parts_->state));
+  now_ = now;
+  disturbed_ = true;
+}
 
 const double* Solver::state() const { return N_VGetArrayPointer(parts_->state); }
 

@@ -21,6 +21,8 @@ class Solver {
   void advance(double until);
   /// Something has changed at once: history before now says nothing about what comes.
   void disturbed();
+  /// From this state on, at this time.
+  void restart(double now, const std::vector<double>& state);
   const double* state() const;
   double now() const { return now_; }
   long steps() const;
