@@ -9,6 +9,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/virtual_time.hpp"
+#include "host/standstill.hpp"
 #include "host/tree_waits.hpp"
 
 namespace weft::host {
@@ -415,28 +416,12 @@ bool Simulation::may_run(ThreadRef r, Time at) {
   const Request& request = scheduler_.thread(r).request;
   if (!looks(request.call) || at < request.deadline || !only_polling()) return true;
   const Time quiet = fabric_->now() - scheduler_.last_activity();
-  if (quiet >= kQuietInCalls && all_in_calls())
+  if (quiet >= kQuietInCalls && all_in_calls(*supervisor_, scheduler_, segments_))
     return fail(
         fmt::format("deadlock: since {} all ranks have waited in calls of MPI and nothing has happened",
                     time_text(scheduler_.last_activity())));
   if (quiet < kQuietForever) return true;
   return fail("deadlock: for a minute of virtual time ranks have polled and nothing has happened");
-}
-
-/// Is every thread that polls in a call of MPI that comes back only when something has happened?
-bool Simulation::all_in_calls() const {
-  if (!supervisor_->mpi()) return false;
-  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
-    if (supervisor_->ended(rank)) continue;
-    for (std::uint32_t i = 0; i < scheduler_.threads(rank); ++i) {
-      const Scheduler::Thread& t = scheduler_.thread({rank, i});
-      if (t.state != State::Waiting || !looks(t.request.call)) continue;
-      if (t.request.argument[3]) return false;  // it has set a timer
-      const Doing doing = doing_of(segments_[rank]->thread(i));
-      if (!doing.inside() || call_facts(doing.call()).only_looks) return false;
-    }
-  }
-  return true;
 }
 
 /// Has nothing happened for a while, and will nothing happen but more polling?
@@ -482,7 +467,7 @@ bool Simulation::stuck() {
   if (death_) return !fail_at(death_->what, death_->at);
   auto since = std::chrono::steady_clock::now();
   for (bool told = false;;) {
-    if (!may_go_on_by_itself()) {
+    if (!may_go_on_by_itself(*supervisor_, scheduler_, *calls_)) {
       fail("deadlock: every rank waits and nothing is under way");
       return true;
     }
@@ -506,22 +491,6 @@ bool Simulation::stuck() {
       tell_why_all_wait();
     }
   }
-}
-
-/// Does a thread wait for something real, or may one come that is not in virtual time yet?
-bool Simulation::may_go_on_by_itself() const {
-  if (supervisor_->anyone_outside() || calls_->watches_files()) return true;
-  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
-    if (supervisor_->ended(rank)) continue;
-    if (calls_->has_left(rank)) return true;  // about to end
-    unsigned waiting = 0;
-    for (std::uint32_t i = 0; i < scheduler_.threads(rank); ++i) {
-      const State state = scheduler_.thread({rank, i}).state;
-      waiting += state == State::Waiting || state == State::Asleep;
-    }
-    if (waiting && supervisor_->has_more_threads(rank, waiting)) return true;
-  }
-  return false;
 }
 
 void Simulation::tell_why_all_wait() const {

@@ -95,9 +95,7 @@ class Simulation : private nic::Host {
   bool keep_pace(const std::vector<ThreadRef>& runnable);
   void grant();
   bool only_polling() const;
-  bool all_in_calls() const;
   bool stuck();
-  bool may_go_on_by_itself() const;
   void tell_why_all_wait() const;
 
   bool fail(const std::string& what);

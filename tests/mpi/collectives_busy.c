@@ -1,4 +1,5 @@
-/* How long a barrier takes, in microseconds: while nothing else is sent, and while all ranks send long messages to all. */
+/* How long a barrier takes, in microseconds: while nothing else is sent, and while all ranks send long
+ * messages to all. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,8 @@ int main(int count, char** arguments) {
   double quiet = barriers();
   int open = 0;
   for (int i = 1; i < ranks; ++i)
-    MPI_Irecv(to + (size_t)kBytes * (size_t)i, kBytes, MPI_BYTE, (rank + i) % ranks, 0, MPI_COMM_WORLD, &requests[open++]);
+    MPI_Irecv(to + (size_t)kBytes * (size_t)i, kBytes, MPI_BYTE, (rank + i) % ranks, 0, MPI_COMM_WORLD,
+              &requests[open++]);
   MPI_Barrier(MPI_COMM_WORLD);
   for (int i = 1; i < ranks; ++i)
     MPI_Isend(from, kBytes, MPI_BYTE, (rank + ranks - i) % ranks, 0, MPI_COMM_WORLD, &requests[open++]);
