@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "boot_fixture.hpp"
@@ -68,6 +69,20 @@ kind = "ethernet"
 send_cost = "400ns"
 receive_cost = "700ns"
 )";
+
+TEST_F(Boot, PrintsWhatTheReadmeShows) {
+  const ProgramResult r =
+      run_program({"boot", "extoll-tourmalet", "-n", "4", "--", WEFT_ROOT "/examples/boot_ping.sh"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::istringstream readme(read_file(WEFT_ROOT "/README.md"));
+  unsigned shown = 0;
+  for (std::string line; std::getline(readme, line);)
+    if (line.starts_with("node")) {
+      EXPECT_THAT(r.out, HasSubstr(line + "\n"));
+      ++shown;
+    }
+  EXPECT_GE(shown, 4u);
+}
 
 TEST_F(Boot, PingIsTheClosedFormToTheNanosecondAndTwoRunsAreTheSame) {
   const std::string machine = folder.file("plain.toml");
