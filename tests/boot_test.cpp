@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <thread>
 
@@ -74,11 +75,15 @@ TEST_F(Boot, PrintsWhatTheReadmeShows) {
   const ProgramResult r =
       run_program({"boot", "extoll-tourmalet", "-n", "4", "--", WEFT_ROOT "/examples/boot_ping.sh"});
   ASSERT_EQ(r.code, 0) << r.err;
-  std::istringstream readme(read_file(WEFT_ROOT "/README.md"));
+  // Which 6.1 it is depends on the day on which the kernel's source was installed.
+  auto any_version = [](const std::string& text) {
+    return std::regex_replace(text, std::regex("Linux 6\\.1\\.[0-9]+"), "Linux 6.1");
+  };
+  std::istringstream readme(any_version(read_file(WEFT_ROOT "/README.md")));
   unsigned shown = 0;
   for (std::string line; std::getline(readme, line);)
     if (line.starts_with("node")) {
-      EXPECT_THAT(r.out, HasSubstr(line + "\n"));
+      EXPECT_THAT(any_version(r.out), HasSubstr(line + "\n"));
       ++shown;
     }
   EXPECT_GE(shown, 4u);
