@@ -47,11 +47,12 @@ MELT
 fi
 
 # On a node.
-rm -f /root/.bashrc /root/.profile
-mkdir -p /root/.ssh /usr/local/bin
-chmod 700 /root /root/.ssh
-cp "$WORK/key.pub" /root/.ssh/authorized_keys
-chmod 600 /root/.ssh/authorized_keys
+home=~root
+rm -f "$home/.bashrc" "$home/.profile"
+mkdir -p "$home/.ssh" /usr/local/bin
+chmod 700 "$home" "$home/.ssh"
+cp "$WORK/key.pub" "$home/.ssh/authorized_keys"
+chmod 600 "$home/.ssh/authorized_keys"
 printf '#!/bin/sh\nexec dbclient -y -y -i %s "$@" 2>/dev/null\n' "$WORK/key" >/usr/local/bin/ssh
 chmod +x /usr/local/bin/ssh
 PATH=/usr/local/bin:$PATH

@@ -34,6 +34,15 @@ class Boot : public testing::Test {
     return run_program(options);
   }
 
+  /// What node 1 sent is what node 0 got: both have printed a checksum (SHA-256) first of all.
+  static void expect_same_sum(const std::string& out) {
+    auto sum_of = [&](const std::string& node) {
+      const std::size_t at = out.find(node + ": ");
+      return at == std::string::npos ? node + " printed nothing" : out.substr(at + node.size() + 2, 64);
+    };
+    EXPECT_EQ(sum_of("node1"), sum_of("node0")) << out;
+  }
+
   ScratchFolder folder;
 };
 

@@ -211,29 +211,32 @@ void Triggered::send(Task& task) {
           d.remote_key, d.compare, carried, false, context_.now());
 }
 
+namespace {
+
+Event failed_trigger(const TriggerTarget& target, std::uint64_t round) {
+  Event event;
+  event.operation = Operation::Trigger;
+  event.node = target.node;
+  event.port = target.port;
+  event.tag = trigger_tag(target.sequence, target.input);
+  event.data = round;
+  return event;
+}
+
+}  // namespace
+
 void Triggered::send_to(const Task& task, const TriggerTarget& target, std::uint64_t key, std::uint64_t kind,
                         const TriggerTarget& carried, bool damaged, Time when) {
   NicId to = context_.interface_of(target.node);
-  if (to == kNobody) {
-    Event event;
-    event.operation = Operation::Trigger;
-    event.node = target.node;
-    event.port = target.port;
-    event.tag = trigger_tag(target.sequence, target.input);
-    event.data = task.round;
-    return tell_failure(task.port, task.generation, event, Status::BadNode, context_.now());
-  }
+  if (to == kNobody)
+    return tell_failure(task.port, task.generation, failed_trigger(target, task.round), Status::BadNode,
+                        context_.now());
   if (to == interface_) {  // of another process of this node: it does not leave the interface
     ++counters_.local_triggers;
     const Status status = take({target.port, trigger_tag(target.sequence, target.input), target.node, key,
                                 task.round, kind, carried, damaged, &value_, when});
     if (status == Status::Ok) return;
-    Event event;
-    event.operation = Operation::Trigger;
-    event.node = target.node;
-    event.port = target.port;
-    event.tag = trigger_tag(target.sequence, target.input);
-    event.data = task.round;
+    Event event = failed_trigger(target, task.round);
     event.spare[0] = kind;
     return tell_failure(task.port, task.generation, event, status, when);
   }

@@ -8,11 +8,11 @@
 #include "report/boot_report.hpp"
 #include "report/figures.hpp"
 #include "report/html_page.hpp"
-#include "report/plot_axis.hpp"
 #include "report/plot_chart.hpp"
 #include "report/plot_heat.hpp"
 #include "report/run_sections.hpp"
 #include "report/svg.hpp"
+#include "report/time_axis.hpp"
 
 namespace weft::report {
 
@@ -130,26 +130,6 @@ class BootPage {
     return out;
   }
 
-  std::string axis(double bottom) const {
-    struct Unit {
-      double size;
-      const char* name;
-    };
-    Unit unit{1e3, "ns"};
-    for (Unit u : {Unit{1e6, "us"}, {1e9, "ms"}, {1e12, "s"}})
-      if (static_cast<double>(end_.value) >= u.size) unit = u;
-    Range range{0, static_cast<double>(end_.value) / unit.size};
-    std::string out = fmt::format("<path d=\"M{0:.1f} {1:.1f}H{2:.1f}\" stroke=\"{3}\" fill=\"none\"/>\n",
-                                  kLeft, bottom, kLeft + kPlot, kTickColour);
-    for (double tick : round_ticks(range, 10)) {
-      const double at = x(tick * unit.size);
-      out += fmt::format("<path d=\"M{:.1f} {:.1f}v5\" stroke=\"{}\"/>", at, bottom, kTickColour);
-      out += svg_text({at, bottom + 19}, number_text(tick), 12, kFaintInk, Anchor::Middle);
-    }
-    return out + svg_text({kLeft + kPlot / 2, bottom + 38}, fmt::format("virtual time, {}", unit.name), 12,
-                          kFaintInk, Anchor::Middle);
-  }
-
   std::string timeline() const {
     if (end_.value <= 0) return "";
     const std::size_t rows = (nodes_.size() + step_ - 1) / step_;
@@ -161,7 +141,7 @@ class BootPage {
         kWidth, bottom + 48);
     for (std::size_t i = 0; i < nodes_.size(); i += step_)
       svg += row(i, height * static_cast<double>(i / step_), height, most);
-    svg += incident_lines(bottom) + axis(bottom) + "</svg>\n";
+    svg += incident_lines(bottom) + time_axis({kLeft, bottom}, kPlot, end_) + "</svg>\n";
     std::string legend = "<div class=\"legend\">" + legend_key(kBooting, false, "booting") +
                          legend_key(kUp, false, "up") + legend_key(kSending, false, "sending") +
                          legend_key(kAgain, false, "sent again by TCP") + "</div>\n";

@@ -9,6 +9,7 @@
 #include "report/plot_chart.hpp"
 #include "report/run_sections.hpp"
 #include "report/svg.hpp"
+#include "report/time_axis.hpp"
 
 namespace weft::report {
 
@@ -60,7 +61,7 @@ class Timeline {
         "time\">\n",
         kWidth, bottom + 48);
     for (std::size_t i = 0; i < rows_.size(); ++i) out += row(i);
-    return out + axis(bottom) + "</svg>\n";
+    return out + time_axis({kLeft, bottom}, kPlot, end_) + "</svg>\n";
   }
 
   std::string legend() const {
@@ -120,26 +121,6 @@ class Timeline {
     double right = x(static_cast<double>(result_.run.ranks[rank].end.value));
     return fmt::format("<path d=\"M{:.1f} {:.1f}{}H{:.1f}V{:.1f}Z\" fill=\"{}\"/>", kLeft, top + inner, path,
                        right, top + inner, colour);
-  }
-
-  std::string axis(double bottom) const {
-    struct Unit {
-      double size;
-      const char* name;
-    };
-    Unit unit{1e3, "ns"};
-    for (Unit u : {Unit{1e6, "us"}, {1e9, "ms"}, {1e12, "s"}})
-      if (static_cast<double>(end_.value) >= u.size) unit = u;
-    Range range{0, static_cast<double>(end_.value) / unit.size};
-    std::string out = fmt::format("<path d=\"M{0:.1f} {1:.1f}H{2:.1f}\" stroke=\"{3}\" fill=\"none\"/>\n",
-                                  kLeft, bottom, kLeft + kPlot, kTickColour);
-    for (double tick : round_ticks(range, 10)) {
-      double at = x(tick * unit.size);
-      out += fmt::format("<path d=\"M{:.1f} {:.1f}v5\" stroke=\"{}\"/>", at, bottom, kTickColour);
-      out += svg_text({at, bottom + 19}, number_text(tick), 12, kFaintInk, Anchor::Middle);
-    }
-    return out + svg_text({kLeft + kPlot / 2, bottom + 38}, fmt::format("virtual time, {}", unit.name), 12,
-                          kFaintInk, Anchor::Middle);
   }
 
   const measure::ProgramResult& result_;
