@@ -39,8 +39,8 @@ const std::vector<Case>& cases() {
        0},
       {"deep-booster, uniform", "deep-booster", {}, "uniform", 0.805, 0.8},
       {"greenice, uniform", "greenice", {}, "uniform", 0, 0},
-      {"tianhe2, adaptive, uniform", "tianhe2", {"routing.ways=4"}, "uniform", 0.8, 0.62},
-      {"tianhe2, oblivious, uniform", "tianhe2", {"routing.ways=1"}, "uniform", 0.8, 0.45},
+      {"tianhe2, adaptive, uniform", "tianhe2", {"routing.candidates=4"}, "uniform", 0.8, 0.62},
+      {"tianhe2, oblivious, uniform", "tianhe2", {"routing.candidates=1"}, "uniform", 0.8, 0.45},
   };
   return all;
 }
