@@ -99,8 +99,14 @@ void run(const std::function<void(app::BenchCase)>& done) {
   }
 }
 
+std::vector<app::Bench::Machine> machines() {
+  std::vector<app::Bench::Machine> out;
+  for (const Case& one : cases()) out.push_back({one.machine, one.settings});
+  return out;
+}
+
 WEFT_REGISTER(app::Bench, {"traffic", "what the shipped machines carry at saturation, packets of four flits",
-                           run, "accepted"});
+                           run, "accepted", machines()});
 
 }  // namespace
 

@@ -24,6 +24,12 @@ struct Bench {
   std::function<void(const std::function<void(BenchCase)>& done)> run;
   /// A figure of the cases worth a place of its own in the JSON, as {case: figure}; empty: none.
   std::string headline = {};
+  /// Profiles its cases run on, each with settings over it: a test reads them all.
+  struct Machine {
+    std::string profile;
+    std::vector<std::string> settings;
+  };
+  std::vector<Machine> machines = {};
 };
 
 using Benches = config::Registry<Bench>;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "machine/description.hpp"
 #include "run_program.hpp"
 
 namespace weft::app {
@@ -49,6 +50,16 @@ TEST(Bench, UnknownNamesAreTheUsersMistake) {
   auto r = test::run_program({"bench", "topolgy"});
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.err, HasSubstr("there is no bench 'topolgy' (did you mean 'topology'?)"));
+}
+
+TEST(Bench, MachinesAreDescribedInTheKeysOfToday) {
+  std::size_t read = 0;
+  for (const auto& [name, bench] : Benches::all())
+    for (const Bench::Machine& m : bench.machines) {
+      EXPECT_NO_THROW(machine::describe(m.profile, m.settings)) << name << ": " << m.profile;
+      ++read;
+    }
+  EXPECT_GE(read, 11u);
 }
 
 }  // namespace
