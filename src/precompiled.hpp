@@ -2,6 +2,9 @@
 // how components are declared and registered, of the two lowest folders. Every file includes what it uses all
 // the same: static checks compile each header alone, and the presets for debugging and sanitizers build
 // without this.
+//
+// Read once, but not for nothing: what inline functions of these headers use of templates is compiled in
+// every file. A header that few files need, or one with much code, costs more here than where it is used.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,14 +13,10 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <charconv>
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <map>
@@ -25,12 +24,9 @@
 #include <mutex>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <span>
-#include <sstream>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <unordered_map>
 #include <utility>

@@ -4,8 +4,15 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <thread>
 
 #include "run_program.hpp"
@@ -87,7 +94,7 @@ TEST(Script, TwoAtOnceTakeTurns) {
 class Stubs {
  public:
   explicit Stubs(const ScratchFolder& scratch)
-      : folder_(scratch.file("stubs")), asked_(scratch.file("asked")) {
+      : folder_(scratch.file("stubs")), asked_(scratch.file("asked")), built_(scratch.file("built")) {
     std::filesystem::create_directory(folder_);
     add("dpkg-query", "echo \"${@: -1}\" >>" + asked_ + "; printf installed");
     add("cmake",
@@ -95,8 +102,9 @@ class Stubs {
         "\"$2/CMakeCache.txt\"");
     add("ctest", "echo tested");
     add("ninja",
-        "echo '[0/3] first'; sleep 1; echo '[1/3] second'; echo 'a warning'; echo '[3/3] third'\n"
-        "printf '#!/bin/sh\\necho ran \"$@\"\\n' >\"$2/weft\"; chmod +x \"$2/weft\"");
+        "echo \"${@: -1}\" >>" + built_ +
+            "; echo '[0/3] first'; sleep 1; echo '[1/3] second'; echo 'a warning'; echo '[3/3] third'\n"
+            "printf '#!/bin/sh\\necho ran \"$@\"\\n' >\"$2/weft\"; chmod +x \"$2/weft\"");
   }
   void add(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ + "/" + name) << "#!/bin/bash\n" << text << "\n";
@@ -104,9 +112,11 @@ class Stubs {
   }
   std::string path() const { return "PATH=" + folder_ + ":$PATH "; }
   std::string asked() const { return read_file(asked_); }
+  /// The targets that were built, a line each.
+  std::string built() const { return read_file(built_); }
 
  private:
-  std::string folder_, asked_;
+  std::string folder_, asked_, built_;
 };
 
 TEST(Script, ABuildShowsHowFarItIs) {
@@ -124,6 +134,24 @@ TEST(Script, ABuildShowsHowFarItIs) {
                                " script -qec '" WEFT_ROOT "/weft list' /dev/null 2>&1",
                            code);
   EXPECT_THAT(again, HasSubstr("\rweft: building: 3 of 3, ")) << again;
+}
+
+TEST(Script, BuildsWhatAVerbNeedsAndTheRestWithTheFirstThatNeedsIt) {
+  ScratchFolder scratch;
+  Stubs stubs(scratch);
+  auto built_after = [&](const std::string& words) {
+    int code = -1;
+    std::string text = says(
+        stubs.path() + "WEFT_BUILD_DIR=" + scratch.file("build") + " " WEFT_ROOT "/weft " + words + " 2>&1",
+        code);
+    EXPECT_EQ(code, 0) << text;
+    return stubs.built();
+  };
+  EXPECT_EQ(built_after("list"), "weft\n");
+  EXPECT_EQ(built_after("show torus"), "weft\n") << "nothing changed";
+  EXPECT_EQ(built_after("run torus -- true"), "weft\nprograms\n");
+  EXPECT_EQ(built_after("bench flit"), "weft\nprograms\n");
+  EXPECT_EQ(built_after("check torus"), "weft\nprograms\n");
 }
 
 TEST(Script, ABuildThatFailsShowsWhy) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <sstream>
 
 #include "app/compare_slurm.hpp"
 #include "app/verb.hpp"

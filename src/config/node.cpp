@@ -11,6 +11,26 @@
 
 namespace weft::config {
 
+Table::Table() = default;
+Table::~Table() = default;
+Table::Table(const Table&) = default;
+Table::Table(Table&&) noexcept = default;
+Table& Table::operator=(const Table&) = default;
+Table& Table::operator=(Table&&) noexcept = default;
+
+Node::Node() = default;
+Node::~Node() = default;
+Node::Node(const Node&) = default;
+Node::Node(Node&&) noexcept = default;
+Node& Node::operator=(const Node&) = default;
+Node& Node::operator=(Node&&) noexcept = default;
+Node::Node(Table table) : value(std::move(table)) {}
+Node::Node(std::string text) : value(std::move(text)) {}
+
+const Table* Node::table() const { return std::get_if<Table>(&value); }
+Table* Node::table() { return std::get_if<Table>(&value); }
+const std::string* Node::string() const { return std::get_if<std::string>(&value); }
+
 const Node* Table::find(std::string_view key) const {
   auto at =
       std::find_if(entries.begin(), entries.end(), [&](const auto& entry) { return entry.first == key; });

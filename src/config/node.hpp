@@ -18,7 +18,7 @@ struct Node;
 struct Table {
   std::vector<std::pair<std::string, Node>> entries;
 
-  // Made below, where a Node is whole.
+  // Defined in node.cpp: a copy of a tree is much code, and nearly every file includes this header.
   Table();
   ~Table();
   Table(const Table&);
@@ -34,21 +34,23 @@ struct Node {
   std::variant<std::monostate, bool, std::int64_t, double, std::string, std::vector<Node>, Table> value;
   Origin origin;
 
-  const Table* table() const { return std::get_if<Table>(&value); }
-  Table* table() { return std::get_if<Table>(&value); }
-  const std::string* string() const { return std::get_if<std::string>(&value); }
+  Node();
+  ~Node();
+  Node(const Node&);
+  Node(Node&&) noexcept;
+  Node& operator=(const Node&);
+  Node& operator=(Node&&) noexcept;
+  explicit Node(Table table);
+  explicit Node(std::string text);
+
+  const Table* table() const;
+  Table* table();
+  const std::string* string() const;
   /// What kind of value this is, in words: "a number", "a table".
   std::string_view noun() const;
   /// The value as it would be written in a description.
   std::string text() const;
 };
-
-inline Table::Table() = default;
-inline Table::~Table() = default;
-inline Table::Table(const Table&) = default;
-inline Table::Table(Table&&) noexcept = default;
-inline Table& Table::operator=(const Table&) = default;
-inline Table& Table::operator=(Table&&) noexcept = default;
 
 /// Parses a file's text. Syntax errors go to `problems`; the result is then an empty table.
 Node parse_toml(std::string_view text, const std::string& source, Diagnostics& problems);

@@ -16,15 +16,35 @@ std::optional<std::int64_t> whole_number(const Node& node, std::string& error) {
   return std::nullopt;
 }
 
-std::optional<double> real_number(const Node& node, std::string& error) {
+}  // namespace detail
+
+std::string Codec<bool>::noun() { return "true or false"; }
+std::string Codec<bool>::print(bool v) { return v ? "true" : "false"; }
+std::optional<bool> Codec<bool>::parse(const Node& node, Reader&, std::string& error) {
+  if (auto* v = std::get_if<bool>(&node.value)) return *v;
+  error = fmt::format("expected true or false, got {}", node.text());
+  return std::nullopt;
+}
+
+std::string Codec<double>::noun() { return "a number"; }
+std::string Codec<double>::print(double v) { return fmt::format("{}", v); }
+std::optional<double> Codec<double>::parse(const Node& node, Reader&, std::string& error) {
   if (auto* v = std::get_if<double>(&node.value); v && std::isfinite(*v)) return *v;
   if (auto* v = std::get_if<std::int64_t>(&node.value)) return static_cast<double>(*v);
   error = fmt::format("expected a number, got {}", node.text());
   return std::nullopt;
 }
 
-}  // namespace detail
+std::string Codec<std::string>::noun() { return "a text"; }
+std::string Codec<std::string>::print(const std::string& v) { return quote(v); }
+std::optional<std::string> Codec<std::string>::parse(const Node& node, Reader&, std::string& error) {
+  if (auto* v = node.string()) return *v;
+  error = fmt::format("expected a text in quotes, got {}", node.text());
+  return std::nullopt;
+}
 
+std::string Codec<CableName>::noun() { return "a cable type"; }
+std::string Codec<CableName>::print(const CableName& v) { return quote(v.name); }
 std::optional<CableName> Codec<CableName>::parse(const Node& node, Reader& reader, std::string& error) {
   const std::vector<std::string>& known = reader.names["cable"];
   const std::string* name = node.string();
@@ -34,6 +54,8 @@ std::optional<CableName> Codec<CableName>::parse(const Node& node, Reader& reade
   return std::nullopt;
 }
 
+std::string Codec<FilePath>::noun() { return "a file"; }
+std::string Codec<FilePath>::print(const FilePath& v) { return quote(v.path); }
 std::optional<FilePath> Codec<FilePath>::parse(const Node& node, Reader&, std::string& error) {
   namespace fs = std::filesystem;
   const std::string* name = node.string();

@@ -55,13 +55,13 @@ struct Reader {
   std::map<std::string, std::vector<std::string>> names = {};  // declared names, by kind ("cable")
 };
 
-/// How a C++ type is written in a description.
+/// How a C++ type is written in a description. Those of single types are in schema.cpp: what is written out
+/// here, every file that includes this compiles.
 template <class T>
 struct Codec;
 
 namespace detail {
 std::optional<std::int64_t> whole_number(const Node& node, std::string& error);
-std::optional<double> real_number(const Node& node, std::string& error);
 }  // namespace detail
 
 template <class T>
@@ -71,13 +71,9 @@ struct Range {
 
 template <>
 struct Codec<bool> {
-  static std::string noun() { return "true or false"; }
-  static std::string print(bool v) { return v ? "true" : "false"; }
-  static std::optional<bool> parse(const Node& node, Reader&, std::string& error) {
-    if (auto* v = std::get_if<bool>(&node.value)) return *v;
-    error = fmt::format("expected true or false, got {}", node.text());
-    return std::nullopt;
-  }
+  static std::string noun();
+  static std::string print(bool v);
+  static std::optional<bool> parse(const Node& node, Reader& reader, std::string& error);
 };
 
 template <class T>
@@ -98,35 +94,29 @@ requires(std::is_integral_v<T> && !std::is_same_v<T, bool>) struct Codec<T> {
 
 template <>
 struct Codec<double> {
-  static std::string noun() { return "a number"; }
-  static std::string print(double v) { return fmt::format("{}", v); }
-  static std::optional<double> parse(const Node& node, Reader&, std::string& error) {
-    return detail::real_number(node, error);
-  }
+  static std::string noun();
+  static std::string print(double v);
+  static std::optional<double> parse(const Node& node, Reader& reader, std::string& error);
 };
 
 template <>
 struct Codec<std::string> {
-  static std::string noun() { return "a text"; }
-  static std::string print(const std::string& v) { return quote(v); }
-  static std::optional<std::string> parse(const Node& node, Reader&, std::string& error) {
-    if (auto* v = node.string()) return *v;
-    error = fmt::format("expected a text in quotes, got {}", node.text());
-    return std::nullopt;
-  }
+  static std::string noun();
+  static std::string print(const std::string& v);
+  static std::optional<std::string> parse(const Node& node, Reader& reader, std::string& error);
 };
 
 template <>
 struct Codec<CableName> {
-  static std::string noun() { return "a cable type"; }
-  static std::string print(const CableName& v) { return quote(v.name); }
+  static std::string noun();
+  static std::string print(const CableName& v);
   static std::optional<CableName> parse(const Node& node, Reader& reader, std::string& error);
 };
 
 template <>
 struct Codec<FilePath> {
-  static std::string noun() { return "a file"; }
-  static std::string print(const FilePath& v) { return quote(v.path); }
+  static std::string noun();
+  static std::string print(const FilePath& v);
   static std::optional<FilePath> parse(const Node& node, Reader& reader, std::string& error);
 };
 

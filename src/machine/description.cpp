@@ -223,12 +223,12 @@ const Kind* read_kind_or(const char* plain, const Table& root, const std::string
   const Node* node = root.find(path);
   if (!node || !node->table()) {
     if (node) reader.problems.add(node->origin, path, fmt::format("expected a section, [{}]", path));
-    with_kind.entries.emplace_back(path, Node{Table{}, {}});
+    with_kind.entries.emplace_back(path, Node(Table{}));
   } else {
     with_kind.entries.emplace_back(path, *node);
   }
   Table& section = *with_kind.entries.front().second.table();
-  if (!section.find("kind")) section.entries.emplace_back("kind", Node{std::string(plain), {}});
+  if (!section.find("kind")) section.entries.emplace_back("kind", Node(std::string(plain)));
   return read_kind<Kind>(with_kind, path, reader, parameters);
 }
 
