@@ -1,11 +1,16 @@
 // Linux nodes that go wrong: each is named with the last lines of its console, and takes nobody along.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <csignal>
-#include <nlohmann/json.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "boot_fixture.hpp"
+#include "json.hpp"
 
 namespace weft::test {
 namespace {
@@ -131,8 +136,7 @@ TEST_F(BootFailures, TcpSendsAgainWhatWasLostWhileItsNodeWasCutOff) {
        out});
   ASSERT_EQ(r.code, 0) << r.err << r.out;
   expect_same_sum(r.out);
-  EXPECT_GT(nlohmann::json::parse(read_file(out + "/result.json"))["nodes"][1]["tcp_sent_again"].get<int>(),
-            0);
+  EXPECT_GT(parse_json(read_file(out + "/result.json"))["nodes"][1]["tcp_sent_again"].get<int>(), 0);
 }
 
 TEST_F(BootFailures, TcpGoesOnWhenACableIsCutInTheMiddleOfATransfer) {
@@ -147,7 +151,7 @@ TEST_F(BootFailures, TcpGoesOnWhenACableIsCutInTheMiddleOfATransfer) {
   ASSERT_EQ(r.code, 0) << r.err << r.out;
   expect_same_sum(r.out);
   EXPECT_THAT(r.err, HasSubstr("new routes in every table"));
-  const auto result = nlohmann::json::parse(read_file(out + "/result.json"));
+  const auto result = parse_json(read_file(out + "/result.json"));
   EXPECT_GT(result["nodes"][0]["end_ps"].get<std::int64_t>(), 1'002'000'000'000) << "it was over before";
   EXPECT_THAT(read_file(out + "/report.html"), HasSubstr("What broke"));
 }

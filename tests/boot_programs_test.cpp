@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+#include <cstdlib>
+#include <sstream>
 
 #include "boot_fixture.hpp"
+#include "json.hpp"
 
 namespace weft::test {
 namespace {

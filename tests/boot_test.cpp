@@ -3,14 +3,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstring>
-#include <nlohmann/json.hpp>
+#include <filesystem>
+#include <fstream>
 #include <regex>
 #include <sstream>
 #include <thread>
 
 #include "boot_fixture.hpp"
+#include "json.hpp"
 
 namespace weft::test {
 namespace {

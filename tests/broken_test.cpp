@@ -2,6 +2,7 @@
 // code 2. What it must say stands in the file itself, as `# expect: words`.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>

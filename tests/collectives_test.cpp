@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "json.hpp"
 #include "mpi_programs.hpp"
 
 namespace weft::test {
@@ -156,7 +156,7 @@ TEST(Collectives, ControlPacketsAreTrafficAndTheReportSaysHowCollectivesRan) {
     options.insert(options.end(), {"--engine", "ideal", "--json"});
     ProgramResult r = run_ranks(kTianhe, 8, command, options);
     EXPECT_EQ(r.code, 0) << r.err;
-    return nlohmann::json::parse(r.out);
+    return parse_json(r.out);
   };
   const nlohmann::json ours = result(offload()), library = result({});
   std::uint64_t sent = 0, in_matrix = 0, operations = 0;
@@ -193,7 +193,7 @@ TEST(Collectives, InTwoLevelsNodesMeetOnce) {
     ProgramResult r = run_ranks(kTorus, 16, {kPrograms + "collectives_wrong", "none"},  // one barrier
                                 with(with(offload({"--engine", "ideal", "--json"}), nodes),
                                      with(kUnits, sets({"mpi.tree_levels=" + levels}))));
-    const nlohmann::json result = nlohmann::json::parse(r.out);
+    const nlohmann::json result = parse_json(r.out);
     std::uint64_t sent = 0;
     for (const auto& one_of : result["interfaces"]) sent += one_of["control_packets"].get<std::uint64_t>();
     return sent;

@@ -1,11 +1,13 @@
 // The command as a user meets it: what it prints, and with which code it ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <fstream>
 
 #include "base/text.hpp"
+#include "json.hpp"
 #include "machine/profiles.hpp"
 #include "run_program.hpp"
 
@@ -81,7 +83,7 @@ TEST(Command, UnknownWordsGetAHint) {
 
 TEST(Command, ListNamesEveryProfile) {
   std::string out = expect_success({"list"}).out;
-  auto json = nlohmann::json::parse(expect_success({"list", "--json"}).out);
+  auto json = parse_json(expect_success({"list", "--json"}).out);
   EXPECT_EQ(json.size(), machine::profile_names().size());
   for (const auto& profile : json) EXPECT_THAT(out, HasSubstr(profile["name"].get<std::string>() + " "));
 }
@@ -112,7 +114,7 @@ TEST(Command, CheckAnswersInJson) {
   ProgramResult result =
       run_program({"check", "torus", "--json", "--set", "topology.dims=[4,4]", "--set", "router.channels=1"});
   EXPECT_EQ(result.code, 1);
-  auto json = nlohmann::json::parse(result.out);
+  auto json = parse_json(result.out);
   EXPECT_EQ(json["deadlock_free"], false);
   EXPECT_EQ(json["connected"], true);
   ASSERT_EQ(json["cycle"].size(), 4u);

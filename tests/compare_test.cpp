@@ -1,10 +1,13 @@
 // `weft compare` and `weft replay` as a user meets them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
+#include <fstream>
 
+#include "json.hpp"
 #include "run_program.hpp"
 #include "test_paths.hpp"
 
@@ -50,7 +53,7 @@ TEST(Compare, RunsEveryPointOnceAndKeepsIt) {  // F59, F61
   EXPECT_THAT(first.out, HasSubstr("the order is as expected"));
   EXPECT_THAT(first.err, HasSubstr("point 4 of 4"));
   std::string result = read_file(out + "/result.json"), page = read_file(out + "/report.html");
-  EXPECT_EQ(json::parse(result)["points"].size(), 4u);
+  EXPECT_EQ(parse_json(result)["points"].size(), 4u);
   EXPECT_THAT(page, HasSubstr("fat tree"));
   EXPECT_THAT(page, Not(HasSubstr("http")));  // it opens offline; nothing is fetched
 
@@ -120,7 +123,7 @@ TEST(Compare, APointThatFailsSaysWhyAndTheOthersGoOn) {
         "[[workload]]\nname = \"w\"\nkind = \"barrier\"\nranks = 64\n");
   ProgramResult result = run_program({"compare", spec, "--out", folder.file("out")});
   EXPECT_EQ(result.code, 1);
-  json points = json::parse(read_file(folder.file("out") + "/result.json"))["points"];
+  json points = parse_json(read_file(folder.file("out") + "/result.json"))["points"];
   EXPECT_THAT(points[0]["error"].get<std::string>(), HasSubstr("64 ranks do not fit"));
   EXPECT_GT(points[1]["completion_ps"].get<double>(), 0);
 }
@@ -150,8 +153,8 @@ TEST(Replay, TracesAndSkeletonsGiveTheSameTimes) {  // F77
   ProgramResult direct = run_program(saving), replayed = run_program({"replay", "torus", trace, "--json"});
   ASSERT_EQ(direct.code, 0) << direct.err;
   ASSERT_EQ(replayed.code, 0) << replayed.err;
-  EXPECT_EQ(json::parse(direct.out)["completion_ps"], json::parse(replayed.out)["completion_ps"]);
-  EXPECT_GT(json::parse(direct.out)["completion_ps"].get<double>(), 0);
+  EXPECT_EQ(parse_json(direct.out)["completion_ps"], parse_json(replayed.out)["completion_ps"]);
+  EXPECT_GT(parse_json(direct.out)["completion_ps"].get<double>(), 0);
 }
 
 TEST(Replay, SaysWhoWaitsForWhomAndExitsWithOne) {
@@ -194,7 +197,7 @@ TEST(Replay, JobsSideBySide) {
       run_program({"replay", "torus", "all-to-all", "--workload-set", "bytes=16KiB", "--ranks", "64",
                    "--placement", "block", "--beside", "stencil-3d:64:block", "--json"});
   ASSERT_EQ(result.code, 0) << result.err;
-  json jobs = json::parse(result.out)["jobs"];
+  json jobs = parse_json(result.out)["jobs"];
   ASSERT_EQ(jobs.size(), 2u);
   EXPECT_GT(jobs[0]["completion_ps"].get<double>(), 0);
   EXPECT_GT(jobs[1]["completion_ps"].get<double>(), 0);

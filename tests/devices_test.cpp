@@ -1,6 +1,7 @@
 // Devices of nodes as people use them: in a description, from a program, and of a kind of their own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdio>
 

@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <pugixml.hpp>
 
+#include "json.hpp"
 #include "run_program.hpp"
 
 namespace weft::test {
@@ -30,7 +33,7 @@ TEST(FaultTraffic, ShowsTheTimelineOnTheTerminalAndInEveryFile) {
   EXPECT_THAT(result.out, HasSubstr("new routes in every table: dimension-order; nobody cut off"));
   EXPECT_THAT(result.out, HasSubstr("no packet lost"));
 
-  auto json = nlohmann::json::parse(read_file(folder.file("run/result.json")));
+  auto json = parse_json(read_file(folder.file("run/result.json")));
   const auto& faults = json["points"][0]["faults"];
   EXPECT_EQ(faults["timeline"][0]["what"], "cut r0.p0");
   EXPECT_EQ(faults["undeliverable_packets"], 0);
@@ -70,12 +73,12 @@ TEST(FaultTraffic, BitErrorsShowInTheTable) {
 }
 
 TEST(FaultTraffic, NeighboursHearOfFullBuffersAndDeadLinks) {
-  // Two cables of router 0 are guarded. While the first is down, the other's frames say so at its far end.
+  // Two cables of router 0 have a link layer. While the first is down, the other's frames say so at its far end.
   ScratchFolder folder;
   ProgramResult result =
       run_program(torus_with("at 20us cut r0.p0; at 50us stall r0.p2 for 1us", folder.file("run")));
   ASSERT_EQ(result.code, 0) << result.out << result.err;
-  auto run = nlohmann::json::parse(read_file(folder.file("run/result.json")));
+  auto run = parse_json(read_file(folder.file("run/result.json")));
   bool other = false;
   for (const auto& cable : run["points"][0]["faults"]["cables"]) {
     EXPECT_GT(cable["fullest_buffer_told"], 0) << cable;
@@ -116,7 +119,7 @@ TEST(FaultTraffic, ThreadsGiveTheSameFile) {
     auto command = torus_with("at 5us cut r0.p0; at 8us kill router 9", folder.file("run" + threads));
     command.insert(command.end(), {"--threads", threads, "--set", "cable.default.bit_error_rate=1e-6"});
     EXPECT_EQ(run_program(command).code, 0);
-    auto json = nlohmann::json::parse(read_file(folder.file("run" + threads + "/result.json")));
+    auto json = parse_json(read_file(folder.file("run" + threads + "/result.json")));
     json.erase("run");
     return json.dump();
   };

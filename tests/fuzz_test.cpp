@@ -2,6 +2,9 @@
 // runs every time: what passes here passes again.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+
 #include "run_program.hpp"
 #include "test_paths.hpp"
 

@@ -5,10 +5,13 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
+#include <fstream>
 #include <functional>
-#include <nlohmann/json.hpp>
 
+#include "json.hpp"
 #include "run_program.hpp"
 
 namespace weft::test {
@@ -276,7 +279,7 @@ TEST(EndOfTime, SumsBeyondItAreRight) {
   ProgramResult r =
       run_program(with({"replay", "torus", write(folder, "two.goal", text + "}\n"), "--json"}, kSmall));
   ASSERT_EQ(r.code, 0) << r.err;
-  EXPECT_EQ(nlohmann::json::parse(r.out)["completion_ps"], 7'200'000'000'000'000'000);
+  EXPECT_EQ(parse_json(r.out)["completion_ps"], 7'200'000'000'000'000'000);
 }
 
 TEST(EndOfTime, ATransferThatTakesLongerEndsThere) {
@@ -316,7 +319,7 @@ TEST(EndOfTime, ProgramsThatComputeIntoItEndThere) {
 TEST(EndOfTime, TheLastSleepCounts) {
   ProgramResult r = run_program({"run", "torus", "--json", "--", "/bin/sleep", "3"});
   ASSERT_EQ(r.code, 0) << r.err;
-  auto json = nlohmann::json::parse(r.out);
+  auto json = parse_json(r.out);
   EXPECT_EQ(json["virtual_time_ns"], 3e9);
   EXPECT_EQ(json["ranks"][0]["end_ns"], 3e9);
 }

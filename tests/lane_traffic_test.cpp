@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "json.hpp"
 #include "run_program.hpp"
 
 namespace weft::test {
@@ -27,7 +26,7 @@ TEST(LaneTraffic, LanesThatFailAreInTheCableTable) {
   ASSERT_EQ(result.code, 0) << result.out << result.err;
   EXPECT_THAT(result.out, ContainsRegex("is up with [2-7] of 8 lanes"));
   EXPECT_THAT(result.out, ContainsRegex("[2-7] lanes up"));
-  auto json = nlohmann::json::parse(read_file(folder.file("run/result.json")));
+  auto json = parse_json(read_file(folder.file("run/result.json")));
   const auto& cables = json["points"][0]["faults"]["cables"];
   ASSERT_EQ(cables.size(), 32u);
   double lost = 0;

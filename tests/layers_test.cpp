@@ -1,6 +1,11 @@
 // The checks of includes, layers and headers: they pass on the project, and find what is planted in a copy.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "run_program.hpp"
 

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <regex>
 
+#include "json.hpp"
 #include "mpi_programs.hpp"
 
 namespace weft::test {
@@ -98,7 +98,7 @@ TEST(Windows, AreReachedByPutsGetsAndAtomicsOfTheInterface) {
     ProgramResult r = run_ranks(kTorus, 4, {kPrograms + "one_sided"}, all);
     EXPECT_EQ(r.code, 0) << r.err;
     EXPECT_THAT(r.err, HasSubstr(" 0 failed"));
-    return nlohmann::json::parse(r.out)["mpi"]["protocols"];
+    return parse_json(r.out)["mpi"]["protocols"];
   };
   auto messages = protocols({}), rdma = protocols({"--windows", "rdma"});
   for (const char* operation : {"put", "get", "atomic"}) {

@@ -3,13 +3,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/text.hpp"
+#include "json.hpp"
 #include "mpi_programs.hpp"
 #include "test_paths.hpp"
 
@@ -90,7 +97,7 @@ TEST(MpiRun, AnAllReduceOfEightIsThreeRounds) {
   EXPECT_EQ(std::stoll(r.out), 3 * one_way(8) / 1000);
 }
 
-json parsed(const ProgramResult& r) { return json::parse(r.out); }
+json parsed(const ProgramResult& r) { return parse_json(r.out); }
 
 double at(const json& result, const char* key) {
   // "98.6ns" and the like, rates in Gbps, as the effective configuration writes them.

@@ -2,9 +2,11 @@
 // virtual time of every single test included. With Open MPI, and with an MPICH where there is one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <future>
+#include <sstream>
 
 #include "mpi_programs.hpp"
 

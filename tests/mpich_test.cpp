@@ -2,11 +2,14 @@
 // tools/build-mpich put it into the build folder. And what programs of Debian's own MPICH, for UCX, are told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/text.hpp"
+#include "json.hpp"
 #include "mpi_programs.hpp"
 #include "test_paths.hpp"
 
@@ -99,7 +102,7 @@ TEST_F(Mpich, EveryBytePassesTheFabric) {
   EXPECT_THAT(r.err, HasSubstr("0 bytes differ"));
   const std::uint64_t sent = 115'462;  // twelve lengths from each rank to each, itself too
   std::map<std::pair<int, int>, std::uint64_t> bytes;
-  json result = json::parse(r.out);
+  json result = parse_json(r.out);
   for (const json& row : result["matrix"]) bytes[{row[0], row[1]}] = row[3];
   for (int from = 0; from < 4; ++from)
     for (int to = 0; to < 4; ++to)  // what is fetched is counted with the one who fetches it

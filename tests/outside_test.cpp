@@ -1,6 +1,7 @@
 // Components from one file each outside src/ (tests/outside), linked with the rest into a `weft` of their
 // own: everything a user sees of a component follows from its registration.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/json.hpp"
 #include "run_program.hpp"

@@ -3,7 +3,9 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <regex>
+#include <sstream>
 
 #include "base/text.hpp"
 #include "run_program.hpp"

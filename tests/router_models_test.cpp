@@ -1,8 +1,7 @@
 // What the router models reach, run as a user would: the figures of docs/validation.md.
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "json.hpp"
 #include "run_program.hpp"
 
 namespace weft {
@@ -26,7 +25,7 @@ Arguments sets(const Arguments& settings) {
 double accepted(const Arguments& arguments, const Arguments& how = {"--load", "1"}) {
   ProgramResult result = test::run_program(with({"traffic", "--json"}, with(arguments, how)));
   EXPECT_EQ(result.code, 0) << result.err;
-  return json::parse(result.out)["points"][0]["accepted"];
+  return test::parse_json(result.out)["points"][0]["accepted"];
 }
 
 /// One router of 24 ports, an endpoint on each.

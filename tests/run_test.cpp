@@ -3,13 +3,19 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <sstream>
 #include <thread>
 
 #include "base/text.hpp"
+#include "json.hpp"
 #include "run_program.hpp"
 #include "test_paths.hpp"
 
@@ -245,7 +251,7 @@ TEST(Run, ResultsAndTracesAddUp) {
       run_ranks(4, {kExamples + "halo", "16", "5"},
                 {"--out", folder.file("o"), "--trace", folder.file("trace.json"), "--engine", "ideal"});
   ASSERT_EQ(r.code, 0) << r.err;
-  auto result = nlohmann::json::parse(read_file(folder.file("o/result.json")));
+  auto result = parse_json(read_file(folder.file("o/result.json")));
   EXPECT_EQ(result["operations"]["put"]["count"], 4 * 4 * 5);
   EXPECT_EQ(result["operations"]["put"]["bytes"], 4 * 4 * 5 * 16 * 8);
   double sum = 0;
@@ -257,7 +263,7 @@ TEST(Run, ResultsAndTracesAddUp) {
   EXPECT_THAT(read_file(folder.file("o/report.html")), HasSubstr("Who sends to whom"));
   EXPECT_THAT(read_file(folder.file("o/breakdown.csv")), HasSubstr("put,80,10240,"));
 
-  auto trace = nlohmann::json::parse(read_file(folder.file("trace.json")));
+  auto trace = parse_json(read_file(folder.file("trace.json")));
   std::map<std::uint64_t, int> open;
   unsigned waits = 0;
   for (const auto& event : trace["traceEvents"]) {
@@ -271,7 +277,7 @@ TEST(Run, ResultsAndTracesAddUp) {
 
   r = run_ranks(2, {kExamples + "put_get"}, {"--json"});
   ASSERT_EQ(r.code, 0);
-  auto printed = nlohmann::json::parse(r.out);
+  auto printed = parse_json(r.out);
   EXPECT_EQ(printed["operations"]["get"]["count"], 1);
   EXPECT_EQ(printed["operations"]["put"]["failed"], 1);
   EXPECT_THAT(r.err, HasSubstr("the counter is 15"));

@@ -2,9 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
+#include <filesystem>
 
 #include "base/text.hpp"
+#include "json.hpp"
 #include "run_program.hpp"
 #include "test_paths.hpp"
 
@@ -28,7 +29,7 @@ ProgramResult run_ranks(unsigned ranks, const std::vector<std::string>& command,
   return run_program(all, 60);
 }
 
-double end_ns(const ProgramResult& r) { return json::parse(r.out)["virtual_time_ns"]; }
+double end_ns(const ProgramResult& r) { return parse_json(r.out)["virtual_time_ns"]; }
 
 class Recording : public testing::TestWithParam<std::vector<std::string>> {};
 
@@ -37,7 +38,7 @@ TEST_P(Recording, HasTheTrafficOfTheRunWhenReplayed) {
   std::string trace = folder.file("run.weftrace"), again = folder.file("again.weftrace");
   ProgramResult run = run_ranks(4, GetParam(), {"--json", "--record", trace});
   ASSERT_EQ(run.code, 0) << run.err;
-  json ran = json::parse(run.out);
+  json ran = parse_json(run.out);
   std::uint64_t operations = 0, bytes = 0, answered = 0;
   for (const auto& [name, sums] : ran["operations"].items()) {
     operations += sums["count"].get<std::uint64_t>();
@@ -50,7 +51,7 @@ TEST_P(Recording, HasTheTrafficOfTheRunWhenReplayed) {
     ProgramResult replayed = run_program(
         {"replay", "torus", "--set", "topology.dims=[4,2]", "--engine", engine, "--json", trace}, 60);
     ASSERT_EQ(replayed.code, 0) << replayed.err;
-    json result = json::parse(replayed.out);
+    json result = parse_json(replayed.out);
     EXPECT_EQ(result["messages"], operations + answered) << engine;
     EXPECT_EQ(result["bytes"], bytes) << engine;
     // Hosts and interfaces take no part in a replay, so it is faster; the ranks' own time is still there.
@@ -108,7 +109,7 @@ TEST(RunTools, MistakesAreAllReportedAtOnce) {
 TEST(RunTools, RanksRunWhereTheyArePlaced) {
   ProgramResult r = run_ranks(3, {kMpi + "allreduce", "8", "1"}, {"--json", "--place", "7,2-3"});
   ASSERT_EQ(r.code, 0) << r.err;
-  json ranks = json::parse(r.out)["ranks"];
+  json ranks = parse_json(r.out)["ranks"];
   EXPECT_EQ(ranks[0]["node"], 7);
   EXPECT_EQ(ranks[1]["node"], 2);
   EXPECT_EQ(ranks[2]["node"], 3);
@@ -122,7 +123,7 @@ TEST(RunTools, ReportShowsWhatRanksCalled) {
   ScratchFolder folder;
   ProgramResult r = run_ranks(4, {kMpi + "allreduce", "64", "3"}, {"--out", folder.file("out")});
   ASSERT_EQ(r.code, 0) << r.err;
-  json result = json::parse(read_file(folder.file("out/result.json")));
+  json result = parse_json(read_file(folder.file("out/result.json")));
   std::map<std::string, std::uint64_t> count;
   for (const json& call : result["mpi_calls"]) count[call["call"]] = call["count"];
   // 3 sizes, 3 times each, and one at the end, on 4 ranks; a barrier and a reduce for each size.

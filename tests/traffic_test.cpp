@@ -1,14 +1,18 @@
 // `weft traffic` as a user meets it, and what a sweep must hold.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
-#include <nlohmann/json.hpp>
+#include <cstdio>
 #include <thread>
 
 #include "app/load_list.hpp"
 #include "base/text.hpp"
+#include "json.hpp"
 #include "machines.hpp"
 #include "measure/traffic/sweep.hpp"
 #include "run_program.hpp"
@@ -43,8 +47,8 @@ json run_json(const Arguments& more) {
   ScratchFolder folder;
   ProgramResult result = run_program(with(kSmall, with(more, {"--json", "--out", folder.file("out")})));
   EXPECT_EQ(result.code, 0) << result.err;
-  json out = json::parse(result.out);
-  EXPECT_EQ(out, json::parse(read_file(folder.file("out/result.json"))));
+  json out = parse_json(result.out);
+  EXPECT_EQ(out, parse_json(read_file(folder.file("out/result.json"))));
   EXPECT_TRUE(out.contains("run"));
   out.erase("run");
   return out;
@@ -58,7 +62,7 @@ TEST(Traffic, WritesTablesAndPrintsThem) {
   EXPECT_THAT(result.out, AllOf(HasSubstr("mean latency"), HasSubstr("takes all of load 0.2"),
                                 HasSubstr("hottest link")));
   EXPECT_THAT(result.err, AllOf(HasSubstr("point 1 of 2"), HasSubstr("point 2 of 2")));
-  json written = json::parse(read_file(out + "/result.json"));
+  json written = parse_json(read_file(out + "/result.json"));
   EXPECT_EQ(written["points"].size(), 2u);
   EXPECT_EQ(written["settings"]["topology.dims"], "[4, 4]");
   EXPECT_EQ(written["settings"]["pattern.self"], "true");
@@ -102,7 +106,7 @@ TEST(Traffic, AnUncutTreeCarriesAllThatIsInjectedAcrossItsMiddle) {  // F57
                                         "--json",          "--out",
                                         folder.file("out")});
     EXPECT_EQ(result.code, 0) << result.err;
-    return double(json::parse(result.out)["points"][0]["accepted"]);
+    return double(parse_json(result.out)["points"][0]["accepted"]);
   };
   // Every packet crosses the middle. What is missing to 1 is the time of the first to arrive.
   EXPECT_GT(accepted("topology.parents=[1,4]"), 0.98);
@@ -169,7 +173,7 @@ TEST(Traffic, AnInterruptedSweepKeepsItsPoints) {
   ASSERT_TRUE(WIFEXITED(status)) << read_file(err);
   EXPECT_EQ(WEXITSTATUS(status), 1);
   EXPECT_THAT(read_file(err), HasSubstr(" of 10 points kept"));
-  json written = json::parse(read_file(out + "/result.json"));
+  json written = parse_json(read_file(out + "/result.json"));
   EXPECT_TRUE(written["interrupted"]);
   EXPECT_GE(written["points"].size(), 1u);
   EXPECT_LT(written["points"].size(), 10u);

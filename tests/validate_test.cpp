@@ -1,10 +1,11 @@
 // `weft validate` and `weft predict` as a user runs them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 
+#include "json.hpp"
 #include "run_program.hpp"
 #include "test_paths.hpp"
 
@@ -19,7 +20,7 @@ TEST(ValidateCommand, QuicklyAllFiguresAreWithinTheirTolerances) {
   std::string out = scratch.file("validation");
   ProgramResult r = test::run_program({"validate", "--quick", "--json", "--out", out});
   EXPECT_EQ(r.code, 0) << r.out;
-  json rows = json::parse(r.out);
+  json rows = test::parse_json(r.out);
   ASSERT_GE(rows.size(), 60u);
   std::map<std::string, std::size_t> bases;
   std::set<std::string> published;
@@ -101,7 +102,7 @@ TEST(PredictCommand, SweepsFitsAndExtrapolates) {
   ProgramResult r = test::run_program({"predict", "extoll-r1", "--vary", "frequency=117MHz,140MHz",
                                        "--skeleton", "weather", "--to", "200%", "--json", "--out", out});
   ASSERT_EQ(r.code, 0) << r.err;
-  json j = json::parse(r.out);
+  json j = test::parse_json(r.out);
   const json& w = j["workloads"][0];
   EXPECT_EQ(w["points"].size(), 3u);
   EXPECT_LT(w["points"][0]["performance"].get<double>(), 1);
@@ -115,11 +116,11 @@ TEST(PredictCommand, TakesSkeletonsAndPrograms) {
   ProgramResult skeleton = test::run_program({"predict", "torus", "--set", "topology.dims=[2,2,2]", "--vary",
                                               "bandwidth=50%,100%", "--skeleton", "all-to-all", "--json"});
   ASSERT_EQ(skeleton.code, 0) << skeleton.err;
-  EXPECT_LT(json::parse(skeleton.out)["workloads"][0]["points"][0]["performance"].get<double>(), 0.9);
+  EXPECT_LT(test::parse_json(skeleton.out)["workloads"][0]["points"][0]["performance"].get<double>(), 0.9);
   ProgramResult program = test::run_program({"predict", "extoll-r1", "--vary", "latency=100%,200%", "-n", "2",
                                              "--json", "--", WEFT_BUILD "/examples/pingpong", "10", "64"});
   ASSERT_EQ(program.code, 0) << program.err;
-  json points = json::parse(program.out)["workloads"][0]["points"];
+  json points = test::parse_json(program.out)["workloads"][0]["points"];
   EXPECT_LT(points[1]["performance"].get<double>(), 0.95);
 }
 

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "json.hpp"
 #include "run_program.hpp"
 
 namespace weft::test {
@@ -33,7 +32,7 @@ TEST(Show, HopHistogramOfATree) {
   ProgramResult r = run_program(
       {"show", "torus", "--set", "topology.kind=th-express", "--set", "routing.kind=fat-tree", "--json"});
   ASSERT_EQ(r.code, 0) << r.err;
-  auto facts = nlohmann::json::parse(r.out);
+  auto facts = parse_json(r.out);
   std::vector<int> hops;
   std::uint64_t pairs = 0, endpoints = facts["endpoints"];
   for (const auto& bar : facts["distance"]["hops"]) {
@@ -60,7 +59,7 @@ TEST(Show, JsonIsOneObjectAndNothingElse) {
   ProgramResult r =
       run_program({"show", "torus", "--set", "topology.dims=[4,2,4]", "--json", "--picture", path});
   ASSERT_EQ(r.code, 0) << r.err;
-  auto facts = nlohmann::json::parse(r.out);
+  auto facts = parse_json(r.out);
   EXPECT_EQ(facts["routers"], 32);
   EXPECT_EQ(facts["cables"], 80);
   EXPECT_EQ(facts["distance"]["diameter_cables"], 5);
