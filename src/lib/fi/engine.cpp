@@ -67,6 +67,7 @@ Engine::Engine(Endpoint& e, weft_port* p, bool own_port)
       endpoint(e),
       port(p),
       model(p->header->mpi),
+      outcomes_(e),
       own_port_(own_port) {}
 
 Engine::~Engine() {
@@ -95,42 +96,14 @@ bool Engine::is_posted(const void* context) const {
   return false;
 }
 
-void Engine::entry(std::int64_t now, Cq* cq, Completion c) {
-  c.time = now;
-  cq->entries.push_back(c);
-  now_ready(*cq);
-}
-
 // --- What the protocol tells.
 
-void Engine::sent_at_once(mpi::Port& at, const mpi::Outgoing& out) {
-  if (out.completion)
-    entry(at.now(), endpoint.send_cq,
-          {out.context, out.completion, 0, nullptr, 0, 0, FI_ADDR_NOTAVAIL, 0, 0, 0});
-  if (endpoint.send_counter) ++endpoint.send_counter->value;
-}
+void Engine::sent_at_once(mpi::Port& at, const mpi::Outgoing& out) { outcomes_.sent(at.now(), out); }
 
-void Engine::request_ended(mpi::Port& at, const Request& r) {
-  if (r.queue && (r.completion || r.error))
-    entry(at.now(), static_cast<Cq*>(r.queue),
-          {r.context, r.completion, r.length, nullptr, 0, 0, FI_ADDR_NOTAVAIL, r.error, 0, 0});
-  if (auto* counter = static_cast<Cntr*>(r.counter)) ++(r.error ? counter->errors : counter->value);
-}
+void Engine::request_ended(mpi::Port& at, const Request& r) { outcomes_.ended(at.now(), r); }
 
 void Engine::received(mpi::Port& at, const Incoming& in, std::size_t stored, int error, bool last) {
-  const Receive& receive = *in.receive;
-  const std::size_t lost = in.length - stored;
-  if (!error && lost && !receive.discard) error = FI_ETRUNC;
-  std::uint64_t flags = FI_RECV | (in.tagged ? FI_TAGGED : FI_MSG) | (in.has_data ? FI_REMOTE_CQ_DATA : 0);
-  if (last) flags |= FI_MULTI_RECV;
-  if (endpoint.receive_cq && ((receive.flags & FI_COMPLETION) || error || last)) {
-    void* buffer = in.target.parts ? in.target.part[0].iov_base : nullptr;
-    entry(at.now(), endpoint.receive_cq,
-          {receive.context, flags, error == FI_ETRUNC ? stored : in.length, buffer, in.data, in.tag,
-           contact(in.peer).handle, error, lost, 0});
-  }
-  if (endpoint.receive_counter)
-    ++(error ? endpoint.receive_counter->errors : endpoint.receive_counter->value);
+  outcomes_.received(at.now(), in, contact(in.peer).handle, stored, error, last);
 }
 
 void Engine::registration_failed(const Request& r, const void* base, int error) {
@@ -183,14 +156,7 @@ ssize_t Engine::claim(Thread& thread, Receive wanted) {
 ssize_t Engine::cancel(void* context) {
   Receive receive;
   if (!Transport::cancel(context, receive)) return -FI_ENOENT;
-  std::uint64_t flags = FI_RECV | (receive.tagged ? FI_TAGGED : FI_MSG);
-  if (receive.multi) flags |= FI_MULTI_RECV;
-  if (endpoint.receive_cq) {
-    endpoint.receive_cq->entries.push_back(
-        {context, flags, 0, nullptr, 0, receive.tag, FI_ADDR_NOTAVAIL, FI_ECANCELED, 0, 0});
-    now_ready(*endpoint.receive_cq);
-  }
-  if (endpoint.receive_counter) ++endpoint.receive_counter->errors;
+  outcomes_.cancelled(receive);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/fi/objects.hpp"
+#include "lib/fi/outcomes.hpp"
 #include "lib/port.hpp"
 #include "mpi/transport.hpp"
 
@@ -118,7 +119,6 @@ struct Engine final : private mpi::Transport {
 
   void begin_use();
   Contact& contact(std::uint32_t peer);
-  void entry(std::int64_t now, Cq* cq, Completion c);
 
   // One-sided operations (rma.cpp, atomics.cpp).
   mpi::Address memory_of(std::uint32_t peer);
@@ -127,13 +127,13 @@ struct Engine final : private mpi::Transport {
   bool target_hears(const Request& request);
   bool interface_tells(const Request& request);
   void tell_target(mpi::Port& at, const Request& request);
-  void heard_of(mpi::Port& at, bool read, bool atomic, std::size_t length);
   void atomic_in_messages(mpi::Port& at, const AtomicCall& call, const Remote& where, Request& request,
                           std::size_t each);
   void atomic_by_interface(mpi::Port& at, const AtomicCall& call, const Remote& where, Request& request);
   void atomic_request(mpi::Port& at, std::uint32_t peer, const nic::Message& m);
   void atomic_reply(mpi::Port& at, const nic::Message& m);
 
+  Outcomes outcomes_;
   bool own_port_;
   bool computing_ = false;         // the program does, meanwhile
   std::int64_t owed_ = 0;          // processor time for what was done meanwhile

@@ -27,8 +27,9 @@ ssize_t Engine::peek(Thread& thread, Receive wanted) {
     }
     std::uint64_t flags =
         FI_RECV | (in->tagged ? FI_TAGGED : FI_MSG) | (in->has_data ? FI_REMOTE_CQ_DATA : 0);
-    entry(lib::now(thread), endpoint.receive_cq,
-          {wanted.context, flags, in->length, nullptr, in->data, in->tag, contact(in->peer).handle, 0, 0, 0});
+    outcomes_.entry(
+        lib::now(thread), endpoint.receive_cq,
+        {wanted.context, flags, in->length, nullptr, in->data, in->tag, contact(in->peer).handle, 0, 0, 0});
     if (wanted.discard) {  // this look is its one completion
       wanted.buffer = Buffer();
       wanted.flags = 0;
@@ -37,9 +38,9 @@ ssize_t Engine::peek(Thread& thread, Receive wanted) {
   }
   if (in) return 0;
   Entry entered(*endpoint.domain, thread);
-  entry(lib::now(thread), endpoint.receive_cq,
-        {wanted.context, FI_RECV | (wanted.tagged ? FI_TAGGED : FI_MSG), 0, nullptr, 0, wanted.tag,
-         FI_ADDR_NOTAVAIL, FI_ENOMSG, 0, 0});
+  outcomes_.entry(lib::now(thread), endpoint.receive_cq,
+                  {wanted.context, FI_RECV | (wanted.tagged ? FI_TAGGED : FI_MSG), 0, nullptr, 0, wanted.tag,
+                   FI_ADDR_NOTAVAIL, FI_ENOMSG, 0, 0});
   return 0;
 }
 

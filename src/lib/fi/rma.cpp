@@ -150,19 +150,8 @@ void Engine::operation_here(mpi::Port& at, const nic::Event& e) {
   auto number = static_cast<std::uint32_t>(e.data);
   for (Endpoint* one : endpoint.domain->endpoints)
     if (one->engine && one->engine->port->self.port == number)
-      return one->engine->heard_of(at, e.kind == nic::EventKind::Responded, false, e.length);
-}
-
-/// Counted where there is a counter for it, otherwise an entry of the queue of receives.
-void Engine::heard_of(mpi::Port& at, bool read, bool atomic, std::size_t length) {
-  if (!(endpoint.caps & FI_RMA_EVENT)) return;
-  Cntr* counter = read ? endpoint.remote_read_counter : endpoint.remote_write_counter;
-  if (counter) {
-    ++counter->value;
-  } else if (endpoint.receive_cq && !endpoint.selective_receive) {
-    std::uint64_t flags = (atomic ? FI_ATOMIC : FI_RMA) | (read ? FI_REMOTE_READ : FI_REMOTE_WRITE);
-    entry(at.now(), endpoint.receive_cq, {nullptr, flags, length, nullptr, 0, 0, FI_ADDR_NOTAVAIL, 0, 0, 0});
-  }
+      return one->engine->outcomes_.operation_here(at.now(), e.kind == nic::EventKind::Responded, false,
+                                                   e.length);
 }
 
 /// What an operation brought for the target's completion queue, or that it was. It follows the operation, so
@@ -173,12 +162,9 @@ void Engine::remote_data(mpi::Port& at, const nic::Message& m) {
   memcpy(&head, m.data, sizeof head);
   costs_.charge(at, model.receive_cost, Protocol::Put);
   if (!(head.what & mpi::kCarriesData))
-    return heard_of(at, head.what & mpi::kWasRead, head.what & mpi::kWasAtomic, head.length);
-  if ((endpoint.caps & FI_RMA_EVENT) && endpoint.remote_write_counter) ++endpoint.remote_write_counter->value;
-  if (!endpoint.receive_cq) return;
-  entry(at.now(), endpoint.receive_cq,
-        {nullptr, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, head.length, nullptr, head.data, 0,
-         FI_ADDR_NOTAVAIL, 0, 0, 0});
+    return outcomes_.operation_here(at.now(), head.what & mpi::kWasRead, head.what & mpi::kWasAtomic,
+                                    head.length);
+  outcomes_.data_here(at.now(), head);
 }
 
 void Engine::other_message(mpi::Port& at, std::uint32_t peer, const nic::Message& m) {
