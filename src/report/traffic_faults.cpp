@@ -95,7 +95,7 @@ std::string faults_text(const TrafficResult& result, const machine::Machine& mac
   std::string out;
   for (const TrafficPoint& point : result.points) {
     const FaultOutcome& faults = point.faults;
-    if (!faults.guarded) continue;
+    if (!faults.link_layer) continue;
     if (!faults.timeline.empty()) out += fmt::format("faults at load {}:\n", point.offered);
     for (const FaultNote& note : faults.timeline)
       out += fmt::format("{:>12.3f} us  {}\n", microseconds(result, note.cycle), note.what);
@@ -113,7 +113,7 @@ std::string faults_html(const TrafficResult& result, const machine::Machine& mac
   std::string out;
   for (const TrafficPoint& point : result.points) {
     const FaultOutcome& faults = point.faults;
-    if (!faults.guarded) continue;
+    if (!faults.link_layer) continue;
     std::string content;
     if (!faults.slices.empty()) content += slices_chart(result, point);
     std::vector<std::vector<std::string>> rows;

@@ -98,7 +98,7 @@ Json point_json(const TrafficPoint& point, const Graph& graph) {
   for (const measure::WaitingPlace& place : point.waiting)
     out["waiting"].push_back(
         {{"place", place.place}, {"flits", place.flits}, {"fullest_share", place.fullest_share}});
-  if (point.faults.guarded) out["faults"] = faults_json(point.faults, graph);
+  if (point.faults.link_layer) out["faults"] = faults_json(point.faults, graph);
   out["links"] = links_json(point, graph);
   return out;
 }

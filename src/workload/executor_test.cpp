@@ -126,14 +126,14 @@ TEST(Executor, MessagesOfOneTagMatchInTheOrderTheyAreSent) {
   }
 }
 
-TEST(Executor, ACircleOfWaitsIsNamed) {
+TEST(Executor, ACycleOfWaitsIsNamed) {
   ProgramBuilder b(3);
   for (Rank r = 0; r < 3; ++r) {  // everyone receives before it sends
     b.receive(r, (r + 2) % 3, 64, 0);
     b.wait(r);
     b.send(r, (r + 1) % 3, 64, 0);
   }
-  Program p = std::move(b).finish("circle");
+  Program p = std::move(b).finish("cycle");
   EXPECT_EQ(mistakes(p), "");
   ExecutionResult r = run(p);
   EXPECT_FALSE(r.finished);

@@ -22,7 +22,7 @@ class Checker {
   void run() {
     if (p_.ranks() == 0) problem(0, "it has no ranks");
     peers();
-    for (Rank r = 0; r < p_.ranks(); ++r) circles(r);
+    for (Rank r = 0; r < p_.ranks(); ++r) cycles(r);
     if (problems_.empty()) messages();
     if (problems_.size() > kMostMistakes) {
       std::size_t more = problems_.size() - kMostMistakes;
@@ -49,7 +49,7 @@ class Checker {
   }
 
   // Steps of one rank that wait for each other can never start.
-  void circles(Rank r) {
+  void cycles(Rank r) {
     std::uint64_t base = p_.begin[r];
     std::uint32_t steps = p_.steps(r);
     std::vector<std::uint32_t> missing(steps), after_begin(steps + 1);
@@ -81,7 +81,7 @@ class Checker {
       for (std::uint32_t k = after_begin[ready[i]]; k < after_begin[ready[i] + 1]; ++k)
         if (--missing[after[k]] == 0) ready.push_back(after[k]);
     if (ready.size() == steps) return;
-    // Walk back from any step left until one comes twice: that is the circle.
+    // Walk back from any step left until one comes twice: that is the cycle.
     auto left = static_cast<Step>(std::find_if(missing.begin(), missing.end(), [](auto m) { return m > 0; }) -
                                   missing.begin());
     std::vector<Step> path;

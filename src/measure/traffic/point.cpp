@@ -307,7 +307,7 @@ class PointRun {
   void fill_faults() {
     FaultOutcome& out = point_.faults;
     const network::LinkReport report = engine_.link_report();
-    out.guarded = report.there;
+    out.link_layer = report.there;
     if (!report.there) return;
     for (const auto& entry : report.timeline) out.timeline.push_back({entry.at, entry.what});
     for (const auto& record : report.cables) {

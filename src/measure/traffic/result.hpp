@@ -62,7 +62,7 @@ struct FaultSlice {
 
 /// What faults did to a run.
 struct FaultOutcome {
-  bool guarded = false;  // there were cables that could fail
+  bool link_layer = false;  // cables could fail, and had one
   std::vector<FaultNote> timeline;
   std::vector<CableErrors> cables;
   std::vector<FaultSlice> slices;                                // only with a script
