@@ -148,13 +148,15 @@ Json run_power_json(const RunPower& p) {
 
 std::string run_power_section(const RunPower& p) {
   const auto [unit, factor] = unit_for(p.seconds);
+  std::vector<RunPower::Slice> slices = p.slices;
+  if (!slices.empty()) slices.push_back({p.seconds, slices.back().watts});  // to the end of the last one
   double highest = 1e-9;
   std::vector<std::vector<Point>> tops;
   std::vector<Point> below;
-  for (const RunPower::Slice& slice : p.slices) below.push_back({slice.seconds * factor, 0});
+  for (const RunPower::Slice& slice : slices) below.push_back({slice.seconds * factor, 0});
   const std::vector<Point> floor = below;
   for (std::size_t role = 0; role < power::kRoles; ++role) {
-    for (std::size_t i = 0; i < below.size(); ++i) below[i].y += p.slices[i].watts[role];
+    for (std::size_t i = 0; i < below.size(); ++i) below[i].y += slices[i].watts[role];
     tops.push_back(below);
   }
   for (Point& point : below) {
