@@ -128,6 +128,7 @@ Json traffic_json(const TrafficResult& result, const machine::Machine& machine) 
   for (const TrafficPoint& point : result.points) point_seconds.push_back(point.seconds);
   out["run"] = {{"command", result.command},
                 {"threads", result.threads},
+                {"ranks", result.ranks},
                 {"seconds", result.seconds},
                 {"point_seconds", point_seconds}};
   return out;
