@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "ranks_plugin.h"
+#include "app/ranks_plugin.h"
 
 static struct weft_ranks self;
 static MPI_Request* sends;
