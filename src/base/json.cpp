@@ -46,7 +46,20 @@ Json Json::object() {
   return out;
 }
 
+struct Json::Elements {
+  std::size_t count;
+  std::function<Json(std::size_t)> at;
+};
+
+Json Json::array_of(std::size_t count, std::function<Json(std::size_t)> element) {
+  Json out;
+  out.kind_ = Kind::Made;
+  out.made_ = std::make_shared<const Elements>(Elements{count, std::move(element)});
+  return out;
+}
+
 std::size_t Json::size() const {
+  if (kind_ == Kind::Made) return made_->count;
   if (kind_ == Kind::Array) return elements_.size();
   if (kind_ == Kind::Object) return members_.size();
   return kind_ == Kind::Null ? 0 : 1;
@@ -174,6 +187,11 @@ struct JsonLibrary {
         return ours.real_;
       case Json::Kind::Text:
         return ours.text_;
+      case Json::Kind::Made: {
+        Value out = Value::array();
+        for (std::size_t i = 0; i < ours.made_->count; ++i) out.push_back(theirs(ours.made_->at(i)));
+        return out;
+      }
       case Json::Kind::Array: {
         Value out = Value::array();
         for (const Json& element : ours.elements_) out.push_back(theirs(element));
@@ -242,13 +260,16 @@ class JsonWriter {
         text(value.text_);
         break;
       case Json::Kind::Array:
-        list('[', value.elements_, ']', [&](const Json& element) { write(element); });
+        list('[', value.elements_.size(), ']', [&](std::size_t i) { write(value.elements_[i]); });
+        break;
+      case Json::Kind::Made:
+        list('[', value.made_->count, ']', [&](std::size_t i) { write(value.made_->at(i)); });
         break;
       case Json::Kind::Object:
-        list('{', value.members_, '}', [&](const JsonMember& member) {
-          text(member.key);
+        list('{', value.members_.size(), '}', [&](std::size_t i) {
+          text(value.members_[i].key);
           out_ += indent_ < 0 ? ":" : ": ";
-          write(member.value);
+          write(value.members_[i].value);
         });
         break;
     }
@@ -257,17 +278,17 @@ class JsonWriter {
   std::string take() { return std::move(out_); }
 
  private:
-  template <class Part, class Write>
-  void list(char open, const std::vector<Part>& parts, char close, Write write_part) {
+  template <class Write>
+  void list(char open, std::size_t parts, char close, Write write_part) {
     out_ += open;
     depth_ += indent_;
-    for (const Part& part : parts) {
-      if (&part != parts.data()) out_ += ',';
+    for (std::size_t i = 0; i < parts; ++i) {
+      if (i > 0) out_ += ',';
       new_line();
-      write_part(part);
+      write_part(i);
     }
     depth_ -= indent_;
-    if (!parts.empty()) new_line();
+    if (parts > 0) new_line();
     out_ += close;
   }
 

@@ -75,6 +75,17 @@ TEST(JsonValue, IsWrittenAsTheLibraryWritesIt) {
   EXPECT_EQ((Json{0.1, 1e300, -0.0, 1e-7, 123456789.0}.dump()), "[0.1,1e+300,-0.0,1e-07,123456789.0]");
 }
 
+TEST(JsonValue, ElementsMadeAsTheyAreWrittenAreAnArray) {
+  Json made = Json::array_of(3, [](std::size_t i) { return Json{{"i", i}}; });
+  Json there = Json::array();
+  for (unsigned i = 0; i < 3; ++i) there.push_back(Json{{"i", i}});
+  EXPECT_EQ(made.dump(), there.dump());
+  EXPECT_EQ(made.dump(2), there.dump(2));
+  EXPECT_EQ(made, there);
+  EXPECT_EQ(made.size(), 3u);
+  EXPECT_EQ(Json::array_of(0, {}).dump(1), "[]");
+}
+
 TEST(JsonValue, PairsAreAnObjectAndAnythingElseIsAList) {
   EXPECT_TRUE((Json{{"a", 1}, {"b", 2}}.is_object()));
   EXPECT_FALSE((Json{{"a", 1}, {"b", 2, 3}}.is_object()));

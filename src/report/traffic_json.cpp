@@ -26,10 +26,11 @@ Json latency_json(const Latency& latency) {
           {"p99.9", latency.p999},      {"max", latency.max},   {"histogram", histogram}};
 }
 
+/// There may be a million: each is made as it is written.
 Json links_json(const TrafficPoint& point, const Graph& graph) {
-  Json out = Json::array();
-  for (const measure::LinkUse& link : point.links) {
-    Json one = Json::object();  // key by key: there may be a million
+  return Json::array_of(point.links.size(), [&point, &graph](std::size_t i) {
+    const measure::LinkUse& link = point.links[i];
+    Json one = Json::object();
     one["from"] = graph.port_name(link.port);
     one["to"] = graph.port_name(graph.peer(link.port));
     one["utilisation"] = rounded(link.utilisation);
@@ -37,9 +38,8 @@ Json links_json(const TrafficPoint& point, const Graph& graph) {
       one["over_time"] = Json::array();
       for (float slice : link.over_time) one["over_time"].push_back(rounded(slice));
     }
-    out.push_back(std::move(one));
-  }
-  return out;
+    return one;
+  });
 }
 
 Json faults_json(const measure::FaultOutcome& faults, const Graph& graph) {
