@@ -36,6 +36,8 @@ std::string without_progress(const std::string& text);
 /// In a folder of its own, where it may leave what it likes. Ends the program after `seconds`, so that a hang
 /// is a failure and not a wait; a machine that is busy with other things takes long. `prepare` changes
 /// descriptors and limits of the process before.
+ProgramResult run_command(const std::string& command, const std::vector<std::string>& arguments,
+                          unsigned seconds = 300, const std::function<void()>& prepare = {});
 ProgramResult run_program(const std::vector<std::string>& arguments, unsigned seconds = 300,
                           const std::function<void()>& prepare = {});
 
