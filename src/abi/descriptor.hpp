@@ -18,14 +18,26 @@ enum class Operation : std::uint8_t {
   Arm = 8,         // a sequence that waits for control packets (triggered.hpp)
   Trigger = 9,     // a control packet to such a sequence
   Disarm = 10,
+  Join = 11,    // a group whose members a put may be for at once: `length` bytes of memory list its nodes
+  Expect = 12,  // where the put of round `operand` goes here; see below
+  Leave = 13,
 };
 
 constexpr bool is_atomic(Operation operation) {
   return operation >= Operation::FetchAdd && operation <= Operation::BoundedAdd;
 }
+constexpr bool is_of_groups(Operation operation) {
+  return operation >= Operation::Join && operation <= Operation::Leave;
+}
 constexpr bool is_triggered(Operation operation) {
   return operation >= Operation::Arm && operation <= Operation::Disarm;
 }
+
+// Groups are joined under a number of the port, `tag`. A put to a group names the round in `operand` and a
+// key in `remote_key`; its `compare` comes to the event of members. Who expects a round names the same key,
+// and may name a sequence of its own port that is triggered when all is there and whole: its tag
+// (triggered.hpp) and one more in spare[0], round in spare[1], RoundKind in spare[2], what a swap puts in
+// place in spare[3] and [4].
 
 // Flags of an operation.
 inline constexpr std::uint16_t kNotifyLocal = 1;   // an event once the local buffer is free again
@@ -37,7 +49,8 @@ inline constexpr std::uint16_t kMore = 32;         // a message that others foll
 inline constexpr std::uint16_t kInterrupt = 64;    // interrupt the target's processor when it has arrived
 inline constexpr std::uint16_t kGlobal = 128;      // the remote memory is named by a global address
 inline constexpr std::uint16_t kPhysical = 256;    // offsets are physical addresses: of a kernel's port alone
-inline constexpr std::uint16_t kAllFlags = 511;
+inline constexpr std::uint16_t kToGroup = 512;     // a put for all members of the group joined as `tag`
+inline constexpr std::uint16_t kAllFlags = 1023;
 inline constexpr std::uint16_t kDamaged = 0x8000;  // of a message that arrived with an error
 
 enum class Status : std::uint16_t {

@@ -41,6 +41,7 @@ struct CollectiveModel {
   std::uint32_t tree, arity, by_topology;         // machine::Tree, its k
   std::uint32_t triggers, inputs, rounds, units;  // of the interface
   std::uint32_t piece;                            // bytes of a control packet
+  std::uint32_t multicast_from;  // bytes of a broadcast that is sent once for all; 0: none is
   std::int64_t copy_bits_per_second;
 };
 

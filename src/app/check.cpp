@@ -3,12 +3,14 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <optional>
 
 #include "app/check_faults.hpp"
 #include "app/verb.hpp"
 #include "base/json.hpp"
 #include "machine/collective_network.hpp"
 #include "network/flit/buffers.hpp"
+#include "routing/multicast.hpp"
 #include "routing/verify.hpp"
 
 namespace weft::app {
@@ -114,6 +116,29 @@ void print_deadlock(const Graph& graph, const Verdict& v) {
   fmt::print("       the first again\n");
 }
 
+void print_multicast(const Graph& graph, const routing::MulticastVerdict& v) {
+  if (v.holds()) {
+    print_line(
+        "multicast",
+        fmt::format("none can deadlock: the trees of {}, each over every cable at most once and {} deep at "
+                    "most; {} channels of their own, {} of what holds them on all branches, no cycle",
+                    count_of(v.sources, "source router"), count_of(v.deepest, "cable"),
+                    with_commas(v.channels), count_of(v.dependencies, "dependency", "dependencies")));
+    return;
+  }
+  if (v.unreached)
+    print_line("multicast",
+               fmt::format("NOT connected: {} of source and destination router that no tree joins",
+                           count_of(v.unreached, "pair")));
+  if (v.crossed_twice)
+    print_line("multicast", fmt::format("NOT trees: {} crossed twice", count_of(v.crossed_twice, "cable")));
+  if (v.cycle.empty()) return;
+  print_line("multicast", fmt::format("deadlock POSSIBLE: {} wait for each other in a cycle",
+                                      count_of(v.cycle.size(), "channel")));
+  for (std::size_t i = 0; i < v.cycle.size(); ++i)
+    fmt::print("  {:>3}. {}\n", i + 1, hop_text(graph, v.cycle[i]));
+}
+
 void print_balance(const machine::Machine& m, const Verdict& v) {
   std::string whose =
       m.routing->via_count() && m.routing->may_go_direct() ? ", packets that go straight" : "";
@@ -137,7 +162,16 @@ void print_proof(const Verdict& v, double seconds) {
   print_line("proof", fmt::format("{}; {} in {:.2f} s", how, count_of(v.states, "state"), seconds));
 }
 
-void print_report(const machine::Machine& m, const Verdict& v, double seconds) {
+struct Proof {
+  Verdict verdict;
+  std::optional<routing::MulticastVerdict> multicast;  // where routers copy packets
+  double seconds;
+
+  bool holds() const { return verdict.holds() && (!multicast || multicast->holds()); }
+};
+
+void print_report(const machine::Machine& m, const Proof& proof) {
+  const Verdict& v = proof.verdict;
   const auto& d = m.description;
   fmt::print("{}: {} on {}, routing {} in {} over {}\n", d.identity.name,
              count_of(m.graph->endpoints(), "endpoint"), count_of(m.graph->routers(), "router"),
@@ -155,26 +189,29 @@ void print_report(const machine::Machine& m, const Verdict& v, double seconds) {
         fmt::format("TOO FEW: the routing asks for {}, the router has {}; classes share channels below",
                     m.routing->classes(), d.router.channels));
   print_deadlock(*m.graph, v);
+  if (proof.multicast) print_multicast(*m.graph, *proof.multicast);
   for (const std::string& warning : network::flit::buffer_warnings(network::flit::cable_buffers(m)))
     print_line("buffers", warning);
   print_balance(m, v);
-  print_proof(v, seconds);
-  if (v.holds() && v.exact())
+  print_proof(v, proof.seconds);
+  if (proof.holds() && v.exact())
     fmt::print("{} is connected and deadlock-free\n", d.identity.name);
-  else if (v.holds())
+  else if (proof.holds())
     fmt::print("{}: nothing wrong in the sample, nothing proved\n", d.identity.name);
   else
     fmt::print("{} FAILS the check{}\n", d.identity.name,
                !v.deadlock_free()   ? ": it can deadlock"
+               : v.holds()          ? ": packets for many"
                : !v.enough_channels ? ": it has too few channels to run"
                                     : "");
 }
 
-Json report_json(const machine::Machine& m, const Verdict& v, double seconds) {
+Json report_json(const machine::Machine& m, const Proof& proof) {
+  const Verdict& v = proof.verdict;
   Json out;
   out["machine"] = m.description.identity.name;
   out["routing"] = m.description.routing->name;
-  out["holds"] = v.holds();
+  out["holds"] = proof.holds();
   out["exact"] = v.exact();
   out["connected"] = v.connected();
   out["pairs"] = v.pairs;
@@ -202,14 +239,26 @@ Json report_json(const machine::Machine& m, const Verdict& v, double seconds) {
                               {"idle", tier.idle},
                               {"busiest_over_mean", tier.busiest}});
   out["states"] = v.states;
-  out["seconds"] = seconds;
+  if (proof.multicast)
+    out["multicast"] = {{"holds", proof.multicast->holds()},
+                        {"sources", proof.multicast->sources},
+                        {"unreached_pairs", proof.multicast->unreached},
+                        {"deepest_cables", proof.multicast->deepest},
+                        {"channels", proof.multicast->channels},
+                        {"dependencies", proof.multicast->dependencies},
+                        {"deadlock_free", proof.multicast->cycle.empty()}};
+  out["seconds"] = proof.seconds;
   return out;
 }
 
-struct Proof {
-  Verdict verdict;
-  double seconds;
-};
+/// Of all trees there can be, in what is left of the machine.
+std::optional<routing::MulticastVerdict> prove_multicast(const machine::Machine& m) {
+  if (!m.description.router_kind->model(m.description.router_parameters.get()).multicast) return std::nullopt;
+  const routing::MulticastTrees trees(*m.graph, *m.faults);
+  return routing::verify_multicast(
+      *m.graph, *m.faults,
+      [&](topology::RouterId source, std::vector<routing::TreeStep>& steps) { trees.grow(source, steps); });
+}
 
 Proof prove(const Options& options, const machine::Machine& m) {
   routing::VerifyOptions how;
@@ -234,29 +283,30 @@ Proof prove(const Options& options, const machine::Machine& m) {
     };
   Verdict v = routing::verify(*m.routing, how);
   if (shown > 0) fmt::print(stderr, "\r{:40}\r", "");
-  return {std::move(v), elapsed()};
+  auto multicast = prove_multicast(m);
+  return {std::move(v), std::move(multicast), elapsed()};
 }
 
 int check(const Options& options) {
   machine::Machine m = machine::build(options.machine.describe());
   if (options.faults.faults) return check_faults(m, options.faults, options.threads, options.json);
   const Proof first = prove(options, m);
-  bool holds = first.verdict.holds();
+  bool holds = first.holds();
   Json out;
   if (options.json)
-    out = report_json(m, first.verdict, first.seconds);
+    out = report_json(m, first);
   else
-    print_report(m, first.verdict, first.seconds);
+    print_report(m, first);
   // Nothing of one network ever waits for the other: they are proved apart.
   if (auto described = machine::collective_network(m.description)) {
     machine::Machine beside = machine::build(std::move(*described));
     const Proof second = prove(options, beside);
-    holds &= second.verdict.holds();
+    holds &= second.holds();
     if (options.json) {
-      out["collective_network"] = report_json(beside, second.verdict, second.seconds);
+      out["collective_network"] = report_json(beside, second);
     } else {
       fmt::print("\n");
-      print_report(beside, second.verdict, second.seconds);
+      print_report(beside, second);
     }
   }
   if (options.json) fmt::print("{}\n", out.dump(2));

@@ -106,9 +106,11 @@ int run(const Options& o) {
       config::Registry<workload::SkeletonKind>::find(o.job.workload))
     throw UserError("--ranks is needed where several jobs run side by side");
   machine::Machine m = machine::build(o.machine.describe());
-  if (text.offload && machine::collective_network(m.description))
+  if (text.offload && machine::collective_network(m.description) && text.options.send_cost.value == 0)
     throw UserError(
-        "--collectives offload: skeletons and traces know no [collective_network]; `weft run` does");
+        "--send-cost must be more than 0 where there is a [collective_network]: a message that is sent at "
+        "once when "
+        "another arrives would not let the two networks run in turn");
   if (!o.save.empty()) {
     workload::Placement placement(*m.graph, *m.faults);
     workload::save_trace(workload::read_job(o.job, placement.free(), o.seed), o.save);

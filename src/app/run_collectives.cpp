@@ -75,6 +75,8 @@ void choose_collectives(const machine::Machine& machine, const network::Network&
   m.piece = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(static_cast<std::uint64_t>(d.nic.payload.value), largest));
   m.copy_bits_per_second = d.mpi.copy_rate.value;
+  if (network.multicasts() && how != "auto")
+    m.multicast_from = static_cast<std::uint32_t>(d.mpi.collective_limit.value) + 1;
   for (auto& row : m.most)
     std::fill(std::begin(row), std::end(row), static_cast<std::uint32_t>(d.mpi.collective_limit.value) + 1);
   if (how == "auto") {

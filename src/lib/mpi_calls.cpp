@@ -122,11 +122,11 @@ class Watch {
 };
 
 /// Of those the interface may run, those that make communicators for it, and those that free them; persistent
-/// ones, which start later; and the wait for several requests.
+/// ones, which start later; and those that wait for requests.
 constexpr bool is_collective(MpiCall call) {
   return (call >= MpiCall::Barrier && call <= MpiCall::Allreduce_init) || call == MpiCall::Intercomm_merge ||
          call == MpiCall::Comm_free || call == MpiCall::Comm_disconnect || call == MpiCall::Start ||
-         call == MpiCall::Startall || call == MpiCall::Request_free || call == MpiCall::Waitall;
+         call == MpiCall::Startall || call == MpiCall::Request_free || lib::finishes(call);
 }
 
 constexpr bool keeps_its_buffer(MpiCall call) {

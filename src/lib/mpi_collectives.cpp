@@ -1,5 +1,10 @@
 #include "lib/mpi_collectives.hpp"
 
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <vector>
+
 namespace weft::lib {
 
 CollectiveService collective_service;
@@ -13,17 +18,90 @@ Word handle_at(Word address) {
                     : *reinterpret_cast<const Word*>(address);
 }
 
+bool is_null_request(Word handle) {
+  constexpr Word kMpichNull = 0x2c000000;  // by its ABI
+  static void* open_mpi = dlsym(RTLD_DEFAULT, "ompi_request_null");
+  return handle == (is_mpich() ? kMpichNull : reinterpret_cast<Word>(open_mpi));
+}
+
+Word handle_size() { return is_mpich() ? sizeof(std::int32_t) : sizeof(Word); }
+
+void set_handle(Word address, Word handle) {
+  if (is_mpich())
+    *reinterpret_cast<std::int32_t*>(address) = static_cast<std::int32_t>(handle);
+  else
+    *reinterpret_cast<Word*>(address) = handle;
+}
+
+/// The requests that a call starts or waits for.
+struct Requests {
+  Word first = 0;
+  int count = 0;
+};
+
+Requests requests_of(abi::MpiCall call, const Word* arguments) {
+  switch (call) {
+    case abi::MpiCall::Start:
+    case abi::MpiCall::Wait:
+    case abi::MpiCall::Test:
+      return {arguments[0], arguments[0] ? 1 : 0};
+    default:
+      return {arguments[1], arguments[1] ? static_cast<int>(arguments[0]) : 0};
+  }
+}
+
+bool starts(abi::MpiCall call) { return call == abi::MpiCall::Start || call == abi::MpiCall::Startall; }
+
+/// Persistent requests whose collectives interfaces run stay with the program; while it waits for one,
+/// another request of the library stands in its place.
+struct Lent {
+  Word place, request;
+};
+thread_local std::vector<Lent> lent;
+
+void lend(const Requests& requests) {
+  lent.clear();
+  for (int i = 0; i < requests.count; ++i) {
+    const Word place = requests.first + i * handle_size(), request = handle_at(place);
+    const Word stand_in = collective_service.stands_for(request);
+    if (!stand_in) continue;
+    lent.push_back({place, request});
+    set_handle(place, stand_in);
+  }
+}
+
+void take_back() {
+  for (const Lent& one : lent) {
+    if (is_null_request(handle_at(one.place))) collective_service.ended(one.request);
+    set_handle(one.place, one.request);
+  }
+  lent.clear();
+}
+
+/// Those of several that interfaces run are started here, and each of the others by the library.
+bool start(const Requests& requests, Word& result) {
+  std::vector<bool> ours;
+  for (int i = 0; i < requests.count; ++i)
+    ours.push_back(collective_service.started(handle_at(requests.first + i * handle_size())));
+  if (std::none_of(ours.begin(), ours.end(), [](bool own) { return own; })) return false;
+  result = 0;
+  for (int i = 0; i < requests.count && !result; ++i)
+    if (!ours[static_cast<std::size_t>(i)])
+      result =
+          reinterpret_cast<Word (*)(Word)>(mpi_function("PMPI_Start"))(requests.first + i * handle_size());
+  return true;
+}
+
 }  // namespace
 
 bool run_collective(abi::MpiCall call, const Word* arguments, Word& result) {
-  if (call == abi::MpiCall::Start || call == abi::MpiCall::Startall) {
-    const Word size = is_mpich() ? sizeof(std::int32_t) : sizeof(Word);
-    const int count = call == abi::MpiCall::Start ? 1 : static_cast<int>(arguments[0]);
-    const Word first = call == abi::MpiCall::Start ? arguments[0] : arguments[1];
-    for (int i = 0; i < count && first; ++i) collective_service.started(handle_at(first + i * size));
-    return false;
+  if (starts(call)) return start(requests_of(call, arguments), result);
+  if (finishes(call)) {
+    lend(requests_of(call, arguments));
+    if (call != abi::MpiCall::Waitall || !collective_service.wait_all(arguments, result)) return false;
+    take_back();
+    return true;
   }
-  if (call == abi::MpiCall::Waitall) return collective_service.wait_all(arguments, result);
   if (call == abi::MpiCall::Request_free) {
     collective_service.released(handle_at(arguments[0]));
     return false;
@@ -37,10 +115,11 @@ bool run_collective(abi::MpiCall call, const Word* arguments, Word& result) {
 }
 
 void after_call(abi::MpiCall call, const Word* arguments, Word result) {
+  if (finishes(call)) return take_back();
   const int place = made_communicator(call);
   if (static_cast<int>(result) != 0) return;
   if (const int request = prepared_request(call); request >= 0)
-    collective_service.prepared(call, handle_at(arguments[request]));
+    collective_service.prepared(call, arguments, handle_at(arguments[request]));
   if (place < 0) return;
   Word handle = handle_at(arguments[place]);
   if (handle && !mpi_null(handle)) collective_service.made(handle);

@@ -14,10 +14,14 @@ struct CollectiveService {
   void (*made)(Word communicator) = nullptr;
   /// All members are about to free it.
   void (*freed)(Word communicator) = nullptr;
-  /// A persistent collective has this request; a request is started; it is given back.
-  void (*prepared)(abi::MpiCall call, Word request) = nullptr;
-  void (*started)(Word request) = nullptr;
+  /// All members have just prepared a persistent collective, and all come here. A request is started; false:
+  /// that is the library's. It is given back.
+  void (*prepared)(abi::MpiCall call, const Word* arguments, Word request) = nullptr;
+  bool (*started)(Word request) = nullptr;
   void (*released)(Word request) = nullptr;
+  /// The request that stands for a persistent one while that is under way, or 0; it has ended.
+  Word (*stands_for)(Word request) = nullptr;
+  void (*ended)(Word request) = nullptr;
   /// MPI_Waitall; false: it is the library's.
   bool (*wait_all)(const Word* arguments, Word& result) = nullptr;
 };
@@ -40,6 +44,11 @@ constexpr int prepared_request(abi::MpiCall call) {
     default:
       return -1;
   }
+}
+
+/// Does a call wait for requests, or look whether they have ended?
+constexpr bool finishes(abi::MpiCall call) {
+  return call >= abi::MpiCall::Wait && call <= abi::MpiCall::Testsome;
 }
 
 /// Which argument is the communicator that a call makes; -1: it makes none, or makes it later, as

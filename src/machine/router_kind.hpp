@@ -71,6 +71,8 @@ struct RouterModel {
   unsigned inner_stages = 0;
   std::function<InnerPorts(unsigned ports)> inner = {};  // of a router with so many ports
   unsigned smallest_inner_flits = 0xffff'ffff;  // buffer on the way, which bounds packets that cut through
+  /// It copies packets for many endpoints where their tree branches (routing/multicast.hpp).
+  bool multicast = false;
   std::function<void(const RouterUse& use, const config::Complain& complain)> check = {};
 };
 

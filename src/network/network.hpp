@@ -14,17 +14,21 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/check.hpp"
 #include "base/virtual_time.hpp"
 #include "config/registry.hpp"
 #include "machine/machine.hpp"
+#include "network/groups.hpp"
 #include "network/link/fault_script.hpp"
 #include "network/packet.hpp"
 
@@ -37,6 +41,7 @@ struct Packet {
   std::uint64_t bytes = 0;  // on the wire, headers included
   std::uint8_t message_class = 0;
   Tag tag = 0;
+  GroupNumber group = kNoGroup;  // instead of a destination: all of its members but the source
 };
 
 struct Notice {
@@ -48,6 +53,14 @@ struct Notice {
   Tag tag;
   Time at;
   Kind kind;
+  EndpointId where =
+      topology::kNone;  // of a packet for a group: which member it is about; each hears by itself
+
+  friend bool operator==(const Notice&, const Notice&) = default;
+  /// In the order of time; what is of one time in an order that depends on the packets alone.
+  friend auto operator<=>(const Notice& a, const Notice& b) {
+    return std::tie(a.at.value, a.kind, a.tag, a.where) <=> std::tie(b.at.value, b.kind, b.tag, b.where);
+  }
 };
 
 /// Nothing will ever move again while packets wait: a deadlock, with who waits for whom.
@@ -102,6 +115,15 @@ class Network {
     }
     now_ = std::max(now_, notices.back().at);
     earliest_send_ = std::max(earliest_send_, std::min(until, later(notices[told].at, reaction_time_)));
+  }
+
+  /// Do its routers copy packets for many endpoints?
+  virtual bool multicasts() const { return false; }
+  /// The number of a set of endpoints, the same whenever it is asked for. Only where multicasts(). A packet
+  /// for it departs once, and is delivered to, or lost for, each member but its source.
+  virtual GroupNumber group(std::span<const EndpointId>) {
+    WEFT_CHECK(false, "a packet for many is sent only where routers copy it");
+    return kNoGroup;
   }
 
   /// Nothing is under way: only a new packet can make anything happen.

@@ -19,12 +19,17 @@ using weft::Remainder;
 /// The caller's name for a packet; the network only hands it back.
 using Tag = std::uint64_t;
 
+/// A set of endpoints that a packet can be for.
+using GroupNumber = std::uint32_t;
+inline constexpr GroupNumber kNoGroup = 0xffff'ffff;
+
 struct NewPacket {
   EndpointId destination = 0;
   std::uint16_t flits = 1;
   std::uint8_t message_class = 0;
   Tag tag = 0;
-  Remainder remainder = 0;  // it was made that much after its cycle, or before it
+  Remainder remainder = 0;       // it was made that much after its cycle, or before it
+  GroupNumber group = kNoGroup;  // instead of a destination
 };
 
 /// A packet that has wholly arrived.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/diagnostics.hpp"
 #include "machine/collective_network.hpp"
@@ -76,10 +75,7 @@ void TwoNetworks::run(Time until, std::vector<Notice>& notices) {
     ran_to_ = std::max(ran_to_, end);
     if (ran_to_ < until) ran_to_ = Time{ran_to_.value + 1};
   }
-  std::sort(notices.begin() + static_cast<std::ptrdiff_t>(told), notices.end(),
-            [](const Notice& a, const Notice& b) {
-              return std::tie(a.at, a.kind, a.tag) < std::tie(b.at, b.kind, b.tag);
-            });
+  std::sort(notices.begin() + static_cast<std::ptrdiff_t>(told), notices.end());
 }
 
 std::unique_ptr<Network> make_network(const EngineKind& engine, const machine::Machine& machine,

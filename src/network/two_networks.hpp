@@ -24,6 +24,9 @@ class TwoNetworks final : public Network {
   ~TwoNetworks() override;
 
   bool idle() const override;
+  /// Packets for many go by the first.
+  bool multicasts() const override { return first_->multicasts(); }
+  GroupNumber group(std::span<const EndpointId> members) override { return first_->group(members); }
   std::uint64_t largest_packet() const override;
   std::vector<Incident> incidents() const override;
   std::vector<std::string> explain() const override;

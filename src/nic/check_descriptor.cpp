@@ -5,9 +5,14 @@ namespace weft::nic {
 Status check_descriptor(const Context& context, const Registration& registration, const Port& from,
                         PortNo port, const Descriptor& d) {
   const machine::NicParameters& p = context.nic;
-  if (d.operation < Operation::Message || d.operation > Operation::Disarm || (d.flags & ~kAllFlags))
+  if (d.operation < Operation::Message || d.operation > Operation::Leave || (d.flags & ~kAllFlags))
     return Status::BadOperation;
-  if (is_triggered(d.operation)) return d.flags ? Status::BadOperation : Status::Ok;  // the rest there
+  if (is_triggered(d.operation) || is_of_groups(d.operation))
+    return d.flags ? Status::BadOperation : Status::Ok;  // the rest there
+  // A put for many is no other put besides: nobody answers it, and it is for the landings that members name.
+  constexpr std::uint16_t kOfGroups = kToGroup | kNotifyLocal;
+  if ((d.flags & kToGroup) && (d.operation != Operation::Put || (d.flags & ~kOfGroups)))
+    return Status::BadOperation;
   if (context.interface_of(d.node) == kNobody) return Status::BadNode;
   if (d.flags & kPhysical) {
     if (!from.kernel) return Status::NoRight;

@@ -26,6 +26,8 @@ enum class What : std::uint32_t {
   Watchdog,   // receiver: a port
   Tell,       // notifier: an event
   Trigger,    // triggered operations: a task
+  GroupData,  // groups: a task
+  GroupHere,  // a packet for a group, for those on its sender's own node
 };
 
 /// Which operations have not ended yet, by the port they were posted on: for a host that lets a process go
@@ -75,7 +77,8 @@ struct Context {
   std::vector<network::EndpointId> nodes;  // by interface
   std::vector<NicId> nic_of_node;
   Slab<Packet> packets;
-  std::uint64_t received = 0;  // packets that errors may have hit
+  std::vector<std::uint32_t> nodes_of_group;  // how many a group has, its sender's among them
+  std::uint64_t received = 0;                 // packets that errors may have hit
   Ledger ledger{queue};
   std::function<void(const Record&)>* on_record = nullptr;
 
@@ -86,10 +89,12 @@ struct Context {
   NicId interface_of(std::uint32_t node) const {
     return node < nic_of_node.size() ? nic_of_node[node] : kNobody;
   }
+  std::uint32_t group_nodes(network::GroupNumber group) const { return nodes_of_group[group]; }
   /// Bursts on the bus become packets and packets bursts, where data is moved by DMA. Other packets are made
   /// by the interface itself.
   Time adapter(PacketKind kind) const {
-    bool dma = kind == PacketKind::PutData || kind == PacketKind::GetRequest || kind == PacketKind::GetData;
+    bool dma = kind == PacketKind::PutData || kind == PacketKind::GetRequest || kind == PacketKind::GetData ||
+               kind == PacketKind::GroupData;
     return dma ? nic.adapter_latency : Time{0};
   }
   bool recording() const { return static_cast<bool>(*on_record); }

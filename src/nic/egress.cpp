@@ -27,6 +27,13 @@ void Egress::launch(std::uint32_t index, Time when) {
   ++counters_.packets_sent;
   std::uint64_t bytes = packet_bytes(context_.nic, h.bytes);
   counters_.bytes_sent += bytes;
+  if (h.group != network::kNoGroup) {
+    // Members on this node have it when it starts; the copy for them does not leave the interface.
+    packet.copies = context_.group_nodes(h.group);
+    context_.at(when, What::GroupHere, interface_, index);
+    return context_.network.send(
+        {.source = context_.nodes[interface_], .bytes = bytes, .tag = index, .group = h.group}, when);
+  }
   if (h.from == h.to) return context_.at(when, What::Loopback, interface_, index);  // the network is not used
   auto message_class = static_cast<std::uint8_t>(is_answer(h.kind) && context_.classes > 1 ? 1 : 0);
   if (control_apart_ && (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused))

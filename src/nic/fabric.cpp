@@ -22,12 +22,14 @@ struct Interface {
         egress(context, number, counters),
         reliability(context, number, bus, egress, outgoing, counters),
         triggered({context, ports, bus, registration, notifier, egress, counters}, number),
+        groups({context, ports, bus, registration, notifier, triggered, counters}, number),
         sender({context, ports, bus, registration, notifier, submission, egress, reliability, triggered,
-                outgoing, counters},
+                groups, outgoing, counters},
                number),
         rings(context, number, ports, bus, egress, notifier, counters),
-        receiver({context, ports, bus, registration, notifier, egress, rings, sender, triggered, counters},
-                 number) {}
+        receiver(
+            {context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups, counters},
+            number) {}
 
   node::Node site;
   PortTable ports;
@@ -40,6 +42,7 @@ struct Interface {
   Egress egress;
   Reliability reliability;
   Triggered triggered;
+  Groups groups;
   Sender sender;
   Rings rings;
   Receiver receiver;
@@ -145,6 +148,7 @@ void Fabric::close(PortRef ref) {
   port.domain = kNoDomain;
   n.receiver.close(ref.port);
   n.triggered.close(ref.port);
+  n.groups.close(ref.port);
   n.notifier.close(ref.port);
   n.rings.resume_senders();
 }
@@ -266,10 +270,16 @@ void Fabric::hear() {
         departed(packet, at);
         break;
       case network::Notice::Kind::Delivered:
-        delivered(packet, at);
+        if (notice.where == topology::kNone)
+          delivered(packet, at);
+        else
+          copy_delivered(packet, context_->nic_of_node[notice.where], at);
         break;
       case network::Notice::Kind::Lost:
-        lost(packet, at);
+        if (notice.where == topology::kNone)
+          lost(packet, at);
+        else
+          copy_lost(packet, at);
         break;
     }
   }
@@ -302,6 +312,10 @@ void Fabric::handle(const event::Event& due) {
       return n.notifier.tell(index);
     case What::Trigger:
       return n.triggered.act(index);
+    case What::GroupData:
+      return n.groups.land(index);
+    case What::GroupHere:
+      return copy_delivered(index, n.receiver.number(), now());
   }
 }
 
@@ -314,6 +328,37 @@ void Fabric::delivered(std::uint32_t index, Time when) {
   const Header& h = context_->packets[index].header;
   interfaces_[h.from]->sender.out_of_network(h);
   interfaces_[h.to]->receiver.delivered(index, when);
+}
+
+/// A copy of a packet for a group is a packet of its own at the interface it comes to.
+void Fabric::copy_delivered(std::uint32_t index, NicId to, Time when) {
+  const std::uint32_t copy = context_->new_packet();
+  const Packet& packet = context_->packets[index];
+  Packet& own = context_->packets[copy];
+  own.header = packet.header;
+  own.header.to = to;
+  own.stamps = packet.stamps;
+  own.data.assign(packet.data.begin(), packet.data.end());
+  copy_arrived(index);
+  interfaces_[to]->receiver.delivered(copy, when);
+}
+
+void Fabric::copy_lost(std::uint32_t index, Time when) {
+  Packet& packet = context_->packets[index];
+  const NicId from = packet.header.from;
+  interfaces_[from]->sender.given_up(packet);
+  interfaces_[from]->sender.lost(packet.header, when);
+  copy_arrived(index);
+  interfaces_[from]->sender.go_on();
+}
+
+/// One copy fewer is under way.
+void Fabric::copy_arrived(std::uint32_t index) {
+  Packet& packet = context_->packets[index];
+  if (--packet.copies > 0) return;
+  const Header header = packet.header;
+  context_->packets.give(index);
+  interfaces_[header.from]->sender.out_of_network(header);
 }
 
 /// The network tells both ends: the one that sent it, and the one that waits for it, which was cut off.

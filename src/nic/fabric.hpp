@@ -103,6 +103,9 @@ class Fabric : private event::EventHandler {
   void hear();
   void departed(std::uint32_t packet, Time when);
   void delivered(std::uint32_t packet, Time when);
+  void copy_delivered(std::uint32_t packet, NicId to, Time when);
+  void copy_lost(std::uint32_t packet, Time when);
+  void copy_arrived(std::uint32_t packet);
   void lost(std::uint32_t packet, Time when);
   Status open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port);
 

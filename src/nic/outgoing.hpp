@@ -19,7 +19,8 @@ struct Outgoing {
   PortNo port = 0;
   std::uint32_t port_generation = 0;
   Place local;
-  std::uint32_t domain = kNoDomain;   // of the global address it goes to
+  std::uint32_t domain = kNoDomain;  // of the global address it goes to
+  network::GroupNumber group = network::kNoGroup;
   std::uint32_t channel = kNoDomain;  // domain whose DMA channel it has
   bool buffered = false;              // it has room in a buffer its queue shares
   bool slot_freed = false;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "network/packet.hpp"
 #include "nic/domains.hpp"
 #include "nic/host.hpp"
 
@@ -24,6 +25,7 @@ enum class PacketKind : std::uint8_t {
   FlushAck,
   Pause,  // my rings are full, and so is the room for what waits for them
   Resume,
+  GroupData,       // a piece of a put for a group
   Control,         // triggers a waiting sequence (triggered.hpp)
   ControlRefused,  // what it named does not wait there
 };
@@ -38,7 +40,7 @@ constexpr bool is_answer(PacketKind kind) {
 /// Its requester's half waits for the packet's answer, and the slot of that half stays taken meanwhile.
 constexpr bool is_request(PacketKind kind) {
   return kind == PacketKind::Whole || kind == PacketKind::PutData || kind == PacketKind::GetRequest ||
-         kind == PacketKind::Connect;
+         kind == PacketKind::Connect || kind == PacketKind::GroupData;
 }
 
 /// What the wire carries of an operation. An answer has the request's header with its ends exchanged.
@@ -54,6 +56,7 @@ struct Header {
   std::uint32_t source_generation = 0;
   std::uint32_t target_port = 0;
   std::uint32_t domain = kNoDomain;                // of the global address it goes to
+  network::GroupNumber group = network::kNoGroup;  // of a piece of a put for one
   std::uint32_t operation_id = 0, generation = 0;  // names the operation among its requester's
   std::uint32_t sequence = 0;                      // in the order of its port's packets to this interface
   std::uint32_t tag = 0;
@@ -90,6 +93,7 @@ struct Packet {
   bool gone = false;                  // lost; only its place in the order is left
   bool in_window = false;             // of its sender: it has not left the interface yet
   std::uint32_t ring_generation = 0;  // of the port it is for: a later one's messages are not its own
+  std::uint32_t copies = 0;           // of one for a group: those that have not arrived
   std::uint32_t space = 0;            // where it goes, as its receiver has found
   std::uint64_t address = 0, shift = 0;
   std::vector<std::uint8_t> data;

@@ -18,6 +18,7 @@ Receiver::Receiver(const Parts& parts, NicId interface)
       rings_(parts.rings),
       sender_(parts.sender),
       triggered_(parts.triggered),
+      groups_(parts.groups),
       counters_(parts.counters),
       interface_(interface),
       incoming_(parts.context),
@@ -105,6 +106,9 @@ void Receiver::receive(std::uint32_t index, Time when) {
     case PacketKind::Whole:
       if (packet.header.operation == Operation::Message) return receive_message(index);
       return receive_data(index);
+    case PacketKind::GroupData:
+      groups_.receive(packet);
+      return release(index);
     default:
       receive_control(index);
       return release(index);

@@ -19,12 +19,14 @@ class Receiver {
     Rings& rings;
     Sender& sender;
     Triggered& triggered;
+    Groups& groups;
     Counters& counters;
   };
   Receiver(const Parts& parts, NicId interface);
 
   /// A packet is here, or is known to be lost: those behind it go on.
   void delivered(std::uint32_t packet, Time when);
+  NicId number() const { return interface_; }
   /// A packet's data is in memory.
   void land(std::uint32_t packet);
   /// What waited for a port's ring is refused.
@@ -72,6 +74,7 @@ class Receiver {
   Rings& rings_;
   Sender& sender_;
   Triggered& triggered_;
+  Groups& groups_;
   Counters& counters_;
   NicId interface_;
   IncomingTable incoming_;

@@ -40,6 +40,7 @@ Sender::Sender(const Parts& parts, NicId interface)
       egress_(parts.egress),
       reliability_(parts.reliability),
       triggered_(parts.triggered),
+      groups_(parts.groups),
       outgoing_(parts.outgoing),
       counters_(parts.counters),
       fences_(parts.context, interface, parts.egress),
@@ -57,7 +58,10 @@ void Sender::accept(std::uint32_t index) {
   NicId to = context_.interface_of(x.d.node);
   x.to = to == kNobody ? interface_ : to;
   if (status == Status::Ok && is_triggered(x.d.operation)) status = triggered_.accept(x);
-  if (status == Status::Ok && is_triggered(x.d.operation)) {
+  if (status == Status::Ok && is_of_groups(x.d.operation)) status = groups_.accept(x);
+  if (x.d.flags & kToGroup) x.group = groups_.group_of(x.port, x.d.tag);
+  if (status == Status::Ok && (x.d.flags & kToGroup) && x.group == network::kNoGroup) status = Status::BadKey;
+  if (status == Status::Ok && (is_triggered(x.d.operation) || is_of_groups(x.d.operation))) {
     submission_.leave(x);
     x.finished = true;
     return outgoing_.release(index);
@@ -254,6 +258,7 @@ std::uint32_t Sender::new_packet(PacketKind kind, Outgoing& x, std::uint32_t ind
   h.source_generation = x.port_generation;
   h.target_port = d.port;
   h.domain = x.domain;
+  h.group = x.group;
   h.operation_id = index;
   h.generation = x.generation;
   h.tag = d.tag;
@@ -291,14 +296,16 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
     while (!x.have.empty() && x.issued < last && x.have[x.issued / context_.payload])
       x.issued += context_.payload;
   }
-  std::uint32_t number = new_packet(put   ? PacketKind::PutData
-                                    : get ? PacketKind::GetRequest
-                                          : PacketKind::Whole,
+  const bool for_many = x.group != network::kNoGroup;
+  std::uint32_t number = new_packet(for_many ? PacketKind::GroupData
+                                    : put    ? PacketKind::PutData
+                                    : get    ? PacketKind::GetRequest
+                                             : PacketKind::Whole,
                                     x, index);
   Packet& packet = context_.packets[number];
   Header& h = packet.header;
   packet.stamps.started = now;
-  packet.ordered = true;
+  packet.ordered = !for_many;
   Time on_chip = now;
   if (put) {
     h.offset = x.issued;
@@ -328,7 +335,7 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
     h.crc = crc32(0, packet.data.data(), packet.data.size());
     if (h.last) reliability_.set_alarm(x, index);
   }
-  if (h.last && !x.answered()) fences_.count(x.port, x.to);
+  if (h.last && !x.answered() && !for_many) fences_.count(x.port, x.to);
   egress_.launch(number, on_chip + context_.nic.send_latency + context_.adapter(h.kind));
 }
 
@@ -406,7 +413,7 @@ void Sender::departed(Packet& packet, Time when) {
   if (h.kind == PacketKind::GetData && h.last && (h.flags & kNotifyRemote) && h.target_port < ports_.size())
     notifier_.notify(h.target_port, ports_[h.target_port].generation,
                      event_at_target(context_, h, EventKind::Responded), when);
-  bool data = h.kind == PacketKind::Whole || h.kind == PacketKind::PutData;
+  bool data = h.kind == PacketKind::Whole || h.kind == PacketKind::PutData || h.kind == PacketKind::GroupData;
   if (data && h.last && (h.flags & kNotifyLocal)) {
     const Outgoing* x = outgoing_.find(h);
     if (x && x->attempt == 0)
@@ -419,6 +426,8 @@ void Sender::out_of_network(const Header& h) {
   Outgoing* x = is_request(h.kind) ? outgoing_.find(h) : nullptr;
   if (!x) return;
   --x->in_network;
+  if (h.kind == PacketKind::GroupData && x->sent && !x->finished && x->in_network == 0)
+    context_.ledger.end({interface_, x->port}, x->port_generation);  // it has come to all; nobody answers
   outgoing_.release(h.operation_id);
 }
 
@@ -526,7 +535,8 @@ void Sender::finish(std::uint32_t index, Status status, Time when) {
 }
 
 void Sender::record_failure(const Outgoing& x) const {
-  if (!context_.recording() || is_triggered(x.d.operation)) return;  // records know none of these
+  if (!context_.recording() || is_triggered(x.d.operation) || is_of_groups(x.d.operation))
+    return;  // records know none of these
   Time now = context_.now();
   Record record{x.d.operation, x.status,         interface_, x.to, x.port, x.d.port,
                 x.d.length,    Time{x.d.posted}, now,        {},   0};

@@ -8,12 +8,12 @@
 
 #include "nic/egress.hpp"
 #include "nic/fences.hpp"
+#include "nic/groups.hpp"
 #include "nic/notifier.hpp"
 #include "nic/outgoing.hpp"
 #include "nic/registration.hpp"
 #include "nic/reliability.hpp"
 #include "nic/submission.hpp"
-#include "nic/triggered.hpp"
 #include "node/bus.hpp"
 
 namespace weft::nic {
@@ -40,6 +40,7 @@ class Sender {
     Egress& egress;
     Reliability& reliability;
     Triggered& triggered;
+    Groups& groups;
     OutgoingTable& outgoing;
     Counters& counters;
   };
@@ -120,6 +121,7 @@ class Sender {
   Egress& egress_;
   Reliability& reliability_;
   Triggered& triggered_;
+  Groups& groups_;
   OutgoingTable& outgoing_;
   Counters& counters_;
   Fences fences_;

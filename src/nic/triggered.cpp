@@ -326,6 +326,22 @@ void Triggered::tell_failure(PortNo port, std::uint32_t generation, const Event&
   notifier_.notify(port, generation, event, when);
 }
 
+void Triggered::trigger_here(PortNo port, const Descriptor& d) {
+  const auto tag = static_cast<std::uint32_t>(d.spare[0] - 1);
+  static const std::vector<std::uint8_t> kNothing;
+  const Status status = take({port, tag, context_.nodes[interface_], d.remote_key, d.spare[1], d.spare[2],
+                              unpacked(d.spare[3], d.spare[4]), false, &kNothing, context_.now()});
+  if (status == Status::Ok) return;
+  Event event;
+  event.operation = Operation::Trigger;
+  event.node = context_.nodes[interface_];
+  event.port = port;
+  event.tag = tag;
+  event.data = d.spare[1];
+  event.spare[0] = d.spare[2];
+  tell_failure(port, ports_[port].generation, event, status, context_.now());
+}
+
 Status Triggered::take(const Arrival& a) {
   Sequence* s = find(a.port, sequence_of(a.tag));
   if (!s) return Status::BadKey;

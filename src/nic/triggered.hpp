@@ -40,6 +40,8 @@ class Triggered {
   /// The network will not deliver it.
   void lost(const Header& header, Time when);
   void act(std::uint32_t task);
+  /// As a descriptor of groups names it (abi/descriptor.hpp), without a packet.
+  void trigger_here(PortNo port, const Descriptor& d);
   void close(PortNo port);
 
   void add_waiting(PortNo port, std::vector<WaitingRound>& out) const;

@@ -8,18 +8,22 @@
 namespace weft::routing {
 
 UpDown::UpDown(const Graph& graph, const topology::Faults& faults, RouterId root, bool all_paths)
-    : Routing(graph, faults), all_paths_(all_paths), root_(root), destinations_(graph) {
+    : Routing(graph, faults), all_paths_(all_paths), levels_(graph, faults, root), destinations_(graph) {
   check_table_bytes(4.0 * static_cast<double>(destinations_.routers.size()) * graph.routers(),
                     "up*/down* tables");
-  if (root_ == kNone) root_ = most_central_router();
-  std::vector<RouterId> queue;
-  distances_to(graph, faults, root_, level_, queue);
-  root_other_pieces();
   fill_tables();
 }
 
+UpDownLevels::UpDownLevels(const Graph& graph, const topology::Faults& faults, RouterId root)
+    : graph_(graph), faults_(faults) {
+  if (root == kNone) root = most_central_router();
+  std::vector<RouterId> queue;
+  distances_to(graph, faults, root, level_, queue);
+  root_other_pieces();
+}
+
 // Faults may leave the network in pieces; each has a root of its own, so that those within it can still talk.
-void UpDown::root_other_pieces() {
+void UpDownLevels::root_other_pieces() {
   std::vector<std::uint16_t> piece;
   std::vector<RouterId> queue;
   for (RouterId r = 0; r < graph_.routers(); ++r) {
@@ -29,7 +33,7 @@ void UpDown::root_other_pieces() {
   }
 }
 
-RouterId UpDown::most_central_router() const {
+RouterId UpDownLevels::most_central_router() const {
   // Two sweeps find the ends of a longest shortest path; its middle is central on trees and close to it
   // elsewhere.
   std::vector<std::uint16_t> from_a, from_b;
@@ -49,13 +53,13 @@ RouterId UpDown::most_central_router() const {
   return best;
 }
 
-bool UpDown::leads_up(PortId p) const {
+bool UpDownLevels::leads_up(PortId p) const {
   RouterId from = graph_.port_router(p), to = graph_.port_router(graph_.peer(p));
-  return std::pair(level_[to], to) < std::pair(level_[from], from);
+  return above(to, from);
 }
 
 bool UpDown::came_down(RouterId router, PortIndex in_port) const {
-  return leads_up(graph_.port(router, in_port));
+  return levels_.leads_up(graph_.port(router, in_port));
 }
 
 void UpDown::fill_tables() {
@@ -73,7 +77,7 @@ void UpDown::fill_tables() {
     down[to] = 0;
     for (std::size_t i = 0; i < queue.size(); ++i)
       for (PortId p = graph_.port_begin(queue[i]); p < graph_.port_begin(queue[i] + 1); ++p)
-        if (faults_.usable(graph_, p) && leads_up(p))
+        if (faults_.usable(graph_, p) && levels_.leads_up(p))
           if (RouterId above = graph_.port_router(graph_.peer(p)); down[above] == kUnreachable) {
             down[above] = static_cast<std::uint16_t>(down[queue[i]] + 1);
             queue.push_back(above);
@@ -81,12 +85,11 @@ void UpDown::fill_tables() {
     // A router's path is its descent or a climb to one above it: settle routers from the root downwards.
     std::vector<RouterId> order(routers);
     for (RouterId r = 0; r < routers; ++r) order[r] = r;
-    std::sort(order.begin(), order.end(),
-              [&](RouterId a, RouterId b) { return std::pair(level_[a], a) < std::pair(level_[b], b); });
+    std::sort(order.begin(), order.end(), [&](RouterId a, RouterId b) { return levels_.above(a, b); });
     for (RouterId r : order) {
       any[r] = down[r];
       for (PortId p = graph_.port_begin(r); p < graph_.port_begin(r + 1); ++p)
-        if (faults_.usable(graph_, p) && leads_up(p))
+        if (faults_.usable(graph_, p) && levels_.leads_up(p))
           if (std::uint16_t above = any[graph_.port_router(graph_.peer(p))]; above != kUnreachable)
             any[r] = std::min(any[r], static_cast<std::uint16_t>(above + 1));
       if (any[r] != kUnreachable) longest[d] = std::max(longest[d], any[r]);
@@ -112,7 +115,7 @@ void UpDown::offer(RouterId router, bool descending, EndpointId to, ChannelClass
   for (PortId p = graph_.port_begin(router); p < graph_.port_begin(router + 1); ++p) {
     if (!faults_.usable(graph_, p)) continue;
     RouterId next = graph_.port_router(graph_.peer(p));
-    bool up = leads_up(p);
+    bool up = levels_.leads_up(p);
     bool good = up ? !descending && any[next] != kUnreachable && any[next] + 1 == left
                    : down[next] != kUnreachable && down[next] + 1 == left;
     if (good && count < Candidates::kMax) found[count++] = graph_.port_index(p);

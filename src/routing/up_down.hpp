@@ -2,9 +2,30 @@
 // never climb again. No cycle of channels can form on any graph, whole or broken.
 #pragma once
 
+#include <utility>
+
 #include "routing/distances.hpp"
 
 namespace weft::routing {
+
+/// Which end of each cable is up: nearer the root, or of the lower number where both are as near.
+class UpDownLevels {
+ public:
+  /// `root` kNone: the most central router. Faults may leave pieces; each has a root of its own.
+  UpDownLevels(const Graph& graph, const topology::Faults& faults, RouterId root);
+
+  bool leads_up(PortId p) const;
+  /// From the root downwards, as climbs are counted.
+  bool above(RouterId a, RouterId b) const { return std::pair(level_[a], a) < std::pair(level_[b], b); }
+
+ private:
+  RouterId most_central_router() const;
+  void root_other_pieces();
+
+  const Graph& graph_;
+  const topology::Faults& faults_;
+  std::vector<std::uint16_t> level_;  // distance from the root
+};
 
 class UpDown final : public Routing {
  public:
@@ -24,15 +45,11 @@ class UpDown final : public Routing {
   bool came_down(RouterId router, PortIndex in_port) const;
 
  private:
-  bool leads_up(PortId p) const;
-  RouterId most_central_router() const;
-  void root_other_pieces();
   void fill_tables();
 
   bool all_paths_;
-  RouterId root_;
+  UpDownLevels levels_;
   std::uint32_t longest_ = 0;
-  std::vector<std::uint16_t> level_;  // distance from the root
   DestinationRouters destinations_;
   std::vector<std::uint16_t> down_;  // [destination][router]: hops by descending only
   std::vector<std::uint16_t> any_;   // [destination][router]: hops by climbing first

@@ -9,6 +9,7 @@
 #include "base/check.hpp"
 #include "base/memory_left.hpp"
 #include "base/text.hpp"
+#include "network/two_networks.hpp"
 
 namespace weft::workload {
 
@@ -38,6 +39,8 @@ class Executor final : public event::EventHandler {
     for (const Operation& o : p_.operations)
       if (o.kind == Kind::Delay) reaction = std::min(reaction, Time{static_cast<std::int64_t>(o.amount)});
     network_.set_reaction_time(reaction);
+    if (dynamic_cast<const network::TwoNetworks*>(&network))
+      class_of_interfaces_ = network::TwoNetworks::kControl;
     busy_until_.assign(p_.ranks(), {0});
     result_.rank_end.assign(p_.ranks(), {0});
     state_.resize(p_.operations.size());
@@ -225,7 +228,8 @@ class Executor final : public event::EventHandler {
     const std::uint64_t packets = std::max<std::uint64_t>(1, o.amount / most + (o.amount % most != 0));
     take_room(i, packets);
     s.since = now();
-    network_.send_message({from, to, o.amount, 0, i}, now());
+    const std::uint8_t message_class = o.by_interface ? class_of_interfaces_ : std::uint8_t{0};
+    network_.send_message({from, to, o.amount, message_class, i}, now());
     result_.packets += packets;
   }
 
@@ -348,6 +352,7 @@ class Executor final : public event::EventHandler {
   event::EventQueue& events_;
   const event::ComponentId me_;
   ExecutorOptions options_;
+  std::uint8_t class_of_interfaces_ = 0;  // what interfaces send may have a network of its own
   std::vector<State> state_;
   std::vector<Rank> rank_;  // by operation
   std::vector<std::uint64_t> follower_begin_,

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "config/registry.hpp"
+#include "network/two_networks.hpp"
 #include "workload/goal.hpp"
 #include "workload/interface_times.hpp"
 #include "workload/skeleton.hpp"
@@ -13,14 +14,22 @@
 
 namespace weft::workload {
 
-std::unique_ptr<network::Network> make_engine(const std::string& name, const machine::Machine& machine,
-                                              const network::EngineOptions& options) {
+namespace {
+
+const network::EngineKind& engine_called(const std::string& name) {
   using Engines = config::Registry<network::EngineKind>;
   const network::EngineKind* kind = Engines::find(name);
   if (!kind)
     throw UserError(fmt::format("there is no engine '{}'{}; there are {}", name,
                                 did_you_mean(name, Engines::names()), join(Engines::names(), ", ")));
-  return kind->make(machine, options);
+  return *kind;
+}
+
+}  // namespace
+
+std::unique_ptr<network::Network> make_engine(const std::string& name, const machine::Machine& machine,
+                                              const network::EngineOptions& options) {
+  return engine_called(name).make(machine, options);
 }
 
 Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed,
@@ -57,7 +66,11 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
     out.jobs.push_back({job.workload, job.placement, p.ranks(), {0}, p.messages(), p.bytes_sent()});
   }
   Program all = programs.size() == 1 ? std::move(programs.front()) : side_by_side(programs);
-  auto network = make_engine(text.engine, machine, {text.seed, text.threads});
+  const network::EngineKind& engine = engine_called(text.engine);
+  const network::EngineOptions options{text.seed, text.threads};
+  // Only what interfaces send goes by a second network.
+  auto network =
+      text.offload ? network::make_network(engine, machine, options) : engine.make(machine, options);
   auto start = std::chrono::steady_clock::now();
   event::EventQueue events;
   out.run = execute(all, endpoint, *network, events, text.options);

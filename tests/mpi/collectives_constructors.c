@@ -101,6 +101,20 @@ static void persistent(int rank, int ranks) {
     must(value == 17 + turn && sum == ranks, "persistent");
     if (rank == 0) must(reduced == ranks && gathered[ranks - 1] == ranks - 1, "persistent, at the root");
   }
+  /* They match as they were prepared: members may start them in any order, and wait for them in any way. */
+  value = rank == 1 ? 99 : 0;
+  sum = 0;
+  for (int i = 0; i < 5; ++i) MPI_Start(&requests[rank % 2 ? 4 - i : i]);
+  for (int left = 5, index, done; left > 0; --left) {
+    if (left % 2) {
+      MPI_Waitany(5, requests, &index, MPI_STATUS_IGNORE);
+    } else {
+      do MPI_Testany(5, requests, &index, &done, MPI_STATUS_IGNORE);
+      while (!done);
+    }
+    must(index >= 0 && index < 5 && requests[index] != MPI_REQUEST_NULL, "persistent, one after the other");
+  }
+  must(value == 99 && sum == ranks, "persistent, in any order");
   for (int i = 0; i < 5; ++i) MPI_Request_free(&requests[i]);
 }
 

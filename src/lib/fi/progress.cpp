@@ -37,7 +37,7 @@ bool Engine::progress(Thread& thread, const Completions* until) {
     } else {
       nic::Event copy = *e;
       lib::event_taken(port);
-      if (nic::is_triggered(copy.operation))
+      if (offload::is_own(copy))
         offload::hear(copy);
       else
         take(at, copy);

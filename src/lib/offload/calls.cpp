@@ -1,6 +1,9 @@
 // Collective calls of a program, handed to the interface where it can run them.
 #include "lib/offload/calls.hpp"
 
+#include <stdio.h>
+#include <unistd.h>
+
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -154,7 +157,7 @@ void unpack(const std::uint8_t* data, std::size_t bytes, Word buffer, int count,
 void hand_over(Operation& o, const Group& group) {
   if (o.unpacked) return;
   o.unpacked = true;
-  if (!o.hears || !o.buffer || o.result.empty()) return;
+  if (!(o.hears || o.for_many) || !o.buffer || o.result.empty()) return;
   if (Thread* thread = lib::thread_if_any()) pay_copy(*thread, o.result.size());
   if (!o.gathers) return unpack(o.result.data(), o.result.size(), o.buffer, o.count, o.type, o.communicator);
   const std::size_t block = o.result.size() / static_cast<std::size_t>(group.size());
@@ -242,37 +245,38 @@ Known* known_by(const Call& c) {
   return found == known().end() ? nullptr : &found->second;
 }
 
-/// Persistent collectives by their requests: how often each kind was started is counted.
-std::unordered_map<Word, Offloaded>& persistent() {
-  static std::unordered_map<Word, Offloaded> all;
+/// A persistent collective. Members match by what they have prepared, not by what they start: so each has a
+/// group, and sequences, of its own.
+struct Persistent {
+  Offloaded what{};
+  Call call;
+  std::unique_ptr<Group> group;
+  Word stands_in = 0;  // the request of the start under way
+};
+std::unordered_map<Word, Persistent>& persistent() {
+  static std::unordered_map<Word, Persistent> all;
   return all;
 }
 
-void prepared(MpiCall name, Word request) {
-  switch (name) {
+/// The call that starts at once what another prepares.
+MpiCall started_call(MpiCall prepares) {
+  switch (prepares) {
     case MpiCall::Barrier_init:
-      persistent()[request] = Offloaded::Barrier;
-      break;
+      return MpiCall::Barrier;
     case MpiCall::Bcast_init:
-      persistent()[request] = Offloaded::Broadcast;
-      break;
+      return MpiCall::Bcast;
     case MpiCall::Reduce_init:
-      persistent()[request] = Offloaded::Reduce;
-      break;
+      return MpiCall::Reduce;
     case MpiCall::Allreduce_init:
-      persistent()[request] = Offloaded::AllReduce;
-      break;
+      return MpiCall::Allreduce;
     default:
-      persistent()[request] = Offloaded::Gather;
+      return MpiCall::Gather;
   }
 }
 
-void released(Word request) { persistent().erase(request); }
-
-void started(Word request) {
-  if (persistent().empty()) return;
-  if (auto found = persistent().find(request); found != persistent().end())
-    ++sums().fallen_back[static_cast<unsigned>(found->second)][static_cast<unsigned>(Fallback::Persistent)];
+/// A broadcast that is long enough to be sent once, for all.
+bool is_block(const Call& c, const Group& group, std::size_t bytes) {
+  return c.what == Offloaded::Broadcast && group.multicasts() && bytes >= model().multicast_from;
 }
 
 /// Whether the interface runs it; all members come to the same answer.
@@ -297,6 +301,7 @@ bool can_run(const Call& c, const Group& group, std::size_t bytes, nic::RoundKin
     if ((facts.bits_only && !bits) || (facts.logical_only && !logical)) return false;
   }
   if (c.what == Offloaded::Gather) kind.combine = nic::Combine::Concatenate;
+  if (is_block(c, group, bytes)) return true;
   why = Fallback::TooLong;
   if (c.what == Offloaded::Gather && bytes * static_cast<std::size_t>(group.size()) > group.piece())
     return false;
@@ -322,6 +327,37 @@ bool makes_sense(const Call& c, const Group& group) {
   return true;
 }
 
+/// A block goes from memory to memory; what does not lie in one piece is put together first.
+void begin_block(Thread& thread, const Call& c, Group& group, std::size_t bytes, Operation& o) {
+  const bool at_root = c.root == group.rank();
+  o.for_many = o.posts = true;
+  o.hears = at_root;
+  o.stream = Stream::Inward;
+  o.rounds = 2;
+  o.block_bytes = bytes;
+  o.buffer = 0;
+  if (is_plain(c.send_type)) {
+    o.block = reinterpret_cast<std::uint8_t*>(c.send);
+  } else if (at_root) {
+    o.data = packed(c.send, c.send_count, c.send_type, c.communicator);
+    pay_copy(thread, bytes);
+    o.block = o.data.data();
+  } else {
+    o.result.resize(bytes);
+    o.block = o.result.data();
+    o.buffer = c.receive;
+  }
+  weft_memory memory{};
+  if (weft_register_anywhere(lib::mpi_port(), o.block, bytes, nic::kRemoteRead, &memory) != 0) {
+    fprintf(stderr, "weft: rank %u: a broadcast of %zu bytes: its memory cannot be registered\n",
+            lib::mpi_port()->header->rank, bytes);
+    _exit(1);
+  }
+  o.block_key = memory.key;
+  lib::move_on(thread, lib::mpi_port()->header->mpi.send_cost);
+  group.begin(thread, o);
+}
+
 void begin(Thread& thread, const Call& c, Group& group, std::size_t bytes, const nic::RoundKind& kind,
            Operation& o) {
   const bool at_root = c.root == group.rank();
@@ -337,6 +373,7 @@ void begin(Thread& thread, const Call& c, Group& group, std::size_t bytes, const
   o.buffer = c.receive;
   o.type = c.receive_type;
   o.count = c.receive_count;
+  if (is_block(c, group, bytes)) return begin_block(thread, c, group, bytes, o);
   Word from = c.send;
   int count = c.send_count;
   Word type = c.send_type;
@@ -383,6 +420,25 @@ void begin(Thread& thread, const Call& c, Group& group, std::size_t bytes, const
   group.begin(thread, o);
 }
 
+/// What a member gives is as long as what the root takes from it, in bytes.
+std::size_t bytes_of(const Call& c, const Group& group) {
+  const bool by_receive = c.what == Offloaded::Gather && c.root == group.rank() && is_in_place(c.send);
+  return c.what == Offloaded::Barrier ? 0
+         : by_receive                 ? bytes_of(c.receive_count, c.receive_type)
+                                      : bytes_of(c.send_count, c.send_type);
+}
+
+/// Begins a collective that the program waits for later; the request that stands for it.
+Word defer(Thread& thread, const Call& c, Group& group, std::size_t bytes, const nic::RoundKind& kind) {
+  auto* deferred = new Deferred{{}, &group, 0};
+  Word request = 0;
+  call("PMPI_Grequest_start", query, forget, cancel, deferred, &request);
+  deferred->operation.request = deferred->handle = lib::mpi_handle(request);
+  deferred_requests().insert(deferred->handle);
+  begin(thread, c, group, bytes, kind, deferred->operation);
+  return request;
+}
+
 bool carry_out(MpiCall name, const Word* arguments, Word& result) {
   Call c;
   Thread* thread = lib::thread_if_any();
@@ -402,11 +458,7 @@ bool carry_out(MpiCall name, const Word* arguments, Word& result) {
     return false;
   }
   if (!makes_sense(c, *group)) return false;
-  // What a member gives is as long as what the root takes from it, in bytes.
-  const bool by_receive = c.what == Offloaded::Gather && c.root == group->rank() && is_in_place(c.send);
-  const std::size_t bytes = c.what == Offloaded::Barrier ? 0
-                            : by_receive                 ? bytes_of(c.receive_count, c.receive_type)
-                                                         : bytes_of(c.send_count, c.send_type);
+  const std::size_t bytes = bytes_of(c, *group);
   nic::RoundKind kind;
   Fallback why{};
   if (!can_run(c, *group, bytes, kind, why)) {
@@ -423,17 +475,70 @@ bool carry_out(MpiCall name, const Word* arguments, Word& result) {
     hand_over(o, *group);
     return true;
   }
-  auto* deferred = new Deferred{{}, group, 0};
-  Word request = 0;
-  call("PMPI_Grequest_start", query, forget, cancel, deferred, &request);
-  deferred->operation.request = deferred->handle = lib::mpi_handle(request);
-  deferred_requests().insert(deferred->handle);
+  const Word request = defer(*thread, c, *group, bytes, kind);
   if (lib::is_mpich())
     *reinterpret_cast<std::int32_t*>(c.request) = static_cast<std::int32_t>(request);
   else
     *c.request = request;
-  begin(*thread, c, *group, bytes, kind, deferred->operation);
   return true;
+}
+
+/// All members come here with the same call, so they may meet.
+void prepared(MpiCall name, const Word* arguments, Word request) {
+  Persistent& entry = persistent()[request] = {};
+  Thread* thread = lib::thread_if_any();
+  if (!read(started_call(name), arguments, entry.call)) return;
+  entry.what = entry.call.what;
+  int two_sides = 0, rank = 0, size = 0;
+  const Word handle = lib::mpi_handle(entry.call.communicator);
+  call("PMPI_Comm_test_inter", handle, &two_sides);
+  if (two_sides || !thread || !lib::mpi_port()) return;
+  call("PMPI_Comm_rank", handle, &rank);
+  call("PMPI_Comm_size", handle, &size);
+  if (size < 2) return;
+  entry.group = std::make_unique<Group>(handle, lib::mpi_port(), rank, size);
+  if (!entry.group->join(*thread)) entry.group.reset();
+}
+
+bool started(Word request) {
+  if (persistent().empty()) return false;
+  const auto found = persistent().find(request);
+  if (found == persistent().end()) return false;
+  Persistent& entry = found->second;
+  Thread* thread = lib::thread_if_any();
+  const auto what = static_cast<unsigned>(entry.what);
+  if (!entry.group || !thread || !makes_sense(entry.call, *entry.group)) {
+    ++sums().fallen_back[what][static_cast<unsigned>(Fallback::Persistent)];
+    return false;
+  }
+  const std::size_t bytes = bytes_of(entry.call, *entry.group);
+  nic::RoundKind kind;
+  Fallback why{};
+  if (!can_run(entry.call, *entry.group, bytes, kind, why)) {
+    ++sums().fallen_back[what][static_cast<unsigned>(why)];
+    return false;
+  }
+  ++sums().offloaded[what];
+  entry.stands_in = defer(*thread, entry.call, *entry.group, bytes, kind);
+  return true;
+}
+
+Word stands_for(Word request) {
+  if (persistent().empty()) return 0;
+  const auto found = persistent().find(request);
+  return found == persistent().end() ? 0 : found->second.stands_in;
+}
+
+void ended(Word request) {
+  if (const auto found = persistent().find(request); found != persistent().end()) found->second.stands_in = 0;
+}
+
+/// Not all members give it back at one time, so nobody waits for others here: its sequences stay armed.
+void released(Word request) {
+  const auto found = persistent().find(request);
+  if (found == persistent().end()) return;
+  static_cast<void>(found->second.group.release());
+  persistent().erase(found);
 }
 
 void freed(Word communicator) {
@@ -454,7 +559,8 @@ void freed(Word communicator) {
 
 void offer_collectives() {
   if (!lib::segment() || !lib::segment()->mpi.collectives.on) return;
-  lib::collective_service = {carry_out, made, freed, prepared, started, released, wait_all};
+  lib::collective_service = {carry_out, made,       freed, prepared, started,
+                             released,  stands_for, ended, wait_all};
 }
 
 }  // namespace weft::offload

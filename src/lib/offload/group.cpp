@@ -140,7 +140,8 @@ Group::Group(Word communicator, weft_port* port, int rank, int size)
     sent_at_[i] = images + (kStreams + i) * area;
   }
   spread_kind_.resize(model_.rounds);
-  bytes_ = up_to(images + 2 * kStreams * area, kPage);
+  nodes_at_ = images + 2 * kStreams * area;
+  bytes_ = up_to(nodes_at_ + static_cast<std::size_t>(size) * sizeof(std::uint32_t), kPage);
   memory_ = static_cast<std::uint8_t*>(aligned_alloc(kPage, bytes_));
   if (memory_) memset(memory_, 0, bytes_);
 }
@@ -201,10 +202,39 @@ bool Group::join(Thread& thread) {
   }
   for (std::uint16_t part = 0; part < collective::kParts; ++part)
     arm(thread, static_cast<Part>(part), part * kImage);
+  if (model_.multicast_from) join_nodes(thread);
   while (waiting_for_arm_) progress();
   armed_ = true;
   call("PMPI_Barrier", communicator_);  // nobody triggers what is not armed yet
   return true;
+}
+
+/// Where its members are on several nodes, routers may copy what is for all of them.
+void Group::join_nodes(Thread& thread) {
+  std::vector<std::uint32_t> nodes;
+  for (const collective::Member& member : members_) nodes.push_back(member.node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  if (nodes.size() < 2) return;
+  multicasts_ = true;
+  const std::size_t bytes = nodes.size() * sizeof nodes[0];
+  memcpy(memory_ + nodes_at_, nodes.data(), bytes);
+  nic::Descriptor d;
+  d.operation = nic::Operation::Join;
+  d.tag = first_ / collective::kParts;
+  d.local_key = memory_key_;
+  d.local_offset = nodes_at_;
+  d.length = bytes;
+  d.context = reinterpret_cast<std::uint64_t>(this);
+  post(thread, d);
+  ++waiting_for_arm_;
+  ++operations_under_way;
+}
+
+void Group::post(Thread& thread, nic::Descriptor& d) {
+  while (lib::queue_full(port_))
+    lib::ask(thread, abi::Call::Room, port_->index, abi::kNoDeadline, abi::kNoRank);
+  lib::post_now(port_, thread, d);
 }
 
 void Group::arm(Thread& thread, Part part, std::size_t image_at) {
@@ -226,9 +256,7 @@ void Group::arm(Thread& thread, Part part, std::size_t image_at) {
   d.local_key = memory_key_;
   d.local_offset = image_at;
   d.length = sizeof s.image + targets;
-  while (lib::queue_full(port_))
-    lib::ask(thread, abi::Call::Room, port_->index, abi::kNoDeadline, abi::kNoRank);
-  lib::post_now(port_, thread, d);
+  post(thread, d);
   ++waiting_for_arm_;
   ++operations_under_way;
 }
@@ -246,9 +274,13 @@ void Group::leave(Thread& thread) {
     nic::Descriptor d;
     d.operation = nic::Operation::Disarm;
     d.tag = static_cast<std::uint32_t>(first_ + part);
-    while (lib::queue_full(port_))
-      lib::ask(thread, abi::Call::Room, port_->index, abi::kNoDeadline, abi::kNoRank);
-    lib::post_now(port_, thread, d);
+    post(thread, d);
+  }
+  if (multicasts_) {
+    nic::Descriptor d;
+    d.operation = nic::Operation::Leave;
+    d.tag = first_ / collective::kParts;
+    post(thread, d);
   }
   weft_release(port_, memory_key_);
   armed_ = false;
@@ -332,7 +364,9 @@ void Group::advance(Thread& thread) {
 void Group::post_what_may_be(Thread& thread) {
   for (std::size_t i = 0; i < operations_.size() && may_post(*operations_[i], i); ++i) {
     Operation& o = *operations_[i];
-    for (; o.posts && o.posted < o.rounds; ++o.posted) {
+    // The second round of a block is given by the member's interface, when it is there.
+    const std::uint32_t own_rounds = o.for_many && !o.hears ? 1 : o.rounds;
+    for (; o.posts && o.posted < own_rounds; ++o.posted) {
       // No further ahead of what has not come back than the interfaces hold.
       const std::uint64_t round = o.first + o.posted;
       std::uint64_t oldest = round;
@@ -343,7 +377,7 @@ void Group::post_what_may_be(Thread& thread) {
       if (round - oldest >= model_.rounds) return;
       post_round(thread, o, o.posted);
     }
-    if (!o.hears) o.done = true;
+    if (!o.hears && !o.for_many) o.done = true;
   }
 }
 
@@ -363,6 +397,7 @@ bool Group::end_what_is_done() {
 }
 
 void Group::finish(Operation& o) {
+  if (o.for_many) weft_release(port_, o.block_key);
   --operations_under_way;
   note_open();
   const Word request = o.request;
@@ -375,10 +410,88 @@ void Group::finish(Operation& o) {
   if (request) call("PMPI_Grequest_complete", request);  // the operation may be gone after it
 }
 
+/// A block is sent once, for all, when all members have said where they want it, and is done at the root when
+/// all have it: two rounds of Gather without data. The second is given by each member's interface.
+void Group::post_expect(Thread& thread, const Operation& o) {
+  const nic::TriggerTarget up = members_[place_of(rank_)].input(Part::Gather), result = result_of(o);
+  nic::Descriptor d;
+  d.operation = nic::Operation::Expect;
+  d.tag = first_ / collective::kParts;
+  d.operand = o.first;
+  d.remote_key = key_;
+  d.local_key = o.block_key;
+  d.length = o.block_bytes;
+  d.context = reinterpret_cast<std::uint64_t>(this);
+  d.spare[0] = nic::trigger_tag(up.sequence, up.input) + std::uint64_t{1};
+  d.spare[1] = o.first + 1;
+  d.spare[2] = o.kind.packed();
+  d.spare[3] = std::uint64_t{result.node} << 32 | result.port;
+  d.spare[4] = std::uint64_t{result.input} << 16 | result.sequence;
+  post(thread, d);
+}
+
+void Group::post_block(Thread& thread, const Operation& o) {
+  nic::Descriptor d;
+  d.operation = nic::Operation::Put;
+  d.flags = nic::kToGroup;
+  d.node = port_->self.node;
+  d.port = port_->self.port;
+  d.tag = first_ / collective::kParts;
+  d.operand = o.first;
+  d.remote_key = key_;
+  d.compare = o.block_key;
+  d.local_key = o.block_key;
+  d.length = o.block_bytes;
+  d.context = reinterpret_cast<std::uint64_t>(this);
+  post(thread, d);
+}
+
+/// What has come has errors that no link noticed: it is fetched from the root, which waits for all.
+void Group::repair(Thread& thread, const Operation& o, const nic::Event& event) {
+  nic::Descriptor d;
+  d.operation = nic::Operation::Get;
+  d.flags = nic::kReliable | nic::kNotifyDone;
+  d.node = event.node;
+  d.port = event.port;
+  d.tag = static_cast<std::uint32_t>(o.first);
+  d.remote_key = event.spare[0];
+  d.local_key = o.block_key;
+  d.length = o.block_bytes;
+  d.context = reinterpret_cast<std::uint64_t>(this);
+  post(thread, d);
+}
+
+nic::TriggerTarget Group::result_of(const Operation& o) const {
+  return members_[place_of(static_cast<int>(o.kind.root))].input(Part::Result);
+}
+
+/// Of a block; false: it is not about one.
+bool Group::hear_block(const nic::Event& event) {
+  if (event.operation != nic::Operation::Expect && event.operation != nic::Operation::Get) return false;
+  Thread* thread = lib::thread_if_any();
+  for (Operation* o : operations_) {
+    const bool same = event.operation == nic::Operation::Get
+                          ? event.tag == static_cast<std::uint32_t>(o->first)
+                          : event.data == o->first;
+    if (!o->for_many || !same || !thread) continue;
+    if (event.operation == nic::Operation::Expect && event.status == nic::Status::Damaged) {
+      repair(*thread, *o, event);
+    } else {
+      if (event.operation == nic::Operation::Get) post_round(*thread, *o, 1);
+      o->done = true;
+      advance(*thread);
+    }
+    return true;
+  }
+  return true;
+}
+
 void Group::post_round(Thread& thread, Operation& o, std::uint32_t number) {
+  if (o.for_many && !o.hears && number == 0) post_expect(thread, o);
   const std::uint64_t round = o.first + number;
   const std::size_t from = number * o.piece;
-  const std::size_t bytes = from < o.data.size() ? std::min(o.piece, o.data.size() - from) : 0;
+  const bool carries = !o.for_many && from < o.data.size();  // a block goes by itself
+  const std::size_t bytes = carries ? std::min(o.piece, o.data.size() - from) : 0;
   nic::Descriptor d;
   d.operation = nic::Operation::Trigger;
   const auto stream = static_cast<unsigned>(o.stream);
@@ -396,7 +509,7 @@ void Group::post_round(Thread& thread, Operation& o, std::uint32_t number) {
   d.context = reinterpret_cast<std::uint64_t>(this);
   d.length = bytes;
   if (o.stream == Stream::Inward) {
-    const nic::TriggerTarget result = members_[place_of(static_cast<int>(o.kind.root))].input(Part::Result);
+    const nic::TriggerTarget result = result_of(o);
     d.spare[0] = std::uint64_t{result.node} << 32 | result.port;
     d.spare[1] = std::uint64_t{result.input} << 16 | result.sequence;
   }
@@ -407,9 +520,7 @@ void Group::post_round(Thread& thread, Operation& o, std::uint32_t number) {
   } else if (bytes) {
     memcpy(d.data, o.data.data() + from, bytes);
   }
-  while (lib::queue_full(port_))
-    lib::ask(thread, abi::Call::Room, port_->index, abi::kNoDeadline, abi::kNoRank);
-  lib::post_now(port_, thread, d);
+  post(thread, d);
 }
 
 /// What the tree carries is not what this member calls.
@@ -447,6 +558,7 @@ void Group::hear(const nic::Event& event) {
     if (event.status == nic::Status::NoPort && note_gone(event)) return;
     explain(event);
   }
+  if (hear_block(event)) return;
   const auto part = static_cast<Part>(event.tag - first_);
   const auto stream = static_cast<unsigned>(stream_of(part));
   const std::uint64_t round = event.data;
@@ -456,6 +568,7 @@ void Group::hear(const nic::Event& event) {
   for (Operation* o : operations_)
     if (static_cast<unsigned>(o->stream) == stream && round >= o->first && round < o->first + o->rounds) {
       take(*o, round, data, event.length, event.spare[0]);
+      if (o->for_many && o->hears && round == o->first && thread) post_block(*thread, *o);
       if (thread) advance(*thread);
       return;
     }
@@ -510,7 +623,20 @@ std::vector<std::uint32_t> Group::gathered_order() const {
   return out;
 }
 
+bool is_own(const nic::Event& event) {
+  if (nic::is_triggered(event.operation) || nic::is_of_groups(event.operation)) return true;
+  if (event.operation != nic::Operation::Put && event.operation != nic::Operation::Get) return false;
+  return std::any_of(groups.begin(), groups.end(), [&](const Group* group) {
+    return group && reinterpret_cast<std::uint64_t>(group) == event.context;
+  });
+}
+
 void hear(const nic::Event& event) {
+  if (!nic::is_triggered(event.operation)) {
+    for (Group* group : groups)
+      if (group && reinterpret_cast<std::uint64_t>(group) == event.context) return group->hear(event);
+    return;
+  }
   const std::size_t block = event.kind == nic::EventKind::Failed && event.context
                                 ? groups.size()
                                 : event.tag % 65'536 / collective::kParts;

@@ -44,6 +44,11 @@ struct Operation {
   bool gathers = false;
   std::int64_t stride = 0;  // bytes between blocks of a gather
   Word request = 0;         // the program's, where it does not wait in the call
+  // A block that is sent once, for all: the root's, or where the member wants it.
+  bool for_many = false;
+  std::uint8_t* block = nullptr;
+  std::size_t block_bytes = 0;
+  std::uint64_t block_key = 0;
 };
 
 class Group {
@@ -63,6 +68,8 @@ class Group {
   std::size_t piece() const { return piece_; }
   bool idle() const { return operations_.empty(); }
   Word communicator() const { return communicator_; }
+  /// Routers copy what is for all of its members.
+  bool multicasts() const { return multicasts_; }
 
   /// Takes its place in the order of the communicator's collectives; `operation` stays the caller's.
   void begin(abi::Thread& thread, Operation& operation);
@@ -88,6 +95,13 @@ class Group {
   void take(Operation& operation, std::uint64_t round, const std::uint8_t* data, std::size_t bytes,
             std::uint64_t kind);
   void finish(Operation& operation);
+  void join_nodes(abi::Thread& thread);
+  void post(abi::Thread& thread, nic::Descriptor& descriptor);
+  void post_expect(abi::Thread& thread, const Operation& operation);
+  void post_block(abi::Thread& thread, const Operation& operation);
+  void repair(abi::Thread& thread, const Operation& operation, const nic::Event& event);
+  bool hear_block(const nic::Event& event);
+  nic::TriggerTarget result_of(const Operation& operation) const;
   bool note_gone(const nic::Event& event) const;
   [[noreturn]] void explain_other(std::uint64_t called, std::uint64_t carried) const;
   [[noreturn]] void explain(const nic::Event& event) const;
@@ -97,7 +111,7 @@ class Group {
   weft_port* port_;
   const abi::CollectiveModel& model_;
   int rank_, size_;
-  bool armed_ = false;
+  bool armed_ = false, multicasts_ = false;
   std::uint32_t waiting_for_arm_ = 0;
   std::uint16_t first_ = 0;
   std::uint64_t key_ = 0, memory_key_ = 0;
@@ -106,7 +120,7 @@ class Group {
   std::vector<collective::Member> members_;  // by place
   std::vector<std::uint32_t> place_of_rank_, rank_at_, world_rank_;
   std::uint8_t* memory_ = nullptr;
-  std::size_t bytes_ = 0, delivered_at_[kStreams] = {}, sent_at_[kStreams] = {};
+  std::size_t nodes_at_ = 0, bytes_ = 0, delivered_at_[kStreams] = {}, sent_at_[kStreams] = {};
   std::uint64_t next_round_[kStreams] = {};
   std::vector<std::uint64_t> spread_kind_;  // of the last broadcasts, by round
   std::uint64_t outward_heard_ = 0;         // rounds of broadcasts that have passed this member's interface
@@ -116,6 +130,8 @@ class Group {
   std::map<std::pair<unsigned, std::uint64_t>, Early> early_;
 };
 
+/// Is an event about what groups have posted?
+bool is_own(const nic::Event& event);
 /// What a sequence's event says to whoever waits for it; and whether anything is under way.
 void hear(const nic::Event& event);
 bool under_way();

@@ -1,6 +1,7 @@
 // What arrives at a tile in a cycle: credits, heads and the flits behind them.
 #pragma once
 
+#include "network/flit/multicast.hpp"
 #include "network/flit/route_computation.hpp"
 
 namespace weft::network::flit {
@@ -10,10 +11,12 @@ class Arrivals {
  public:
   using At = Records<V::kVoq>;
 
-  Arrivals(Fabric& fabric, Sources& sources, RouteComputation<V>& routes, const At& at)
+  Arrivals(Fabric& fabric, Sources& sources, RouteComputation<V>& routes, Multicast<V>& multicast,
+           const At& at)
       : fabric_(fabric),
         sources_(sources),
         routes_(routes),
+        multicast_(multicast),
         b_(at),
         route_cycles_(fabric.settings.route_cycles),
         shares_(fabric.settings.shared_flits > 0 || fabric.settings.router.inner_stages > 0) {}
@@ -34,6 +37,7 @@ class Arrivals {
   Fabric& fabric_;
   Sources& sources_;
   RouteComputation<V>& routes_;
+  Multicast<V>& multicast_;
   const At& b_;
   const unsigned route_cycles_;
   const bool shares_;
@@ -84,7 +88,9 @@ void Arrivals<V>::take_heads(Tile& tile, const Inbox& inbox) {
     if (queue.empty()) [[likely]] {
       queue.entry = entry.bits();
       queue.set_left(entry.flits());
-      if (routes_.find_route(b, q, queue, entry) == Tile::kOut)
+      if (V::kMulticast && multicast_.is_copied(entry))
+        multicast_.begin(static_cast<std::uint32_t>(&tile - fabric_.state.tiles.data()), q, entry);
+      else if (routes_.find_route(b, q, queue, entry) == Tile::kOut)
         *out++ = q;
       else
         *onward++ = q;

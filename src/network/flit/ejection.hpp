@@ -60,6 +60,7 @@ void Ejection<V>::deliver(Entry entry) {
 // Dimension order is minimal, so its hops need no counting on the way.
 template <class V>
 std::uint32_t Ejection<V>::hops_of(const PacketRecord& record) const {
+  if (V::kMulticast && record.message_class == fabric_.settings.message_classes) return 1u + record.hops;
   if constexpr (V::kOnGrid)
     return 1 + route_.distance(b_.grid_endpoints[record.source].place,
                                b_.grid_endpoints[record.destination].place);

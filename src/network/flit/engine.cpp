@@ -160,7 +160,7 @@ bool Engine::nobody_will_act() const {
 
 std::uint64_t Engine::flits_in_network() const {
   std::uint64_t sum = 0;
-  for (const auto& worker : workers_) sum += worker->in_network;
+  for (const auto& worker : workers_) sum += worker->in_network + worker->copied;
   return sum;
 }
 

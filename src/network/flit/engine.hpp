@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "network/cycle_engine.hpp"
@@ -61,6 +62,14 @@ class Engine {
   /// The least number of cycles from what a tile does to the delivery it tells of.
   unsigned delivery_lead() const { return fabric_.delivery_lead; }
 
+  /// Sets of endpoints that packets can be for, where routers copy. Between runs only.
+  GroupNumber group(std::span<const EndpointId> members) { return routes_.groups.number(members); }
+  const std::vector<EndpointId>& members(GroupNumber group) const { return routes_.groups.members(group); }
+  /// A packet for a group is going to be sent by this source.
+  void plant_tree(GroupNumber group, EndpointId source) {
+    routes_.trees->plant(group, members(group), source);
+  }
+
   Cycle now() const { return now_; }
   /// Nothing moves any more while packets wait, or a packet is older than the limit.
   bool stalled() const { return stalled_; }
@@ -91,7 +100,7 @@ class Engine {
   Cycle next_work(Cycle until) const;
   bool nobody_will_act() const;
   std::uint64_t flits_in_network() const;
-  Inspector look() const { return {fabric_, sources_}; }
+  Inspector look() const { return {fabric_, routes_, sources_}; }
 
   Fabric fabric_;
   Routes routes_;

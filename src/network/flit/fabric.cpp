@@ -52,6 +52,12 @@ Fabric::Fabric(const topology::Graph& of, Settings how, bool link_layer)
   share_remainders();
   rank_local_ports();
   if (settings.router.inner_stages > 0) connect_inner_ports();
+  if (!settings.multicast()) return;
+  unsigned most_ports = 1;
+  for (RouterId r = 0; r < graph.routers(); ++r) most_ports = std::max(most_ports, graph.port_count(r));
+  multicast =
+      MulticastState(static_cast<std::uint32_t>(state.ports.size()), most_ports, state.channel_bits,
+                     settings.channels * settings.message_classes, settings.channels, state.tiles.size());
 }
 
 void Fabric::size_arrays(bool link_layer) {
@@ -148,7 +154,8 @@ void Fabric::connect_ports() {
       port.flight = flight_number(settings.traverse_cycles + settings.cable_cycles[cable]);
       if (!settings.cable_buffer.empty()) port.room = settings.cable_buffer[cable];
     }
-    if (rest.interval != 256) port.flags |= Port::kNarrow;
+    // Where copies go out too, a port may be busy with one.
+    if (rest.interval != 256 || settings.multicast()) port.flags |= Port::kNarrow;
     if (graph.port_endpoint(p) != kNone) port.flags |= Port::kEndpoint;
   }
   // The sender tells headers from payload (header_queues.hpp): to the router it is one buffer.
@@ -233,6 +240,7 @@ void Fabric::freeze(RouterId router, bool frozen) {
     if (graph.port_endpoint(p) == kNone) continue;
     std::uint8_t& now = state.ports[p].flags;
     now = static_cast<std::uint8_t>(frozen ? now | flags : now & ~flags);
+    if (settings.multicast()) now |= Port::kNarrow;
   }
 }
 
@@ -250,6 +258,7 @@ void Fabric::empty() {
     inbox.credits.clear(), inbox.ends.clear();
   }
   std::fill(state.awake.begin(), state.awake.end(), Mark::kNo);
+  multicast.empty();
   for (Tile& tile : state.tiles) {
     for (auto& bag : tile.channel_requests) bag.clear();
     for (auto& bag : tile.switch_requests) bag.clear();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "network/flit/inner_fabric.hpp"
+#include "network/flit/multicast_state.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
 #include "topology/graph.hpp"
@@ -62,6 +63,11 @@ struct Fabric {
   unsigned longest_window = 1;  // cycles a tile can run without what others send it
 
   State state;
+  MulticastState multicast;  // of packets for many, where routers copy them
+
+  std::uint32_t every_channel() const {
+    return settings.all_channels() == 32 ? ~0u : (1u << settings.all_channels()) - 1;
+  }
 
  private:
   void size_arrays(bool link_layer);
@@ -71,9 +77,6 @@ struct Fabric {
   void share_remainders();
   void rank_local_ports();
   std::uint16_t flight_number(unsigned cycles);
-  std::uint32_t every_channel() const {
-    return settings.all_channels() == 32 ? ~0u : (1u << settings.all_channels()) - 1;
-  }
 };
 
 }  // namespace weft::network::flit

@@ -15,11 +15,12 @@ class Injection {
  public:
   using At = Records<V::kVoq>;
 
-  Injection(Fabric& fabric, Sources& sources, RouteComputation<V>& routes, const LinkLayer* links,
-            Worker& worker, const At& at)
+  Injection(Fabric& fabric, Sources& sources, RouteComputation<V>& routes, const Routes& all_routes,
+            const LinkLayer* links, Worker& worker, const At& at)
       : fabric_(fabric),
         sources_(sources),
         routes_(routes),
+        all_routes_(all_routes),
         links_(links),
         worker_(worker),
         b_(at),
@@ -40,12 +41,14 @@ class Injection {
   void create(const Creation& creation, Cycle now);
   void queue_packet(PacketId id, Cycle now);
   void lose(PacketId id, Cycle now);
+  bool reaches_anybody(const NewPacket& made, EndpointId source, Cycle now);
   bool start_packet(const At& b, Sender& sender, EndpointId endpoint);
   bool header_queue_lets(const Sender& sender, PortNumber p);
 
   Fabric& fabric_;
   Sources& sources_;
   RouteComputation<V>& routes_;
+  const Routes& all_routes_;
   const LinkLayer* const links_;
   Worker& worker_;
   const At& b_;
@@ -76,6 +79,10 @@ void Injection<V>::create(const Creation& creation, Cycle now) {
   const NewPacket& made = creation.packet;
   const Cycle next = creation.next;
   if (creation.made) {
+    if (V::kMulticast && made.group != kNoGroup && !reaches_anybody(made, source, now)) {
+      if (next != kNever) worker_.timers.set(source, std::max(next, now + 1));
+      return;
+    }
     WEFT_CHECK(
         made.destination < sources_.senders.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
         "traffic makes packets for endpoints there are");
@@ -99,12 +106,28 @@ void Injection<V>::create(const Creation& creation, Cycle now) {
     record.flits = made.flits;
     record.message_class = made.message_class;
     ++worker_.counters.packets_created;
-    if (links_ && links_->cut_off(source, made.destination))
+    if (V::kMulticast && made.group != kNoGroup) {
+      record.via = made.group;
+      record.destination = all_routes_.trees->root(made.group, source).hop;
+      record.message_class = static_cast<std::uint8_t>(fabric_.settings.message_classes);
+      queue_packet(id, now);
+    } else if (links_ && links_->cut_off(source, made.destination))
       lose(id, now);
     else
       queue_packet(id, now);
   }
   if (next != kNever) worker_.timers.set(source, std::max(next, now + 1));
+}
+
+/// Of a packet for many: tells of the members that are cut off, and whether there are others.
+template <class V>
+[[gnu::noinline]] bool Injection<V>::reaches_anybody(const NewPacket& made, EndpointId source, Cycle now) {
+  const Trees::Root& root = all_routes_.trees->root(made.group, source);
+  for (EndpointId member : root.cut_off) {
+    ++worker_.counters.packets_lost;
+    worker_.observer->lost({source, member, made.flits, made.message_class, 0, now, 0, now, made.tag});
+  }
+  return root.hop != kNoHop;
 }
 
 /// Puts a packet at the end of its source's queue, and the source among those that send.

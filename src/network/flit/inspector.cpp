@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text.hpp"
+
 namespace weft::network::flit {
 
 using topology::EndpointId;
@@ -59,7 +61,10 @@ Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) 
   Waiting out{name(in), s_.channel_of(q), record.source, record.destination, record.created, record.injected,
               ""};
   const bool has = has_channel(s_, queue);
-  if (!has && queue.out >= s_.ports.size()) {
+  if (fabric_.multicast.there_is() && out.channel >= fabric_.multicast.first_channel) {
+    out.destination = kNone;
+    describe_copies(q, out, waits_for);
+  } else if (!has && queue.out >= s_.ports.size()) {
     out.reason = "all channels its routing offers are taken, or there is no route";
     std::uint32_t router = router_of(in);
     for (QueueNumber other : occupied())
@@ -89,6 +94,22 @@ Waiting Inspector::describe(QueueNumber q, std::vector<QueueNumber>& waits_for) 
     queues_behind(queue.out, queue.out_channel(), waits_for);
   }
   return out;
+}
+
+/// A packet for many waits for each of its branches.
+void Inspector::describe_copies(QueueNumber q, Waiting& out, std::vector<QueueNumber>& waits_for) const {
+  const MulticastState& copies = fabric_.multicast;
+  const Queue& queue = s_.queues[q];
+  const TreeHop& hop = trees_->hop(Entry(queue.entry).destination());
+  std::vector<std::string> names;
+  for (std::uint32_t i = 0; i < hop.count; ++i) {
+    const BranchState& branch = copies.branches_of(q)[i];
+    if (branch.sent == Entry(queue.entry).flits()) continue;
+    const PortNumber port = trees_->branch(hop.first + i).out;
+    names.push_back(name(port));
+    for (unsigned c = 0; c < copies.channels; ++c) queues_behind(port, copies.first_channel + c, waits_for);
+  }
+  out.reason = fmt::format("for many; still to be copied to {}", join(names, ", "));
 }
 
 std::optional<Waiting> Inspector::oldest_packet() const {
@@ -168,6 +189,15 @@ void Inspector::check_conservation(std::optional<std::uint64_t> in_network) cons
     if (cut_through && has_channel(s, queue))
       promised[(queue.out << s.channel_bits) + queue.out_channel()] += queue.left();
   }
+  for (const auto& tile : fabric_.multicast.active)
+    for (QueueNumber q : tile) {
+      const Entry entry(s.queues[q].entry);
+      const TreeHop& hop = trees_->hop(entry.destination());
+      for (std::uint32_t i = 0; i < hop.count; ++i)
+        if (const BranchState& branch = fabric_.multicast.branches_of(q)[i]; branch.has_channel())
+          promised[(trees_->branch(hop.first + i).out << s.channel_bits) + branch.channel] +=
+              entry.flits() - branch.sent;
+    }
   for (PortNumber p = 0; p < s.ports.size(); ++p) {
     const bool endpoint = s.ports[p].flags & Port::kEndpoint;
     WEFT_CHECK(s.ports[p].spare <= s.rests[p].shared,

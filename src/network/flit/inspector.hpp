@@ -7,6 +7,7 @@
 
 #include "network/cycle_engine.hpp"
 #include "network/flit/fabric.hpp"
+#include "network/flit/routes.hpp"
 #include "network/flit/sources.hpp"
 
 namespace weft::network::flit {
@@ -14,8 +15,11 @@ namespace weft::network::flit {
 /// Reads a network between two cycles. Slow.
 class Inspector {
  public:
-  Inspector(const Fabric& fabric, const Sources& sources)
-      : fabric_(fabric), s_(fabric.state), sources_(sources) {}
+  Inspector(const Fabric& fabric, const Routes& routes, const Sources& sources)
+      : fabric_(fabric),
+        s_(fabric.state),
+        trees_(routes.trees ? &*routes.trees : nullptr),
+        sources_(sources) {}
 
   /// Some packet has been in the network for more than so many cycles.
   bool older_than(Cycle age, Cycle now) const;
@@ -36,6 +40,7 @@ class Inspector {
   }
   /// What the first packet of a queue waits for, and which other queues must move before it can.
   Waiting describe(QueueNumber q, std::vector<QueueNumber>& waits_for) const;
+  void describe_copies(QueueNumber q, Waiting& out, std::vector<QueueNumber>& waits_for) const;
   std::string name(PortNumber p) const;
   /// The queues with a packet for an output.
   template <class Use>
@@ -46,6 +51,7 @@ class Inspector {
 
   const Fabric& fabric_;
   const State& s_;
+  const Trees* trees_;  // of packets for many, where there are any
   const Sources& sources_;
 };
 

@@ -329,7 +329,7 @@ void LinkLayer::between_cycles(Recovery& network, Cycle now, bool moved, std::ui
     case link::Reconfigurer::Action::Switch: {
       ++switches_;
       find_pieces();
-      network.use(reconfigurer_.routing());
+      network.use(reconfigurer_.routing(), now);
       std::uint64_t lost =
           network.give_up(now, [this](EndpointId from, EndpointId to) { return cut_off(from, to); });
       network.hold(false);

@@ -7,8 +7,8 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <queue>
-#include <tuple>
 
 #include "network/flit/buffers.hpp"
 #include "network/flit/engine.hpp"
@@ -20,12 +20,11 @@ namespace {
 unsigned largest_packet_flits(const machine::Machine& m) {
   const auto& router = m.description.router;
   if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
-  const unsigned channels = router.channels * router.message_classes;
+  const machine::RouterModel model = m.description.router_kind->model(m.description.router_parameters.get());
+  const unsigned channels = router.channels * (router.message_classes + model.multicast);
   unsigned room = router.buffer_flits.given.value_or(usual_packet_flits(m));
   if (channels == 1 && router.buffer_flits.given) room += router.shared_flits;
-  const unsigned inner =
-      m.description.router_kind->model(m.description.router_parameters.get()).smallest_inner_flits;
-  room = std::min(room, std::max(1u, inner / channels));
+  room = std::min(room, std::max(1u, model.smallest_inner_flits / channels));
   return std::min<unsigned>(room, Entry::kMaxFlits);
 }
 
@@ -44,6 +43,11 @@ class FlitNetwork final : public Network, private Traffic {
   }
 
   std::uint64_t largest_packet() const override { return largest_flits_ * flit_; }
+  bool multicasts() const override { return engine_.settings().multicast(); }
+  GroupNumber group(std::span<const EndpointId> members) override {
+    WEFT_CHECK(multicasts(), "a packet for many is sent only where routers copy it");
+    return engine_.group(members);
+  }
   bool idle() const override { return under_way_ == 0 && notices_.empty(); }
 
   std::vector<Incident> incidents() const override {
@@ -64,6 +68,7 @@ class FlitNetwork final : public Network, private Traffic {
   }
 
  private:
+  struct Message;
   static constexpr unsigned kFewFlits = 8;  // packets below this are counted: no window is longer
 
   static Settings settings(const machine::Machine& machine, const EngineOptions& options) {
@@ -99,11 +104,23 @@ class FlitNetwork final : public Network, private Traffic {
     const auto flits = std::max<std::uint64_t>(1, (message.bytes + flit_ - 1) / flit_);
     const auto packets = static_cast<std::uint32_t>((flits + largest_flits_ - 1) / largest_flits_);
     const auto last_flits = static_cast<unsigned>(flits - std::uint64_t{packets - 1} * largest_flits_);
-    list.insert(place, {take_number(message.tag, packets, last_flits), message.destination,
-                        message.message_class, flits, clock().remainder(at, clock().cycles(at)), cycle});
+    const std::uint32_t number = take_number(message.tag, packets, last_flits);
+    if (message.group != kNoGroup) prepare_for_many(message, packets, messages_[number]);
+    list.insert(place, {number, message.destination, message.message_class, message.group, flits,
+                        clock().remainder(at, clock().cycles(at)), cycle});
     if (first) engine_.ask(message.source, cycle);
     ++under_way_;
     if (last_flits < kFewFlits) ++short_ends_[last_flits];
+  }
+
+  void prepare_for_many(const Packet& packet, std::uint32_t packets, Message& message) {
+    const auto& members = engine_.members(packet.group);
+    const auto others = static_cast<std::uint32_t>(
+        members.size() - std::binary_search(members.begin(), members.end(), packet.source));
+    WEFT_CHECK(packets == 1 && others > 0, "what is for many is one packet, and for somebody");
+    engine_.plant_tree(packet.group, packet.source);
+    message.for_many = true;
+    message.arriving.store(others, std::memory_order_relaxed);
   }
 
   /// A message under way has a number, which is the tag of its packets.
@@ -120,6 +137,7 @@ class FlitNetwork final : public Network, private Traffic {
     message.last_flits = last_flits;
     message.arrived = {0};
     message.arriving.store(packets, std::memory_order_relaxed);
+    message.for_many = false;
     message.lost.store(false, std::memory_order_relaxed);
     return number;
   }
@@ -168,8 +186,9 @@ class FlitNetwork final : public Network, private Traffic {
     if (due) {
       Due& message = list.front();
       const std::uint64_t flits = std::min(message.left, largest_flits_);
-      packet = {message.destination, static_cast<std::uint16_t>(flits), message.message_class, message.number,
-                message.remainder};
+      packet = {message.destination,   static_cast<std::uint16_t>(flits),
+                message.message_class, message.number,
+                message.remainder,     message.group};
       message.left -= flits;
       if (message.left == 0) list.pop_front();
     }
@@ -183,6 +202,11 @@ class FlitNetwork final : public Network, private Traffic {
     explicit Listener(FlitNetwork& network) : network_(network) {}
     void delivered(const Delivery& delivery) override {
       Message& message = network_.messages_[delivery.tag];
+      if (message.for_many) {
+        settles(delivery.tag);
+        return tell({message.tag, network_.clock().time(delivery.delivered, delivery.remainder),
+                     Notice::Kind::Delivered, delivery.destination});
+      }
       // One that leaves its last router earlier may be there later: remainders of its hops add up.
       message.arrived =
           std::max(message.arrived, network_.clock().time(delivery.delivered, delivery.remainder));
@@ -193,7 +217,8 @@ class FlitNetwork final : public Network, private Traffic {
       Message& message = network_.messages_[report.tag];
       message.lost.store(true, std::memory_order_relaxed);
       settles(report.tag);
-      tell({message.tag, network_.clock().time(report.delivered), Notice::Kind::Lost});
+      tell({message.tag, network_.clock().time(report.delivered), Notice::Kind::Lost,
+            message.for_many ? report.destination : topology::kNone});
     }
     void departed(Tag number, Cycle cycle) override {
       Message& message = network_.messages_[number];
@@ -239,6 +264,7 @@ class FlitNetwork final : public Network, private Traffic {
     Tag tag = 0;
     std::uint32_t leaving = 0;  // packets
     unsigned last_flits = 0;    // of the last packet
+    bool for_many = false;      // a packet for a group: each member's arrival is told
     Time arrived{0};            // the latest of its packets so far
     std::atomic<std::uint32_t> arriving = 0;
     std::atomic<bool> lost = false;
@@ -248,14 +274,10 @@ class FlitNetwork final : public Network, private Traffic {
     std::uint32_t number;
     EndpointId destination;
     std::uint8_t message_class;
+    GroupNumber group;
     std::uint64_t left;  // flits
     Remainder remainder;
     Cycle at;
-  };
-  struct Later {
-    bool operator()(const Notice& a, const Notice& b) const {
-      return std::tie(a.at, a.kind, a.tag) > std::tie(b.at, b.kind, b.tag);
-    }
   };
   std::uint64_t flit_;
   std::uint64_t largest_flits_;
@@ -268,8 +290,8 @@ class FlitNetwork final : public Network, private Traffic {
   std::array<std::uint64_t, kFewFlits> short_ends_ = {};  // by flits: last packets that have not started
   std::vector<std::unique_ptr<Listener>> listeners_;      // by thread
   std::vector<Observer*> observers_;                      // the same
-  std::priority_queue<Notice, std::vector<Notice>, Later> notices_;
-  std::uint64_t under_way_ = 0;  // messages
+  std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;  // the first on top
+  std::uint64_t under_way_ = 0;                                               // messages
 };
 
 WEFT_REGISTER(EngineKind,

@@ -14,6 +14,7 @@
 #include "network/flit/ejection.hpp"
 #include "network/flit/injection.hpp"
 #include "network/flit/link_traffic.hpp"
+#include "network/flit/multicast.hpp"
 #include "network/flit/route_computation.hpp"
 #include "network/flit/switch_allocator.hpp"
 
@@ -30,11 +31,12 @@ class Stages final : public Pipeline {
         worker_(worker),
         at_(fabric, routes, sources),
         routes_(fabric, routes, sources, route, at_),
-        arrivals_(fabric, sources, routes_, at_),
-        channels_(fabric.settings, routes_, at_),
         ejection_(fabric, sources, worker, route, at_),
+        multicast_(fabric, routes, sources, ejection_, links, worker, at_),
+        arrivals_(fabric, sources, routes_, multicast_, at_),
+        channels_(fabric.settings, routes_, at_),
         switch_(fabric, sources, routes_, ejection_, links, worker, at_),
-        injection_(fabric, sources, routes_, links, worker, at_) {
+        injection_(fabric, sources, routes_, routes, links, worker, at_) {
     if (links) link_traffic_.emplace(fabric, sources, *links, worker);
   }
 
@@ -47,9 +49,10 @@ class Stages final : public Pipeline {
   Worker& worker_;
   Records<V::kVoq> at_;
   RouteComputation<V> routes_;
+  Ejection<V> ejection_;
+  Multicast<V> multicast_;
   Arrivals<V> arrivals_;
   ChannelAllocator<V> channels_;
-  Ejection<V> ejection_;
   SwitchAllocator<V> switch_;
   Injection<V> injection_;
   std::optional<LinkTraffic> link_traffic_;
@@ -79,6 +82,7 @@ void Stages<V>::run(Cycle begin, Cycle end) {
   CycleCounters moved;
   switch_.add_to(moved);
   injection_.add_to(moved);
+  if constexpr (V::kMulticast) multicast_.add_to(moved, worker_.copied);
   worker_.counters.flit_hops += moved.flit_hops;
   worker_.counters.flits_injected += moved.flits_injected;
   worker_.counters.flits_delivered += moved.flits_delivered;
@@ -111,9 +115,11 @@ void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
     return !bags[Tile::kOnward].empty() || !bags[Tile::kOut].empty();
   };
   if (any(&tile.channel_requests_in(now, 0))) channels_.allocate(tile);
+  if constexpr (V::kMulticast) multicast_.serve(t);
   if (any(&tile.switch_requests_in(now, 0))) switch_.allocate(tile);
   if (!tile.senders[now & 1].empty()) injection_.send(tile);
-  if (!tile.at_rest()) at_.awake[fabric_.inbox_index(now + 1, t) + worker_.index] = Mark::kYes;
+  const bool at_rest = tile.at_rest() && (!V::kMulticast || multicast_.at_rest(t));
+  if (!at_rest) at_.awake[fabric_.inbox_index(now + 1, t) + worker_.index] = Mark::kYes;
 }
 
 }  // namespace
@@ -122,6 +128,12 @@ std::unique_ptr<Pipeline> make_pipeline(Fabric& fabric, Routes& routes, Sources&
                                         Worker& worker) {
   static constexpr RelationRoute kByRelation{};
   const bool cut_through = fabric.settings.switching == Switching::CutThrough;
+  const auto make_copying = [&]<class Route>(const Route& route) -> std::unique_ptr<Pipeline> {
+    return std::make_unique<Stages<Variant<Route, true, false, true>>>(fabric, routes, sources, links, worker,
+                                                                       route);
+  };
+  if (fabric.settings.multicast())
+    return routes.grid ? make_copying(*routes.grid) : make_copying(kByRelation);
   auto make = [&]<class Route, bool Voq>(const Route& route,
                                          std::bool_constant<Voq>) -> std::unique_ptr<Pipeline> {
     if (cut_through)

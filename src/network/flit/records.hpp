@@ -16,13 +16,13 @@ namespace weft::network::flit {
 /// Routing by the general relation: one call for each packet and hop.
 struct RelationRoute {};
 
-/// What the stages are compiled for: how routes are found, whether a packet takes room as a whole, and
-/// whether an input has a queue for each output.
-template <class RouteOf, bool CutThrough, bool Voq>
+/// What the stages are compiled for: how routes are found, whether a packet takes room as a whole, whether an
+/// input has a queue for each output, and whether routers copy packets for many.
+template <class RouteOf, bool CutThrough, bool Voq, bool Copies = false>
 struct Variant {
   using Route = RouteOf;
   static constexpr bool kOnGrid = std::is_same_v<RouteOf, GridRoute>;
-  static constexpr bool kCutThrough = CutThrough, kVoq = Voq;
+  static constexpr bool kCutThrough = CutThrough, kVoq = Voq, kMulticast = Copies;
 };
 
 inline constexpr std::uint64_t kMixer = 0x9e3779b97f4a7c15u;

@@ -29,16 +29,61 @@ std::vector<PacketId> Recovery::waiting_packets() const {
   return out;
 }
 
+/// The endpoints that a packet for many, which has left its source, has not come to. A branch that was
+/// granted a channel has a copy of its own, where there are several.
+std::vector<EndpointId> Recovery::still_without(PacketId id, const std::vector<QueueNumber>& first_of) const {
+  const PacketRecord& record = sources_.packets[id];
+  if (record.turned_at != kNone) return {record.destination};
+  const TreeHop& hop = routes_.trees->hop(record.destination);
+  const QueueNumber q = first_of[id];
+  std::vector<EndpointId> out;
+  for (std::uint32_t i = 0; i < hop.count; ++i)
+    if (q == kEnd || hop.count == 1 || !fabric_.multicast.branches_of(q)[i].has_channel())
+      routes_.trees->add_endpoints(routes_.trees->branch(hop.first + i), out);
+  return out;
+}
+
+/// Packets for many that have left their source: those they have not come to get one each instead.
+void Recovery::send_again_one_by_one(std::vector<PacketId>& packets, Cycle now) {
+  Worker& books = *workers_.front();
+  std::vector<bool> queued(sources_.packets.end());
+  for (const Sender& sender : sources_.senders)
+    for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) queued[id] = true;
+  std::vector<QueueNumber> first_of(sources_.packets.end(), kEnd);  // the queue a packet is the first of
+  for (const auto& tile : fabric_.multicast.active)
+    for (QueueNumber q : tile) first_of[Entry(fabric_.state.queues[q].entry).id()] = q;
+  std::vector<PacketId> out;
+  for (PacketId id : packets) {
+    if (!for_many(id) || queued[id]) {
+      out.push_back(id);
+      continue;
+    }
+    const PacketRecord whole = sources_.packets[id];
+    if (!whole.departed) books.observer->departed(whole.tag, now);
+    for (EndpointId member : still_without(id, first_of)) {
+      const PacketId one = books.take_packet(sources_.packets);
+      PacketRecord& record = sources_.packets[one] = whole;
+      record.destination = member;
+      record.message_class = 0;
+      record.departed = true;
+      out.push_back(one);
+    }
+    books.free.push_back(id);
+  }
+  packets = std::move(out);
+}
+
 std::uint64_t Recovery::take_back(Cycle now) {
   std::vector<PacketId> packets = waiting_packets();
   std::uint64_t queued = 0;
   for (const Sender& sender : sources_.senders)
     for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) ++queued;
+  if (fabric_.multicast.there_is()) send_again_one_by_one(packets, now);
   fabric_.empty();
   sources_.header_queues.clear();
   for (auto& worker : workers_) {
     worker->counters.flits_injected -= worker->in_network;  // sums over workers, modulo 2^64
-    worker->in_network = 0;
+    worker->in_network = worker->copied = 0;
   }
   for (Sender& sender : sources_.senders) {
     sender.first = sender.last = sender.current = kNoPacket;
@@ -48,7 +93,8 @@ std::uint64_t Recovery::take_back(Cycle now) {
   }
   for (PacketId id : packets) {
     PacketRecord& record = sources_.packets[id];
-    record.via = record.turned_at = kNone;
+    if (!for_many(id)) record.via = kNone;
+    record.turned_at = kNone;
     sources_.packets.behind(id) = kNoPacket;
     record.hops = 0;
     record.remainder = 0;
@@ -65,6 +111,26 @@ std::uint64_t Recovery::take_back(Cycle now) {
   return packets.size() - queued;
 }
 
+void Recovery::use(const routing::Routing& routing, Cycle now) {
+  routes_.use(fabric_, routing);
+  rerouted_ = true;
+  if (!fabric_.multicast.there_is()) return;
+  // Packets for many that wait at their sources go by the new trees.
+  Worker& books = *workers_.front();
+  for (const Sender& sender : sources_.senders)
+    for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) {
+      if (!for_many(id)) continue;
+      PacketRecord& record = sources_.packets[id];
+      const Trees::Root& root = routes_.trees->root(record.via, record.source);
+      record.destination = root.hop;
+      for (EndpointId member : root.cut_off) {
+        ++books.counters.packets_lost;
+        books.observer->lost({record.source, member, record.flits, record.message_class, 0, record.created, 0,
+                              now, record.tag});
+      }
+    }
+}
+
 std::uint64_t Recovery::give_up(Cycle now, const CutOff& cut_off) {
   std::uint64_t lost = 0;
   Worker& books = *workers_.front();
@@ -74,12 +140,15 @@ std::uint64_t Recovery::give_up(Cycle now, const CutOff& cut_off) {
     while (id != kNoPacket) {
       PacketRecord& record = sources_.packets[id];
       PacketId next = sources_.behind(id);
-      if (cut_off(record.source, record.destination)) {
+      const bool nobody = for_many(id) && record.destination == kNoHop;  // its members know already
+      if (nobody || (!for_many(id) && cut_off(record.source, record.destination))) {
         ++lost;
         --sender.queued;
-        ++books.counters.packets_lost;
-        books.observer->lost({record.source, record.destination, record.flits, record.message_class, 0,
-                              record.created, 0, now, record.tag});
+        if (!nobody) {
+          ++books.counters.packets_lost;
+          books.observer->lost({record.source, record.destination, record.flits, record.message_class, 0,
+                                record.created, 0, now, record.tag});
+        }
         books.free.push_back(id);
       } else {
         sources_.packets.behind(id) = kNoPacket;

@@ -28,10 +28,7 @@ class Recovery {
   /// Empties the network: every packet that has not arrived waits at its source again. How many left it.
   std::uint64_t take_back(Cycle now);
   /// Other routes, from the next cycle on; the network is empty.
-  void use(const routing::Routing& routing) {
-    routes_.use(fabric_, routing);
-    rerouted_ = true;
-  }
+  void use(const routing::Routing& routing, Cycle now);
   /// Packets without a route are lost; their sources are told. How many.
   using CutOff = std::function<bool(EndpointId source, EndpointId destination)>;
   std::uint64_t give_up(Cycle now, const CutOff& cut_off);
@@ -42,6 +39,11 @@ class Recovery {
 
  private:
   std::vector<PacketId> waiting_packets() const;
+  bool for_many(PacketId id) const {
+    return sources_.packets[id].message_class == fabric_.settings.message_classes;
+  }
+  void send_again_one_by_one(std::vector<PacketId>& packets, Cycle now);
+  std::vector<EndpointId> still_without(PacketId id, const std::vector<QueueNumber>& first_of) const;
 
   Fabric& fabric_;
   Routes& routes_;

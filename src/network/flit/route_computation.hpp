@@ -37,6 +37,7 @@ class RouteComputation {
   PortNumber choose_output(QueueNumber q, Queue& queue, std::uint32_t& open);
   /// For a packet that starts at its source. Where sources choose, they do so when it requests a channel.
   void start(PacketRecord& record) {
+    if (V::kMulticast && record.message_class == fabric_.settings.message_classes) return;
     if (vias_ && !chooses_) choose_via(record);
   }
   PortNumber first_port(PortNumber of) const { return port_info_[of].first; }

@@ -14,6 +14,15 @@ void Routes::use(const Fabric& fabric, const routing::Routing& routing) {
   share_channels(fabric.settings);
   set_paces(fabric);
   place_ports(fabric);
+  grow_trees(fabric);
+}
+
+void Routes::grow_trees(const Fabric& fabric) {
+  if (!fabric.settings.multicast()) return;
+  if (trees)
+    trees->replant(relation->faults(), groups);
+  else
+    trees.emplace(fabric.graph, relation->faults());
 }
 
 /// Which channels each class of the routing has.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "network/flit/fabric.hpp"
+#include "network/flit/trees.hpp"
 #include "routing/grid_route.hpp"
 #include "routing/routing.hpp"
 
@@ -59,11 +60,14 @@ struct Routes {
   std::vector<std::uint32_t> class_channels;  // by routing class: bit mask of channels
   std::vector<std::uint8_t> channel_class;    // by channel: routing class
   std::vector<Pace> paces;                    // by port, where sources choose between routes; else empty
+  Groups groups;                              // of packets for many,
+  std::optional<Trees> trees;                 // and their trees, where routers copy
 
  private:
   void share_channels(const Settings& settings);
   void set_paces(const Fabric& fabric);
   void place_ports(const Fabric& fabric);
+  void grow_trees(const Fabric& fabric);
 };
 
 }  // namespace weft::network::flit

@@ -28,14 +28,24 @@ void check_router(const Machine& m, unsigned largest_packet_flits, const config:
              fmt::format("routing {} needs at least {} channels, the router has {}; `weft check` shows what "
                          "would happen",
                          m.description.routing->name, classes, router.channels));
-  if (router.channels * router.message_classes > 32)
-    complain("message_classes", "a port has at most 32 channels over all message classes");
+  const bool multicast = m.description.router_kind->model(m.description.router_parameters.get()).multicast;
+  const unsigned all_classes = router.message_classes + multicast;
+  if (router.channels * all_classes > 32)
+    complain("message_classes",
+             fmt::format("a port has at most 32 channels over all message classes{}",
+                         multicast ? ", and packets for many have one of their own (router.multicast)" : ""));
+  if (multicast && all_classes > 8)
+    complain("multicast", "packets for many have a message class of their own, and there are 8 at most");
+  if (multicast && router.switching != Switching::CutThrough)
+    complain("multicast",
+             "needs router.switching = \"cut-through\": a copy that is let into the buffer behind its branch "
+             "must fit there as a whole");
   if (largest_packet_flits > Entry::kMaxFlits)
     complain("flit",
              fmt::format("a packet of {} flits is longer than {}", largest_packet_flits, Entry::kMaxFlits));
   unsigned room = router.buffer_flits.given.value_or(largest_packet_flits);
   // Where all packets are of one class, shared room serves as well: those in it leave whatever happens here.
-  if (router.channels * router.message_classes == 1) room += router.shared_flits;
+  if (router.channels * all_classes == 1) room += router.shared_flits;
   if (router.switching == Switching::CutThrough && largest_packet_flits > room)
     complain(
         "buffer_flits",

@@ -19,9 +19,9 @@ struct Settings : Timing {
   machine::RouterModel router = {};
   unsigned inner_own_flits = 1;  // of an inner port's buffer, for each channel alone
   unsigned channels = 2;         // of each message class
-  unsigned message_classes = 1;
-  unsigned buffer_flits = 16;  // of each channel of an input port, its own
-  unsigned shared_flits = 0;   // of each input port, for any of its channels (DAMQ)
+  unsigned message_classes = 1;  // without that of packets for many, which comes after them
+  unsigned buffer_flits = 16;    // of each channel of an input port, its own
+  unsigned shared_flits = 0;     // of each input port, for any of its channels (DAMQ)
   Switching switching = Switching::CutThrough;
   Allocator allocator = Allocator::Islip;
   unsigned iterations = 1;
@@ -41,7 +41,8 @@ struct Settings : Timing {
   Ranks* ranks = nullptr;        // who run the machine together with this process
   std::uint64_t seed = 1;
 
-  unsigned all_channels() const { return channels * message_classes; }
+  bool multicast() const { return router.multicast; }
+  unsigned all_channels() const { return channels * (message_classes + multicast()); }
 };
 
 /// Whether Observer::departed is called when a packet starts: then nothing comes between its flits.

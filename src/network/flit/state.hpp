@@ -104,9 +104,15 @@ static_assert(sizeof(Port) == 32);
 
 /// What is looked at only of ports that are narrow or share buffers.
 struct PortRest {
-  std::uint32_t next_send;  // output may send again from here on, in 1/256 cycles (low bits)
-  std::uint16_t interval;   // 1/256 cycles from flit to flit; 256: one each cycle
-  std::uint16_t shared;     // flits of the buffer that the channels at the other end share
+  Cycle next_send;         // output may send again from here on, in 1/256 cycles
+  std::uint16_t interval;  // 1/256 cycles from flit to flit; 256: one each cycle
+  std::uint16_t shared;    // flits of the buffer that the channels at the other end share
+
+  /// A flit is sent in this cycle.
+  void sent_at(Cycle now) {
+    if (next_send + 256 <= now << 8) next_send = now << 8;
+    next_send += interval;
+  }
 };
 
 /// One channel of an output.

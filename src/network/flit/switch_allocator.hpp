@@ -80,9 +80,7 @@ WEFT_HOT bool SwitchAllocator<V>::may_send(const At& b, const Queue& queue, cons
   if (out.flags & (Port::kNarrow | Port::kEndpoint)) [[unlikely]] {
     if (out.flags & Port::kLinkLayer) {
       if (!links_->ready(queue.out, b.now)) return false;
-    } else if ((out.flags & Port::kNarrow) &&
-               static_cast<std::int32_t>(b.rests[queue.out].next_send -
-                                         static_cast<std::uint32_t>(b.now << 8)) > 0) {
+    } else if ((out.flags & Port::kNarrow) && b.rests[queue.out].next_send > b.now << 8) {
       return false;
     }
     if (out.flags & Port::kEndpoint) {
@@ -303,12 +301,7 @@ template <class V>
     if (!V::kCutThrough) take_room(b.outs[queue.channels], port, 1);
     return;
   }
-  if (port.flags & Port::kNarrow) {
-    auto cycle = static_cast<std::uint32_t>(b.now << 8);
-    PortRest& rest = b.rests[queue.out];
-    if (static_cast<std::int32_t>(rest.next_send + 256 - cycle) <= 0) rest.next_send = cycle;
-    rest.next_send += rest.interval;
-  }
+  if (port.flags & Port::kNarrow) b.rests[queue.out].sent_at(b.now);
   if (port.flags & Port::kEndpoint) {
     ++flits_delivered_;
     if (tail) ejection_.deliver(entry);

@@ -49,6 +49,7 @@ struct Worker {
   std::vector<PacketId> free;  // packet numbers
   CycleCounters counters;
   std::uint64_t in_network = 0;   // flits injected here less flits delivered here; sums over workers
+  std::uint64_t copied = 0;       // flits that routers have added by copying; the same
   std::optional<AwakeEnds> ends;  // with a link layer
   Traffic* traffic = nullptr;     // of the run under way,
   Observer* observer = nullptr;   // and who hears of it

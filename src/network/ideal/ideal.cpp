@@ -34,23 +34,37 @@ class Ideal : public Network {
     const auto& router = machine.description.router;
     if (router.clock.value > 0) fastest_ = router.clock.value * router.flit.value * 8;
     if (fastest_ == 0) fastest_ = graph.cable_types().front().rate().value;
+    multicasts_ =
+        machine.description.router_kind->model(machine.description.router_parameters.get()).multicast;
   }
 
   bool idle() const override { return queue_.empty(); }
+  bool multicasts() const override { return multicasts_; }
+  GroupNumber group(std::span<const EndpointId> members) override {
+    WEFT_CHECK(multicasts_, "a packet for many is sent only where routers copy it");
+    return groups_.number(members);
+  }
 
  private:
   void accept(const Packet& packet, Time at) override {
-    const Way& way = way_between(machine_.graph->endpoint_router(packet.source),
-                                 machine_.graph->endpoint_router(packet.destination));
     Time start = std::max(at, free_at_[packet.source]);
     Time left = later(start, transfer_time(packet.bytes, fastest_));
     free_at_[packet.source] = left;
     push(left, packet.tag, Notice::Kind::Departed);
+    if (packet.group == kNoGroup) return bring(packet, packet.destination, kNone, start, left);
+    // Copies are in nobody's way, so each takes the time of a packet to its member alone.
+    for (EndpointId member : groups_.members(packet.group))
+      if (member != packet.source) bring(packet, member, member, start, left);
+  }
+
+  void bring(const Packet& packet, EndpointId to, EndpointId where, Time start, Time left) {
+    const Way& way =
+        way_between(machine_.graph->endpoint_router(packet.source), machine_.graph->endpoint_router(to));
     if (way.slowest == 0) {
-      push(left, packet.tag, Notice::Kind::Lost);
+      push(left, packet.tag, Notice::Kind::Lost, where);
     } else {
       push(later(start, way.latency + transfer_time(packet.bytes, way.slowest)), packet.tag,
-           Notice::Kind::Delivered);
+           Notice::Kind::Delivered, where);
     }
   }
 
@@ -59,12 +73,13 @@ class Ideal : public Network {
     const Time first = queue_.top().at;
     while (!queue_.empty() && queue_.top().at <= until && in_batch(first, queue_.top().at)) {
       const event::Event told = queue_.pop();
-      notices.push_back({told.data, told.at, static_cast<Notice::Kind>(told.kind)});
+      notices.push_back({told.data, told.at, static_cast<Notice::Kind>(told.kind), told.component - 1});
     }
   }
 
-  void push(Time at, Tag tag, Notice::Kind kind) {
-    queue_.push(at, 0, static_cast<std::uint32_t>(kind), tag);
+  /// `where` of one that is not for many is kNone, and one more than that is 0.
+  void push(Time at, Tag tag, Notice::Kind kind, EndpointId where = kNone) {
+    queue_.push(at, where + 1, static_cast<std::uint32_t>(kind), tag);
   }
 
   const Way& way_between(RouterId from, RouterId to) {
@@ -100,7 +115,9 @@ class Ideal : public Network {
   const machine::Machine& machine_;
   std::int64_t fastest_ = 0;   // bits per second between an endpoint and its router
   std::vector<Time> free_at_;  // by endpoint
-  event::EventHeap queue_;     // notices
+  event::EventHeap queue_;     // notices; the component is the member they are about
+  bool multicasts_ = false;
+  Groups groups_;
   std::unordered_map<std::uint64_t, Way> ways_;
   routing::Candidates candidates_;
 };
