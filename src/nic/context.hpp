@@ -26,6 +26,8 @@ enum class What : std::uint32_t {
   Watchdog,   // receiver: a port
   Tell,       // notifier: an event
   Trigger,    // triggered operations: a task
+  TlpHere,    // shared memory unit: a packet
+  TlpAgain,   // shared memory unit: a packet
 };
 
 /// Which operations have not ended yet, by the port they were posted on: for a host that lets a process go
