@@ -41,17 +41,21 @@ std::uint64_t bytes_below(pid_t process) {
 }  // namespace
 
 Cost run_weft(std::vector<std::string> arguments, bool weigh) {
-  std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  arguments.insert(arguments.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
+  return run_command(std::move(arguments), weigh);
+}
+
+Cost run_command(std::vector<std::string> words, bool weigh) {
   auto start = std::chrono::steady_clock::now();
   pid_t child = fork();
   if (child == 0) {
     int nothing = open("/dev/null", O_RDWR);
     dup2(nothing, STDOUT_FILENO);
     dup2(nothing, STDERR_FILENO);
-    std::vector<char*> argv{self.data()};
-    for (std::string& a : arguments) argv.push_back(a.data());
+    std::vector<char*> argv;
+    for (std::string& word : words) argv.push_back(word.data());
     argv.push_back(nullptr);
-    execv(self.c_str(), argv.data());
+    execvp(argv[0], argv.data());
     _exit(127);
   }
   Cost cost;
@@ -72,6 +76,7 @@ Cost run_weft(std::vector<std::string> arguments, bool weigh) {
     return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
   };
   cost.cpu = seconds(used.ru_utime) + seconds(used.ru_stime);
+  cost.largest_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
   cost.fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return cost;
 }

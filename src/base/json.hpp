@@ -6,7 +6,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,6 +47,9 @@ class Json {
 
   static Json array();
   static Json object();
+  /// An array whose elements are made one at a time when it is written, for those with millions of them. What
+  /// `element` refers to must live until then.
+  static Json array_of(std::size_t count, std::function<Json(std::size_t)> element);
   /// Nothing where the text is not JSON.
   static std::optional<Json> parse(std::string_view text);
 
@@ -91,7 +96,8 @@ class Json {
 
  private:
   friend struct JsonLibrary;
-  enum class Kind : std::uint8_t { Null, Flag, Signed, Unsigned, Real, Text, Array, Object };
+  friend class JsonWriter;
+  enum class Kind : std::uint8_t { Null, Flag, Signed, Unsigned, Real, Text, Array, Made, Object };
   struct Flag {
     bool value;
   };
@@ -123,6 +129,8 @@ class Json {
   std::string text_;
   std::vector<Json> elements_;
   std::vector<JsonMember> members_;
+  struct Elements;
+  std::shared_ptr<const Elements> made_;
 };
 
 struct JsonMember {
