@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "app/boot_accelerators.hpp"
 #include "app/run_place.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
@@ -34,6 +35,8 @@ struct Options {
   guest::BootOptions boot;
   unsigned nodes = 2, threads = 1;
   std::string engine, place = "linear", fault, out, trace, memory = "64MiB", kernel, capture, shell;
+  std::string accelerators;
+  std::size_t added_settings = 0;  // of o.machine, which nobody has typed
   bool quiet = false, every_step = false;
 };
 
@@ -212,8 +215,8 @@ std::string command_line(const Options& o) {
     return plain ? text : fmt::format("'{}'", text);
   };
   std::string out = "weft boot " + quoted(o.machine.machine);
-  for (const std::string& setting : o.machine.settings)
-    if (setting != kEthernetSetting) out += " --set " + quoted(setting);
+  for (std::size_t i = o.added_settings; i < o.machine.settings.size(); ++i)
+    out += " --set " + quoted(o.machine.settings[i]);
   out += fmt::format(" -n {}", o.nodes);
   if (o.place != "linear") out += " --place " + quoted(o.place);
   if (!o.engine.empty()) out += " --engine " + o.engine;
@@ -223,6 +226,7 @@ std::string command_line(const Options& o) {
   if (!o.capture.empty()) out += " --capture " + o.capture;
   if (o.boot.netboot) out += " --netboot";
   if (!o.boot.image.empty()) out += " --image " + quoted(o.boot.image);
+  if (!o.accelerators.empty()) out += " --accelerators " + quoted(o.accelerators);
   out += " --";
   for (const std::string& word : o.boot.command) out += " " + quoted(word);
   return out;
@@ -293,17 +297,35 @@ guest::BootResult simulate(const Options& o, const machine::Machine& machine, ne
   return cluster.run();
 }
 
+void add_setting(Options& o, const std::string& setting) {
+  o.machine.settings.insert(o.machine.settings.begin(), setting);
+  ++o.added_settings;
+}
+
+/// Devices for Linux nodes, on nodes of their own: as the description has them, or added to it.
+void grant_accelerators(Options& o, machine::Machine& machine,
+                        const std::vector<AcceleratorRequest>& requests) {
+  const std::vector<std::string> settings = settings_of_accelerators(requests, machine, o.boot.place);
+  for (const std::string& setting : settings) add_setting(o, setting);
+  if (!settings.empty()) machine = machine::build(o.machine.describe());
+  Diagnostics problems;
+  o.boot.accelerators = assign_accelerators(requests, machine, o.boot.place, problems);
+  problems.throw_if_any();
+}
+
 int boot(Options& o) {
-  o.machine.settings.insert(o.machine.settings.begin(), kEthernetSetting);
+  add_setting(o, kEthernetSetting);
   machine::Machine machine = machine::build(o.machine.describe());
   Diagnostics problems;
   check(o, machine, problems);
   const std::vector<std::size_t> captured = captured_nodes(o, problems);
+  const std::vector<AcceleratorRequest> accelerators = parse_accelerators(o.accelerators, problems);
   problems.throw_if_any();
   const std::string command = command_line(o);
   o.boot.look_ahead = !o.every_step;
   o.boot.place = place_ranks(machine, o.nodes, 1, o.place, o.boot.seed);
   check_places(o);
+  grant_accelerators(o, machine, accelerators);
   const network::EngineKind& engine = engine_named(o.engine);
   auto network = engine.make(machine, {o.boot.seed, o.threads, faults_of(o, engine, machine)});
   o.boot.init = find_init();
@@ -372,6 +394,11 @@ std::function<int()> declare_boot(CommandLine& app) {
   app.add_option("--image", o->boot.image,
                  "With --netboot: the root that is served, as a cpio archive; without: busybox and the job")
       .option_text("FILE");
+  app.add_option(
+         "--accelerators", o->accelerators,
+         "Devices of other nodes that the job gets: nvme=2. Linux nodes take turns and find them on their "
+         "own PCI bus. A machine that has none of a kind gets them on its last nodes")
+      .option_text("KIND=N,...");
   app.add_option("--patience", o->boot.patience,
                  "Seconds of processor time that a node may compute without letting virtual time move")
       .option_text("SECONDS [60]")

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "app/show_pcie.hpp"
 #include "app/verb.hpp"
 #include "base/json.hpp"
 #include "base/output_file.hpp"
@@ -17,7 +18,7 @@ namespace {
 struct Options {
   MachineOptions machine;
   std::string picture;
-  bool sources = false, json = false, rack = false;
+  bool sources = false, json = false, rack = false, pcie = false, pcie_dump = false;
 };
 
 void write_picture(const machine::Machine& machine, const std::string& path) {
@@ -41,8 +42,19 @@ int show_rack(const Options& options) {
   return 0;
 }
 
+int show_pcie(const Options& options) {
+  const machine::Machine machine = machine::build(options.machine.describe());
+  const std::string text = pcie_text(machine, options.pcie_dump);
+  if (text.empty())
+    throw UserError(fmt::format("{} has no device on PCI Express, such as [node.device.disk] kind = \"nvme\"",
+                                machine.description.identity.name));
+  fmt::print("{}", text);
+  return 0;
+}
+
 int show(const Options& options) {
   if (options.rack) return show_rack(options);
+  if (options.pcie || options.pcie_dump) return show_pcie(options);
   report::MachineFacts facts = report::examine(machine::build_graph(options.machine.describe()));
   if (!options.picture.empty()) {
     auto start = std::chrono::steady_clock::now();
@@ -68,6 +80,10 @@ std::function<int()> declare_show(CommandLine& app) {
   app.add_flag("--rack", options->rack,
                "How it is packed and what it draws instead: boards, chassis, rack; performance per watt, "
                "litre and unit");
+  app.add_flag("--pcie", options->pcie,
+               "The devices of nodes on PCI Express instead, as `lspci -tv` prints them; a node is a domain");
+  app.add_flag("--pcie-dump", options->pcie_dump,
+               "Their configuration spaces instead, in the form that `lspci -F` reads");
   app.add_flag("--json", options->json, "Machine-readable: one object, sources included");
   return [options] { return show(*options); };
 }

@@ -23,6 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kProgressInterval{10};
 constexpr std::chrono::seconds kTimeToEnd{5};  // for a kernel that has closed its sockets
+constexpr unsigned kPciDevice = 1234;          // as tools/linux/config calls PCI over virtio
 constexpr int kLook = 1000;                    // milliseconds between looks at processes
 constexpr Time kStep{1'000'000'000'000};
 constexpr Time kMostAhead{100'000'000};  // a node that is alone; its end is known as well as that
@@ -68,10 +69,13 @@ std::string Cluster::address_of(std::size_t node) {
 Cluster::Cluster(const machine::Machine& machine, network::Network& network, BootOptions options)
     : options_(std::move(options)) {
   std::vector<network::EndpointId> sorted = options_.place;
+  for (const Assignment& one : options_.accelerators) sorted.push_back(one.device);
   std::sort(sorted.begin(), sorted.end());
+  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, static_cast<nic::Host&>(*this), sorted,
                                           options_.seed);
   make_nodes(machine);
+  assign_accelerators(machine.description.host);
 }
 
 Cluster::~Cluster() = default;
@@ -94,7 +98,9 @@ void Cluster::make_nodes(const machine::Machine& machine) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
     node.ethernet->know(peers_);
-    node.ethernet->interrupt_guest = [this, &node](unsigned queue) { interrupt(node, queue); };
+    node.ethernet->interrupt_guest = [this, &node](unsigned queue) {
+      interrupt(node, node.ethernet->vhost(), queue);
+    };
     node.ethernet->guest_time = [&node] { return node.calendar.updated(); };
     node.ethernet->set_interrupt_latency(machine.description.host.interrupt);
     node.calendar.set_reaction(machine.description.host.interrupt);
@@ -102,6 +108,26 @@ void Cluster::make_nodes(const machine::Machine& machine) {
       if (on_frame) on_frame(i, sent, at, frame);
     };
   }
+}
+
+void Cluster::assign_accelerators(const machine::HostParameters& host) {
+  for (const Assignment& one : options_.accelerators) {
+    GuestNode& node = *nodes_[one.host];
+    nic::NicId nic = 0;
+    while (fabric_->node(nic) != one.device) ++nic;
+    if (!node.pci) node.pci = std::make_unique<Pci>(*fabric_, node.nic, queue_, host);
+    nic::RootPort& port = *fabric_->root_port(nic);
+    for (const pcie::Found& found : port.found()) {
+      if (found.bridge) continue;
+      const pcie::Function& function = *port.tree().places()[port.tree().find(found.id)].function;
+      PciSlot& slot = node.pci->add({nic, found.id, function.about()});
+      slot.guest_time = [&node] { return node.calendar.updated(); };
+      slot.interrupt_guest = [this, &node, &slot](unsigned queue) { interrupt(node, slot.vhost(), queue); };
+    }
+    node.calendar.set_reaction(Pci::reaction(host));
+  }
+  for (auto& node : nodes_)
+    if (node->pci) node->pci->open_memory(static_cast<std::uint64_t>(options_.memory.value));
 }
 
 // --- Starting.
@@ -176,6 +202,12 @@ void Cluster::start(std::size_t number) {
       return word.starts_with("root") || word.starts_with("init=") || word == "ro";
     });
     launch.arguments.insert(launch.arguments.begin(), "initrd=first.cpio");
+  }
+  for (std::size_t i = 0; node.pci && i < node.pci->slots().size(); ++i) {
+    const std::string door = fmt::format("{}.pci{}", node.name, i);
+    node.pci_doors.push_back(listen_at(folder_->path() + "/" + door));
+    launch.arguments.insert(launch.arguments.begin() + 3,
+                            fmt::format("virtio_uml.device={}:{}", door, kPciDevice));
   }
   launch.has_input = options_.shell == number;
   node.running_since = Clock::now();
@@ -264,6 +296,10 @@ void Cluster::serve_until_stopped() {
       add(*node, node->calendar.socket() >= 0 ? node->calendar.socket() : node->time_door.number());
       VhostUser& vhost = node->ethernet->vhost();
       add(*node, vhost.socket() >= 0 ? vhost.socket() : node->device_door.number());
+      for (std::size_t i = 0; i < node->pci_doors.size(); ++i) {
+        VhostUser& slot = node->pci->slots()[i]->vhost();
+        add(*node, slot.socket() >= 0 ? slot.socket() : node->pci_doors[i].number());
+      }
       add(*node, node->process.console());
     }
     if (files.empty()) return;
@@ -293,13 +329,23 @@ void Cluster::serve(GuestNode& node, int file) {
     node.device_door.close();
   } else if (file == node.calendar.socket()) {
     if (!node.calendar.handle(queue_.now(), waiting)) connection_lost(node);
-  } else if (!vhost.handle(waiting)) {
-    if (vhost.error().empty()) {
-      vhost.disconnect();  // a kernel that ends closes its devices first
-    } else {
-      fail(node, "its network device was told " + vhost.error());
+  } else {
+    for (std::size_t i = 0; i < node.pci_doors.size(); ++i) {
+      VhostUser& slot = node.pci->slots()[i]->vhost();
+      if (file == slot.socket()) return serve_device(node, slot, "PCI");
+      if (file != node.pci_doors[i].number()) continue;
+      slot.connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
+      return node.pci_doors[i].close();
     }
+    serve_device(node, vhost, "network");
   }
+}
+
+void Cluster::serve_device(GuestNode& node, VhostUser& vhost, const char* kind) {
+  if (vhost.handle([&] { return still_waiting(node); })) return;
+  // A kernel that ends closes its devices first.
+  if (vhost.error().empty()) return vhost.disconnect();
+  fail(node, fmt::format("its {} device was told {}", kind, vhost.error()));
 }
 
 /// Asked each second while a message of the node is waited for.
@@ -337,6 +383,7 @@ void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
   node.console.gather(node.process.console());
   node.calendar.disconnect();
   node.ethernet->stop();
+  if (node.pci) node.pci->stop();
   node.process.end();
   if (ending.signal && node.failure.empty())
     node.failure =
@@ -363,6 +410,7 @@ void Cluster::carry_out_kicks() {
   for (auto& node : nodes_) {
     node->ethernet->take_kicks();  // also of one that has turned itself off since
     if (node->ended) continue;
+    if (node->pci) node->pci->take_kicks();
     if (node->network_up.value == 0 && node->ethernet->vhost().queue(Ethernet::kReceiveQueue).ready())
       node->network_up = queue_.now();
     check_rings(*node);
@@ -374,6 +422,10 @@ void Cluster::check_rings(GuestNode& node) {
     if (const std::string& why = node.ethernet->vhost().queue(queue).broken(); !why.empty())
       return fail(node, fmt::format("its {} ring makes no sense: {}",
                                     queue == Ethernet::kSendQueue ? "sending" : "receiving", why));
+  for (std::size_t i = 0; i < node.pci_doors.size(); ++i)
+    for (unsigned queue : {PciSlot::kCommandQueue, PciSlot::kInterruptQueue})
+      if (const std::string& why = node.pci->slots()[i]->vhost().queue(queue).broken(); !why.empty())
+        return fail(node, fmt::format("ring {} of its PCI slot {} makes no sense: {}", queue, i, why));
 }
 
 void Cluster::pass_on_consoles() {
@@ -466,7 +518,8 @@ Time Cluster::quiet_until() const { return fabric_->idle() ? Calendar::kNoReques
 /// Where nothing outside the node happens before `quiet`: how far it may go without asking.
 Time Cluster::free_until(const GuestNode& node, Time quiet) const {
   if (!options_.look_ahead) return queue_.now();
-  return std::min(node.ethernet->undisturbed_until(quiet), later(queue_.now(), kMostAhead));
+  Time until = std::min(node.ethernet->undisturbed_until(quiet), later(queue_.now(), kMostAhead));
+  return node.pci ? std::min(until, node.pci->undisturbed_until(quiet)) : until;
 }
 
 /// Those whose time has come, and those whose time comes before anything can reach them.
@@ -498,10 +551,9 @@ void Cluster::run_nodes() {
 }
 
 /// Before it answers, the kernel asks for the time and for its turn.
-void Cluster::interrupt(GuestNode& node, unsigned queue) {
+void Cluster::interrupt(GuestNode& node, VhostUser& vhost, unsigned queue) {
   if (node.ended) return;
   const StillWaiting waiting = [&] { return still_waiting(node); };
-  VhostUser& vhost = node.ethernet->vhost();
   node.running_since = Clock::now();
   bool alive = vhost.send_interrupt(queue, waiting);
   while (alive) {
@@ -564,6 +616,10 @@ BootResult Cluster::result() const {
     one.network_up = node->network_up;
     one.end = node->end;
     one.ethernet = node->ethernet->counters();
+    if (node->pci)
+      for (const auto& slot : node->pci->slots())
+        one.accelerators.push_back(
+            fmt::format("{}, on node {}", slot->function().about, fabric_->node(slot->function().nic)));
     one.peak_memory = node->process.peak_memory();
     out.messages += node->calendar.messages();
     out.nodes.push_back(std::move(one));

@@ -19,6 +19,12 @@
 
 namespace weft::guest {
 
+/// A node whose devices a Linux node has, from the start.
+struct Assignment {
+  network::EndpointId device = 0;
+  std::size_t host = 0;  // number of the Linux node
+};
+
 struct BootOptions {
   std::string kernel, init;          // their files
   std::vector<std::string> command;  // of the job, run on every node
@@ -31,6 +37,7 @@ struct BootOptions {
   std::optional<std::size_t> shell;   // the node whose console is the user's terminal
   bool netboot = false;               // the first node serves the others their roots
   std::string image;                  // the root it serves; empty: busybox and the job
+  std::vector<Assignment> accelerators;
 };
 
 struct NodeResult {
@@ -41,6 +48,7 @@ struct NodeResult {
   std::vector<std::string> last_lines;  // of its console, where it failed
   Time network_up{0}, end{0};
   EthernetCounters ethernet;
+  std::vector<std::string> accelerators;  // in words
   std::uint64_t peak_memory = 0;
 };
 
@@ -89,6 +97,7 @@ class Cluster : private nic::Host {
   void slot_free(nic::PortRef port, Time at) override;
 
   void make_nodes(const machine::Machine& machine);
+  void assign_accelerators(const machine::HostParameters& host);
   void start_all();
   void start(std::size_t number);
   std::string start_file(std::size_t number) const;
@@ -98,6 +107,7 @@ class Cluster : private nic::Host {
   // While nodes run.
   void serve_until_stopped();
   void serve(GuestNode& node, int file);
+  void serve_device(GuestNode& node, VhostUser& vhost, const char* kind);
   bool still_waiting(GuestNode& node);
   void look_after(GuestNode& node);
   void connection_lost(GuestNode& node);
@@ -114,7 +124,7 @@ class Cluster : private nic::Host {
   void run_nodes();
   Time quiet_until() const;
   Time free_until(const GuestNode& node, Time quiet) const;
-  void interrupt(GuestNode& node, unsigned queue);
+  void interrupt(GuestNode& node, VhostUser& vhost, unsigned queue);
   void check_rings(GuestNode& node);
   Time earliest_request() const;
   std::size_t alive() const;

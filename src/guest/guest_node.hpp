@@ -8,6 +8,7 @@
 #include "guest/console.hpp"
 #include "guest/ethernet.hpp"
 #include "guest/kernel_process.hpp"
+#include "guest/pci.hpp"
 
 namespace weft::guest {
 
@@ -18,10 +19,12 @@ struct GuestNode {
   nic::NicId nic = 0;
   Ethernet* ethernet = nullptr;  // belongs to the node's bus
   node::DeviceId device = 0;     // its number there
+  std::unique_ptr<Pci> pci;      // where devices of other nodes are assigned to it
   Calendar calendar;
   KernelProcess process;
   Console console;
   File time_door, device_door;  // sockets it has not connected to yet
+  std::vector<File> pci_doors;
   bool ended = false;
   bool ran = true;  // since consoles were passed on last
   KernelEnding ending;

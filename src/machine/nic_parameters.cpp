@@ -1,5 +1,7 @@
 #include "machine/nic_parameters.hpp"
 
+#include "pcie/link.hpp"
+
 namespace weft::machine {
 
 using config::Range;
@@ -314,13 +316,17 @@ struct BusFacts {
 // Rates after line coding; the framing of a memory write with a 64-bit address; what goes the other way for
 // each transaction. For PCIe that is one link-layer packet with its framing: acknowledgements and credits
 // each come for several transactions at a time.
+constexpr BusFacts express(const char* name, unsigned generation, unsigned width) {
+  return {name, pcie::rate_of(generation, width).value, pcie::overhead_of(generation), pcie::kAcknowledgement,
+          width};
+}
 constexpr BusFacts kBuses[] = {
-    {"pcie-gen1-x8", 16'000'000'000, 24, 8, 8},
-    {"pcie-gen2-x8", 32'000'000'000, 24, 8, 8},
-    {"pcie-gen2-x16", 64'000'000'000, 24, 8, 16},
-    {"pcie-gen3-x8", 63'015'384'615, 26, 8, 8},
-    {"pcie-gen3-x16", 126'030'769'230, 26, 8, 16},
-    {"pcie-gen4-x16", 252'061'538'461, 26, 8, 16},
+    express("pcie-gen1-x8", 1, 8),
+    express("pcie-gen2-x8", 2, 8),
+    express("pcie-gen2-x16", 2, 16),
+    express("pcie-gen3-x8", 3, 8),
+    express("pcie-gen3-x16", 3, 16),
+    express("pcie-gen4-x16", 4, 16),
     {"hypertransport-400-x16", 12'800'000'000, 8, 4, 0},
     {"hypertransport-800-x16", 25'600'000'000, 8, 4, 0},
     {"axi-128", 19'200'000'000, 0, 0, 0},

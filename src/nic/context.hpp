@@ -28,6 +28,8 @@ enum class What : std::uint32_t {
   Trigger,    // triggered operations: a task
   GroupData,  // groups: a task
   GroupHere,  // a packet for a group, for those on its sender's own node
+  TlpHere,    // shared memory unit: a packet
+  TlpAgain,   // shared memory unit: a packet
 };
 
 /// Which operations have not ended yet, by the port they were posted on: for a host that lets a process go

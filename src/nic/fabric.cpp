@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "nic/device_tree.hpp"
 #include "nic/nic_device.hpp"
 #include "nic/receiver.hpp"
+#include "nic/root_port.hpp"
+#include "nic/smfu.hpp"
 
 namespace weft::nic {
 
@@ -29,7 +32,8 @@ struct Interface {
         rings(context, number, ports, bus, egress, notifier, counters),
         receiver(
             {context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups, counters},
-            number) {}
+            number),
+        smfu(context, number, egress) {}
 
   node::Node site;
   PortTable ports;
@@ -46,6 +50,8 @@ struct Interface {
   Sender sender;
   Rings rings;
   Receiver receiver;
+  Smfu smfu;
+  std::unique_ptr<RootPort> root_port;  // where devices of PCI Express are below it
 };
 
 Fabric::Fabric(const machine::Machine& machine, network::Network& network, event::EventQueue& queue,
@@ -75,6 +81,7 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
                                   needed, largest)}});
   c.payload = std::min(static_cast<std::uint64_t>(c.nic.payload.value), largest - header);
   network.set_reaction_time(c.nic.send_latency);  // a packet is launched behind it, whatever is heard
+  Diagnostics problems;
   for (network::EndpointId node : nodes) {
     WEFT_CHECK(node < c.nic_of_node.size() && c.nic_of_node[node] == kNobody, "a node named twice");
     c.nic_of_node[node] = static_cast<NicId>(interfaces_.size());
@@ -84,13 +91,19 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
     for (const machine::Device& device : machine.description.devices)
       if (device.sits_on(node))
         n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
+    DeviceTree below = device_tree(n.site, n.smfu.payload(), machine.description, problems);
+    if (below.tree && problems.empty())
+      n.root_port = std::make_unique<RootPort>(n.smfu, queue, std::move(below.tree), below.window);
   }
+  problems.throw_if_any();
 }
 
 Fabric::~Fabric() = default;
 
 node::Node& Fabric::site(NicId nic) { return interfaces_[nic]->site; }
 network::EndpointId Fabric::node(NicId nic) const { return context_->nodes[nic]; }
+Smfu& Fabric::smfu(NicId nic) { return interfaces_[nic]->smfu; }
+RootPort* Fabric::root_port(NicId nic) { return interfaces_[nic]->root_port.get(); }
 const machine::NicParameters& Fabric::parameters() const { return context_->nic; }
 
 Status Fabric::open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port) {
@@ -316,16 +329,27 @@ void Fabric::handle(const event::Event& due) {
       return n.groups.land(index);
     case What::GroupHere:
       return copy_delivered(index, n.receiver.number(), now());
+    case What::TlpHere:
+      return n.smfu.here(index);
+    case What::TlpAgain:
+      return n.smfu.again(index);
   }
 }
 
 void Fabric::departed(std::uint32_t index, Time when) {
   Packet& packet = context_->packets[index];
-  interfaces_[packet.header.from]->sender.departed(packet, when);
+  Interface& from = *interfaces_[packet.header.from];
+  if (is_tlp(packet.header.kind)) {
+    from.smfu.departed(packet);
+    return from.sender.go_on();
+  }
+  from.sender.departed(packet, when);
+  from.smfu.go_on();
 }
 
 void Fabric::delivered(std::uint32_t index, Time when) {
   const Header& h = context_->packets[index].header;
+  if (is_tlp(h.kind)) return interfaces_[h.to]->smfu.delivered(index, when);
   interfaces_[h.from]->sender.out_of_network(h);
   interfaces_[h.to]->receiver.delivered(index, when);
 }
@@ -366,6 +390,10 @@ void Fabric::lost(std::uint32_t index, Time when) {
   Packet& packet = context_->packets[index];
   const Header& h = packet.header;
   const NicId from = h.from;
+  if (is_tlp(h.kind)) {
+    interfaces_[from]->smfu.lost(index, interfaces_[h.to]->smfu);
+    return interfaces_[from]->sender.go_on();
+  }
   packet.gone = true;
   interfaces_[from]->sender.given_up(packet);
   if (h.kind == PacketKind::Pause || h.kind == PacketKind::Resume) {

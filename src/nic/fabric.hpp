@@ -26,6 +26,8 @@ namespace weft::nic {
 
 struct Context;
 struct Interface;
+class RootPort;
+class Smfu;
 
 class Fabric : private event::EventHandler {
  public:
@@ -39,6 +41,10 @@ class Fabric : private event::EventHandler {
   /// The node an interface sits on, with its bus and its other devices.
   node::Node& site(NicId nic);
   const machine::NicParameters& parameters() const;
+  /// How packets of PCI Express leave and enter an interface.
+  Smfu& smfu(NicId nic);
+  /// What is below an interface that is a root port; nothing where it is none.
+  RootPort* root_port(NicId nic);
 
   /// `slots`: messages its ring holds, at most nic.message_slots; 0: as many as that.
   Status open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port, unsigned slots = 0);

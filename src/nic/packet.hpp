@@ -28,14 +28,19 @@ enum class PacketKind : std::uint8_t {
   GroupData,       // a piece of a put for a group
   Control,         // triggers a waiting sequence (triggered.hpp)
   ControlRefused,  // what it named does not wait there
+  Tlp,             // a packet of PCI Express (smfu.hpp)
+  TlpAnswer,       // one that is a completion
 };
 
 /// Answers travel in a class of their own, where the network has one.
 constexpr bool is_answer(PacketKind kind) {
   return kind == PacketKind::GetData || kind == PacketKind::Reply || kind == PacketKind::ConnectAck ||
          kind == PacketKind::ConnectNack || kind == PacketKind::Missing || kind == PacketKind::FlushAck ||
-         kind == PacketKind::Pause || kind == PacketKind::Resume || kind == PacketKind::ControlRefused;
+         kind == PacketKind::Pause || kind == PacketKind::Resume || kind == PacketKind::ControlRefused ||
+         kind == PacketKind::TlpAnswer;
 }
+
+constexpr bool is_tlp(PacketKind kind) { return kind == PacketKind::Tlp || kind == PacketKind::TlpAnswer; }
 
 /// Its requester's half waits for the packet's answer, and the slot of that half stays taken meanwhile.
 constexpr bool is_request(PacketKind kind) {

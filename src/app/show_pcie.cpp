@@ -1,0 +1,63 @@
+#include "app/show_pcie.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/registry.hpp"
+#include "network/network.hpp"
+#include "nic/fabric.hpp"
+#include "nic/root_port.hpp"
+#include "node/express_kind.hpp"
+
+namespace weft::app {
+
+namespace {
+
+/// Nobody runs on these nodes.
+class NoHost : public nic::Host {
+ public:
+  bool read(node::SpaceId, std::uint64_t, void*, std::uint64_t) override { return false; }
+  bool write(node::SpaceId, std::uint64_t, const void*, std::uint64_t) override { return false; }
+  bool has_space(node::NodeId, node::SpaceId) const override { return false; }
+  void message(nic::PortRef, const nic::Message&) override {}
+  void event(nic::PortRef, const nic::Event&) override {}
+  void slot_free(nic::PortRef, Time) override {}
+};
+
+std::vector<network::EndpointId> nodes_with_devices(const machine::Machine& machine) {
+  std::vector<network::EndpointId> out;
+  for (network::EndpointId node = 0; node < machine.graph->endpoints(); ++node)
+    for (const machine::Device& device : machine.description.devices)
+      if (node::ExpressKinds::find(device.kind->name) && device.sits_on(node)) {
+        out.push_back(node);
+        break;
+      }
+  return out;
+}
+
+}  // namespace
+
+std::string pcie_text(const machine::Machine& machine, bool dump) {
+  const std::vector<network::EndpointId> nodes = nodes_with_devices(machine);
+  if (nodes.empty()) return "";
+  auto network = config::Registry<network::EngineKind>::find("ideal")->make(machine, {1, 1, {}});
+  event::EventQueue queue;
+  NoHost host;
+  nic::Fabric fabric(machine, *network, queue, host, nodes, 1);
+  std::string out;
+  for (nic::NicId nic = 0; nic < fabric.nics(); ++nic) {
+    nic::RootPort& port = *fabric.root_port(nic);
+    pcie::Tree& tree = port.tree();
+    auto name = [&](pcie::FunctionId id) {
+      const pcie::Tree::Place& place = tree.places()[tree.find(id)];
+      return place.function ? place.function->about() : "PCI bridge: " + place.name;
+    };
+    const unsigned domain = fabric.node(nic);
+    out += dump ? pcie::hex_text(domain, port.found(), pcie::access_to(tree), name)
+                : pcie::tree_text(domain, port.found(), name);
+  }
+  return out;
+}
+
+}  // namespace weft::app

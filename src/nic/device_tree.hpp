@@ -1,0 +1,23 @@
+// The devices of a node as a tree of PCI Express, as its description joins them.
+#pragma once
+
+#include <memory>
+
+#include "base/diagnostics.hpp"
+#include "machine/description.hpp"
+#include "node/node.hpp"
+#include "pcie/tree.hpp"
+
+namespace weft::nic {
+
+struct DeviceTree {
+  std::unique_ptr<pcie::Tree> tree;  // nothing where the node has no such device
+  std::uint64_t window = 0;          // addresses the root port passes on
+};
+
+/// `payload`: what a packet of the network carries at most. Without a word of bridges there is one root port,
+/// and a switch below it where there are several devices.
+DeviceTree device_tree(node::Node& site, std::uint32_t payload, const machine::Description& description,
+                       Diagnostics& problems);
+
+}  // namespace weft::nic

@@ -1,0 +1,84 @@
+// The interface as root port of a node: what sits below it is configured and used from other nodes, and needs
+// no processor.
+//
+//   network -> shared memory unit -> [type 1 becomes type 0] -> link down -> function
+//   function -> link up -> interval of addresses -> shared memory unit -> network
+//
+// One host at a time has the port. What anybody else asks for is refused, and a function reaches what its
+// port's intervals name and nothing else: the rest is answered as unsupported, and counted.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/slab.hpp"
+#include "nic/smfu.hpp"
+#include "pcie/tree.hpp"
+
+namespace weft::nic {
+
+class RootPort final : public TlpSink, private pcie::Upstream, private event::EventHandler {
+ public:
+  /// `window`: bytes of addresses it passes on. Throws UserError where they are too few.
+  RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree, std::uint64_t window);
+
+  pcie::Tree& tree() { return *tree_; }
+  /// What our own enumeration has found when the node came up.
+  const std::vector<pcie::Found>& found() const { return found_; }
+
+  /// Who has the port; kNobody: it is free, and any node may configure it.
+  NicId owner() const { return owner_; }
+  void assign(NicId owner) { owner_ = owner; }
+  /// The host has it no more: its functions are reset, what they were doing is forgotten.
+  void release();
+
+  void arrived(NicId from, const pcie::Tlp& tlp, std::span<const std::uint8_t> data) override;
+  void left(const pcie::Tlp& tlp, std::uint64_t place) override;
+
+ private:
+  enum Kind : std::uint32_t { kDown, kUp };
+  struct Job {
+    NicId other = kNobody;
+    std::size_t place = 0;
+    pcie::Tlp tlp;
+    std::vector<std::uint8_t> data;
+  };
+  struct Link {
+    Link(const pcie::LinkParameters& p, const pcie::Credits& credits)
+        : down(pcie::rate_of(p.generation, p.width), pcie::kGenerations[p.generation - 1].framing, p.latency,
+               credits),
+          up(pcie::rate_of(p.generation, p.width), pcie::kGenerations[p.generation - 1].framing, p.latency,
+             credits) {}
+    pcie::Direction down, up;
+    std::deque<std::uint32_t> going_down, going_up;  // wait for credits
+  };
+
+  void send(pcie::FunctionId from, const pcie::Tlp& tlp, std::span<const std::uint8_t> data) override;
+  void handle(const event::Event& event) override;
+  std::uint32_t new_job(NicId other, std::size_t place, const pcie::Tlp& tlp,
+                        std::span<const std::uint8_t> data);
+  std::size_t find(const pcie::Tlp& tlp) const;
+  void refuse(NicId to, const pcie::Tlp& tlp);
+  void pump_down(std::size_t place);
+  void pump_up(std::size_t place);
+  void carry_out(std::uint32_t index);
+  void configure(const Job& job);
+  void read_memory(const Job& job);
+  void answer(const Job& request, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
+  void go_up(NicId to, std::size_t place, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
+  void leave(std::uint32_t index);
+
+  Smfu& smfu_;
+  event::EventQueue& queue_;
+  event::ComponentId component_;
+  std::unique_ptr<pcie::Tree> tree_;
+  std::vector<pcie::Found> found_;
+  std::vector<std::unique_ptr<Link>> links_;  // by place; bridges have none of their own
+  NicId owner_ = kNobody;
+  Slab<Job, 64> jobs_;
+  std::vector<std::uint8_t> answer_;
+};
+
+}  // namespace weft::nic

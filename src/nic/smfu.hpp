@@ -1,0 +1,95 @@
+// The shared memory unit of an interface: packets of PCI Express travel to another interface as packets of
+// the network, and come out there as they went in. Intervals of addresses say which go where; what lies in
+// none goes nowhere.
+//
+// Packets between two interfaces keep their order, as PCI Express asks for, on whatever way they come. One
+// that the network has lost is sent again; one that cannot be delivered at all leaves a gap that the receiver
+// is told of, and whoever waits for its answer gets one that says so, late.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "nic/egress.hpp"
+#include "pcie/tlp.hpp"
+
+namespace weft::nic {
+
+/// Whoever is behind the unit: a host's bridge, or the root port of a node without a processor.
+class TlpSink {
+ public:
+  virtual ~TlpSink() = default;
+  virtual void arrived(NicId from, const pcie::Tlp& tlp, std::span<const std::uint8_t> data) = 0;
+  /// One that was sent has left the interface: its room is free. `token`: as it was sent with.
+  virtual void left(const pcie::Tlp& tlp, std::uint64_t token) { (void)tlp, (void)token; }
+};
+
+/// An interface may have both behind it. What one of them sends is for the other, here or elsewhere.
+enum class Side : std::uint8_t { Host, Port };
+
+/// Addresses here that are those of another interface, from `base` on there.
+struct Interval {
+  std::uint64_t first = 0, size = 0;
+  NicId target = kNobody;
+  std::uint64_t base = 0;
+};
+
+struct SmfuCounters {
+  std::uint64_t sent = 0, received = 0, bytes = 0;  // the last: of data, both ways
+  std::uint64_t again = 0;                          // that the network had lost
+  std::uint64_t given_up = 0;                       // that it could not deliver
+  std::uint64_t refused = 0;                        // that lay in no interval, or came from nobody who may
+};
+
+class Smfu {
+ public:
+  Smfu(Context& context, NicId interface, Egress& egress)
+      : context_(context), interface_(interface), egress_(egress) {}
+
+  void set_sink(Side side, TlpSink* sink) { sinks_[static_cast<std::size_t>(side)] = sink; }
+  SmfuCounters& counters() { return counters_; }
+
+  /// False where it overlaps another.
+  bool open(const Interval& interval);
+  /// All that lead there.
+  void close(NicId target);
+  /// The one that has all of these addresses; nothing where none has.
+  const Interval* find(std::uint64_t address, std::uint64_t bytes) const;
+
+  void send(Side from, NicId to, const pcie::Tlp& tlp, std::span<const std::uint8_t> data,
+            std::uint64_t token = 0);
+  /// Most data of one packet.
+  std::uint32_t payload() const { return static_cast<std::uint32_t>(context_.payload); }
+
+  // What the fabric tells it.
+  void go_on();
+  void departed(Packet& packet);
+  void delivered(std::uint32_t packet, Time when);
+  void lost(std::uint32_t packet, Smfu& receiver);
+  void here(std::uint32_t packet);
+  void again(std::uint32_t packet);
+
+ private:
+  struct Source {
+    std::uint32_t next = 0;
+    std::vector<std::uint32_t> early;
+  };
+
+  void launch(std::uint32_t packet);
+  void accept(std::uint32_t packet, Time when);
+  void answer_late(const pcie::Tlp& tlp, NicId asked, Side side);
+
+  Context& context_;
+  NicId interface_;
+  Egress& egress_;
+  TlpSink* sinks_[2] = {};
+  SmfuCounters counters_;
+  std::vector<Interval> intervals_;
+  std::deque<std::uint32_t> waiting_;     // for room on the way out
+  std::vector<std::uint32_t> sequences_;  // by receiver
+  std::vector<Source> sources_;
+  Time out_free_{0}, in_free_{0};
+};
+
+}  // namespace weft::nic

@@ -1,0 +1,56 @@
+// Root ports and switches of PCI Express, as kinds of devices.
+#include <algorithm>
+
+#include "node/express_kind.hpp"
+#include "node/kind.hpp"
+
+namespace weft::node {
+
+namespace {
+
+using P = BridgeParameters;
+using config::Range;
+
+config::Schema<P> link_keys() {
+  return config::Schema<P>()
+      .field(&P::generation, "generation", "Of its link: of a root port downwards, of a switch all of them",
+             Range<unsigned>{1, 5})
+      .field(&P::width, "width", "Lanes of that link", Range<unsigned>{1, 16})
+      .field(&P::max_payload, "max_payload", "Most data of a packet", Range<DataSize>{{128}, {4096}})
+      .field(&P::latency, "latency", "What link and bridge take for a packet",
+             Range<Time>{{0}, {1'000'000'000}})
+      .check([](const P& p, const config::Complain& complain) {
+        if (std::find(pcie::kWidths.begin(), pcie::kWidths.end(), p.width) == pcie::kWidths.end())
+          complain("width", "expected 1, 2, 4, 8, 12 or 16");
+        if (p.max_payload.value & (p.max_payload.value - 1))
+          complain("max_payload", "expected a power of two");
+      });
+}
+
+std::unique_ptr<Device> make_root(const P& p, const Slot& slot) {
+  return std::make_unique<Bridge>(slot, p, true);
+}
+std::unique_ptr<Device> make_switch(const P& p, const Slot& slot) {
+  return std::make_unique<Bridge>(slot, p, false);
+}
+
+WEFT_REGISTER(DeviceKind,
+              device_kind<P>("pcie-root-port", "a root port of PCI Express, which the node's interface is",
+                             link_keys()
+                                 .field(&P::window, "window", "Addresses it passes on to below",
+                                        Range<DataSize>{{1 << 20}, {1023 << 20}})
+                                 .section(),
+                             make_root));
+WEFT_REGISTER(DeviceKind,
+              device_kind<P>("pcie-switch", "a switch of PCI Express, below a root port or another switch",
+                             link_keys()
+                                 .field(&P::under, "under",
+                                        "The root port or switch it is below; left out: the "
+                                        "only root port")
+                                 .field(&P::ports, "ports", "Ports downwards", Range<unsigned>{1, 32})
+                                 .section(),
+                             make_switch));
+
+}  // namespace
+
+}  // namespace weft::node
