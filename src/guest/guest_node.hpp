@@ -17,7 +17,6 @@ struct GuestNode {
   std::string name;
   nic::NicId nic = 0;
   Ethernet* ethernet = nullptr;  // belongs to the node's bus
-  node::DeviceId device = 0;     // its number there
   Calendar calendar;
   KernelProcess process;
   Console console;
