@@ -73,6 +73,9 @@ interrupt = "2us"
 kind = "ethernet"
 send_cost = "400ns"
 receive_cost = "700ns"
+send_rate = "8Gbps"
+receive_rate = "4Gbps"
+interrupt_cost = "3us"
 )";
 
 TEST_F(Boot, PrintsWhatTheReadmeShows) {
@@ -112,13 +115,15 @@ TEST_F(Boot, PingIsTheClosedFormToTheNanosecondAndTwoRunsAreTheSame) {
   EXPECT_TRUE(capture[0] == capture[1]);
   EXPECT_EQ(result[0], result[1]);
 
-  // Driver, descriptor to the chip, data from memory, chip, network, chip, data to memory, event, interrupt,
-  // driver. A node hears of it at the next whole nanosecond.
+  // Kernel with a nanosecond for each byte, descriptor to the chip, data from memory, chip, network, chip,
+  // data to memory, event, interrupt, kernel with two for each byte. A node hears of it at the next whole
+  // one.
   const std::int64_t bytes = 14 + 20 + 8 + 56;
   auto bus = [](std::int64_t n) { return n * 8 * 1'000'000'000'000 / 19'200'000'000; };
   const std::int64_t hop = 60'000 + 90'000 + 60'000, wire = (bytes + 32) * 8 * 50;
-  const std::int64_t one_way = 400'000 + bus(64) + 150'000 + bus(bytes) + 300'000 + 100'000 + hop + wire +
-                               200'000 + bus(bytes) + bus(16) + 150'000 + 2'000'000 + 700'000;
+  const std::int64_t one_way = 400'000 + bytes * 1000 + bus(64) + 150'000 + bus(bytes) + 300'000 + 100'000 +
+                               hop + wire + 200'000 + bus(bytes) + bus(16) + 150'000 + 2'000'000 + 3'000'000 +
+                               700'000 + bytes * 2000;
   const std::int64_t there_and_back = 2 * ((one_way + 999) / 1000);
   unsigned answered = 0;
   std::uint64_t asked = 0;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "app/boot_accelerators.hpp"
+#include "app/rank_program.hpp"
 #include "app/run_place.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
@@ -18,6 +19,7 @@
 #include "guest/pcapng.hpp"
 #include "guest/traffic.hpp"
 #include "host/call_log.hpp"
+#include "host/simulation.hpp"
 #include "report/boot_report.hpp"
 #include "report/trace.hpp"
 #include "workload/placement.hpp"
@@ -38,6 +40,9 @@ struct Options {
   std::string accelerators;
   std::size_t added_settings = 0;  // of o.machine, which nobody has typed
   bool quiet = false, every_step = false;
+  // Ranks beside the nodes.
+  host::RunOptions run;
+  std::string program, mpi = "auto", ranks_place;
 };
 
 volatile sig_atomic_t interrupts = 0;
@@ -45,14 +50,6 @@ volatile sig_atomic_t interrupts = 0;
 fs::path program_folder() {
   std::error_code failed;
   return fs::read_symlink("/proc/self/exe", failed).parent_path();
-}
-
-const network::EngineKind& engine_named(const std::string& name) {
-  using Engines = config::Registry<network::EngineKind>;
-  std::string wanted = name.empty() ? "flit" : name;
-  if (const network::EngineKind* engine = Engines::find(wanted)) return *engine;
-  throw UserError(fmt::format("there is no engine '{}'{}; there are {}", wanted,
-                              did_you_mean(wanted, Engines::names()), join(Engines::names(), ", ")));
 }
 
 /// Runs a command whose standard output is one line; empty where it fails.
@@ -167,6 +164,48 @@ void check(Options& o, const machine::Machine& machine, Diagnostics& problems) {
   }
 }
 
+void check_ranks(Options& o, const machine::Machine& machine, Diagnostics& problems) {
+  if (o.run.ranks == 0) {
+    if (!o.program.empty()) problems.add({}, "--program", "needs --ranks, how many processes run it");
+    if (!o.ranks_place.empty()) problems.add({}, "--ranks-place", "needs --ranks and --program");
+    return;
+  }
+  o.run.command = words_of(o.program);
+  if (o.run.command.empty())
+    problems.add({}, "--ranks", "needs --program, what they run: --program './program arguments'");
+  const std::uint64_t needed = (std::uint64_t{o.run.ranks} + o.run.per_node - 1) / o.run.per_node;
+  if (o.nodes + needed > machine.graph->endpoints())
+    problems.add({}, "--ranks",
+                 fmt::format("{} at {} per node need {} beside {}; {} has {}", count_of(o.run.ranks, "rank"),
+                             o.run.per_node, count_of(needed, "node"), count_of(o.nodes, "Linux node"),
+                             machine.description.identity.name, machine.graph->endpoints()));
+  if (!o.shell.empty())
+    problems.add({}, "--shell", "waits for its user, and ranks do not: leave out --ranks");
+}
+
+/// Ranks are where no kernel is: on the first nodes that are left, or where they are told to be.
+std::vector<network::EndpointId> rank_places(const Options& o, const machine::Machine& machine) {
+  auto booted = [&](network::EndpointId node) {
+    return std::find(o.boot.place.begin(), o.boot.place.end(), node) != o.boot.place.end();
+  };
+  std::vector<network::EndpointId> out;
+  if (!o.ranks_place.empty()) {
+    out = place_ranks(machine, o.run.ranks, o.run.per_node, o.ranks_place, o.boot.seed);
+    for (network::EndpointId node : out)
+      if (booted(node))
+        throw UserError(fmt::format("--ranks-place {}: node {} of the machine runs Linux (--place)",
+                                    o.ranks_place, node));
+    return out;
+  }
+  for (network::EndpointId node = 0; node < machine.graph->endpoints(); ++node) {
+    if (booted(node) || machine.faults->router_dead(machine.graph->endpoint_router(node))) continue;
+    for (unsigned i = 0; i < o.run.per_node && out.size() < o.run.ranks; ++i) out.push_back(node);
+  }
+  if (out.size() < o.run.ranks)
+    throw UserError(fmt::format("--ranks {}: too few nodes of the machine are left", o.run.ranks));
+  return out;
+}
+
 void check_places(const Options& o) {
   std::vector<network::EndpointId> sorted = o.boot.place;
   std::sort(sorted.begin(), sorted.end());
@@ -184,14 +223,16 @@ std::vector<network::link::FaultEvent> faults_of(const Options& o, const network
   return network::link::read_faults(o.fault, *machine.graph);
 }
 
-int worst_code(const guest::BootResult& result) {
-  int worst = result.failure.empty() ? 0 : 1;
+int worst_code(const guest::BootResult& result, const host::RunResult& ranks) {
+  int worst = result.failure.empty() && ranks.failure.empty() ? 0 : 1;
   for (const guest::NodeResult& node : result.nodes)
     worst = std::max(worst, node.failure.empty() ? node.code : std::max(node.code, 1));
   return worst;
 }
 
-void tell_failures(const guest::BootResult& result) {
+void tell_failures(const guest::BootResult& result, const host::RunResult& ranks) {
+  if (!ranks.failure.empty()) fmt::print(stderr, "weft: {}\n", ranks.failure);
+  for (const std::string& line : ranks.details) fmt::print(stderr, "  {}\n", line);
   if (!result.failure.empty()) fmt::print(stderr, "weft: {}\n", result.failure);
   for (const guest::NodeResult& node : result.nodes) {
     if (node.failure.empty()) continue;
@@ -227,6 +268,9 @@ std::string command_line(const Options& o) {
   if (o.boot.netboot) out += " --netboot";
   if (!o.boot.image.empty()) out += " --image " + quoted(o.boot.image);
   if (!o.accelerators.empty()) out += " --accelerators " + quoted(o.accelerators);
+  if (o.run.ranks) out += fmt::format(" --ranks {} --program {}", o.run.ranks, quoted(o.program));
+  if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
+  if (!o.ranks_place.empty()) out += " --ranks-place " + o.ranks_place;
   out += " --";
   for (const std::string& word : o.boot.command) out += " " + quoted(word);
   return out;
@@ -276,11 +320,16 @@ class Watch {
   std::optional<report::Trace> trace_;
 };
 
-guest::BootResult simulate(const Options& o, const machine::Machine& machine, network::Network& network,
-                           Watch& watch) {
+struct Outcome {
+  guest::BootResult nodes;
+  host::RunResult ranks;  // none where there are none
+};
+
+/// Nodes, and ranks beside them where there are any.
+Outcome simulate(const Options& o, const machine::Machine& machine, network::Network& network, Watch& watch) {
   std::optional<guest::Terminal> terminal;
   if (o.boot.shell) terminal.emplace(STDIN_FILENO, STDOUT_FILENO);
-  guest::Cluster cluster(machine, network, o.boot);
+  guest::Cluster cluster(machine, o.boot);
   if (terminal) cluster.terminal = &*terminal;
   cluster.interrupted = [] { return interrupts != 0; };
   cluster.on_line = [](std::string_view line) {
@@ -294,7 +343,34 @@ guest::BootResult simulate(const Options& o, const machine::Machine& machine, ne
     cluster.on_progress = [](Time now) {
       fmt::print(stderr, "weft: {} of virtual time so far\n", host::time_text(now));
     };
-  return cluster.run();
+  if (!o.run.ranks) return {cluster.run(network), {}};
+  host::Simulation ranks(machine, network, o.run, &cluster);
+  ranks.interrupted = cluster.interrupted;
+  Outcome out;
+  out.ranks = ranks.run();
+  out.nodes = cluster.result();
+  return out;
+}
+
+/// What ranks need beside their nodes: a place, the library, and MPI where their program is one of it.
+void prepare_ranks(Options& o, const machine::Machine& machine) {
+  if (!o.run.ranks) return;
+  o.run.place = rank_places(o, machine);
+  o.run.seed = o.boot.seed;
+  o.run.library = library_path();
+  o.run.output.label = true;
+  o.run.mpi = wants_mpi(o.run.command, o.mpi,
+                        fmt::format("weft boot {} -n {} --ranks {} --program './your_program' -- ./job.sh",
+                                    o.machine.machine, o.nodes, o.run.ranks));
+}
+
+void summarize(const Options& o, const machine::Machine& machine, const Outcome& outcome,
+               const std::string& engine) {
+  const std::string ranks =
+      o.run.ranks ? fmt::format(" and {}", count_of(o.run.ranks, "rank")) : std::string();
+  fmt::print(stderr, "weft: {}{} on {} ({} engine): {} of virtual time\n", count_of(o.nodes, "Linux node"),
+             ranks, machine.description.identity.name, engine, host::time_text(outcome.nodes.end));
+  if (o.run.ranks) fmt::print(stderr, "weft: ranks ended after {}\n", host::time_text(outcome.ranks.end));
 }
 
 void add_setting(Options& o, const std::string& setting) {
@@ -318,6 +394,7 @@ int boot(Options& o) {
   machine::Machine machine = machine::build(o.machine.describe());
   Diagnostics problems;
   check(o, machine, problems);
+  check_ranks(o, machine, problems);
   const std::vector<std::size_t> captured = captured_nodes(o, problems);
   const std::vector<AcceleratorRequest> accelerators = parse_accelerators(o.accelerators, problems);
   problems.throw_if_any();
@@ -326,6 +403,7 @@ int boot(Options& o) {
   o.boot.place = place_ranks(machine, o.nodes, 1, o.place, o.boot.seed);
   check_places(o);
   grant_accelerators(o, machine, accelerators);
+  prepare_ranks(o, machine);
   const network::EngineKind& engine = engine_named(o.engine);
   auto network = engine.make(machine, {o.boot.seed, o.threads, faults_of(o, engine, machine)});
   o.boot.init = find_init();
@@ -337,22 +415,40 @@ int boot(Options& o) {
   }
   catch_signals();
   Watch watch(o, captured);
-  const guest::BootResult result = simulate(o, machine, *network, watch);
-  watch.finish(result);
+  const Outcome outcome = simulate(o, machine, *network, watch);
+  watch.finish(outcome.nodes);
   if (!o.out.empty()) {
-    const report::BootReport report{machine,      result,      watch.traffic(), engine.name,         command,
-                                    WEFT_VERSION, o.boot.seed, captured,        network->incidents()};
+    const report::BootReport report{
+        machine, outcome.nodes, outcome.ranks, watch.traffic(), engine.name,
+        command, WEFT_VERSION,  o.boot.seed,   captured,        network->incidents()};
     write_file(o.out + "/result.json", report::boot_json(report).dump(1) + "\n");
     write_file(o.out + "/report.html", report::boot_page(report));
   }
   if (!o.quiet)
     for (const network::Network::Incident& incident : network->incidents())
       fmt::print(stderr, "weft: at {} {}\n", host::time_text(incident.at), incident.what);
-  tell_failures(result);
-  if (!o.quiet)
-    fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.nodes, "Linux node"),
-               machine.description.identity.name, engine.name, host::time_text(result.end));
-  return worst_code(result);
+  tell_failures(outcome.nodes, outcome.ranks);
+  if (!o.quiet) summarize(o, machine, outcome, engine.name);
+  return worst_code(outcome.nodes, outcome.ranks);
+}
+
+/// Options of ranks beside the nodes.
+void declare_ranks(CommandLine& app, Options& o) {
+  o.run.ranks = 0;
+  app.add_option("--ranks", o.run.ranks,
+                 "Processes of --program that run beside the nodes, on other nodes of the machine, over the "
+                 "same network")
+      .option_text("N [0]")
+      .range(0, 16'384);
+  app.add_option("--program", o.program, "What they run, with its arguments; as with `weft run`")
+      .option_text("'PROGRAM ARGUMENTS...'");
+  app.add_option("--per-node", o.run.per_node, "Processes on each node").option_text("K [1]").range(1, 1024);
+  app.add_option("--ranks-place", o.ranks_place,
+                 "Nodes of the machine for them, as for --place; without: the first without Linux")
+      .option_text("NODES");
+  app.add_option("--mpi", o.mpi, "Whether the program is one of MPI, as for `weft run`")
+      .option_text("yes|no|auto [auto]")
+      .one_of({"yes", "no", "auto"});
 }
 
 std::function<int()> declare_boot(CommandLine& app) {
@@ -399,6 +495,7 @@ std::function<int()> declare_boot(CommandLine& app) {
          "Devices of other nodes that the job gets: nvme=2. Linux nodes take turns and find them on their "
          "own PCI bus. A machine that has none of a kind gets them on its last nodes")
       .option_text("KIND=N,...");
+  declare_ranks(app, *o);
   app.add_option("--patience", o->boot.patience,
                  "Seconds of processor time that a node may compute without letting virtual time move")
       .option_text("SECONDS [60]")

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "app/rank_program.hpp"
 #include "app/run_collectives.hpp"
 #include "app/run_disturbance.hpp"
 #include "app/run_place.hpp"
@@ -43,24 +44,6 @@ struct Options {
 
 volatile sig_atomic_t interrupts = 0;
 
-std::string library_path() {
-  std::error_code failed;
-  fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  fs::path library = program.parent_path() / "libweft.so";
-  if (failed || !fs::exists(library, failed))
-    throw UserError(fmt::format("{}: the library that programs need is not there", library.string()));
-  return library.string();
-}
-
-const network::EngineKind& engine_named(const std::string& name) {
-  using Engines = config::Registry<network::EngineKind>;
-  // The most exact there is, unless asked otherwise.
-  std::string wanted = !name.empty() ? name : Engines::find("flit") ? "flit" : "ideal";
-  if (const network::EngineKind* engine = Engines::find(wanted)) return *engine;
-  throw UserError(fmt::format("there is no engine '{}'{}; there are {}", wanted,
-                              did_you_mean(wanted, Engines::names()), join(Engines::names(), ", ")));
-}
-
 void check(const Options& o, const machine::Machine& m) {
   const machine::Description& d = m.description;
   Diagnostics problems;
@@ -80,37 +63,6 @@ void check(const Options& o, const machine::Machine& m) {
         "a trace is made of messages, and has none of what interfaces run by themselves; record with "
         "--collectives software");
   problems.throw_if_any();
-}
-
-/// Launchers start processes of their own, which would run around the simulated network.
-void refuse_launcher(const Options& o, const std::string& program) {
-  std::string name = program.substr(program.rfind('/') + 1);
-  bool launcher = name.starts_with("mpirun") || name.starts_with("mpiexec");
-  for (const char* known : {"orterun", "prun", "srun"}) launcher |= name == known;
-  if (launcher)
-    throw UserError(
-        fmt::format("{} would start processes around the simulated network; `weft run` is the "
-                    "launcher itself: weft run {} -n {} -- ./your_program",
-                    name, o.machine.machine, std::max(o.run.ranks, 2u)));
-}
-
-/// Whether ranks get what MPI needs; refuses libraries that would run around the simulated network.
-bool wants_mpi(const Options& o) {
-  std::string program = host::find_program(o.run.command.front());
-  refuse_launcher(o, program);
-  if (o.mpi != "auto") return o.mpi == "yes";
-  switch (host::mpi_library_of(program)) {
-    case host::MpiLibrary::None:
-      return false;
-    case host::MpiLibrary::MpichUcx:
-      throw UserError(fmt::format(
-          "{} is linked with an MPICH built for UCX, as Debian's is: it cannot use the simulated network. "
-          "Compile it with mpicc.openmpi, or run it with an MPICH built with --with-device=ch4:ofi "
-          "(tools/build-mpich makes one) first on LD_LIBRARY_PATH",
-          program));
-    default:
-      return true;
-  }
 }
 
 void make_folder(const std::string& path) {
@@ -270,7 +222,9 @@ int run(Options& o) {
   o.run.library = library_path();
   choose_collectives(machine, *network, o.collectives, o.table, o.run);
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
-  o.run.mpi = wants_mpi(o);
+  o.run.mpi = wants_mpi(
+      o.run.command, o.mpi,
+      fmt::format("weft run {} -n {} -- ./your_program", o.machine.machine, std::max(o.run.ranks, 2u)));
   o.run.mpi_windows = o.windows == "auto"   ? host::MpiWindows::Auto
                       : o.windows == "rdma" ? host::MpiWindows::Rdma
                                             : host::MpiWindows::Messages;

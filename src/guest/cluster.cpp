@@ -38,6 +38,46 @@ std::vector<std::string> shell_command() {
   return {"/bin/sh", "-i"};
 }
 
+nic::NicId nic_of(const nic::Fabric& fabric, network::EndpointId node) {
+  nic::NicId first = 0, count = fabric.nics();  // interfaces are in the order of their nodes
+  while (count > 0) {
+    const nic::NicId half = count / 2;
+    if (fabric.node(first + half) < node) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
+/// A node's Ethernet, and its number on the bus there.
+Ethernet& ethernet_of(nic::Fabric& fabric, nic::NicId nic, const std::string& machine,
+                      node::DeviceId& device) {
+  node::Node& site = fabric.site(nic);
+  for (device = 0; device < site.devices(); ++device)
+    if (auto* ethernet = dynamic_cast<Ethernet*>(&site.device(device))) return *ethernet;
+  throw UserError(fmt::format("node {} of {} has no device of kind \"ethernet\"", fabric.node(nic), machine));
+}
+
+NodeResult result_of(const GuestNode& node) {
+  NodeResult one;
+  one.name = node.name;
+  one.code = node.ending.signal ? 128 + node.ending.signal : node.ending.code;
+  one.failure = node.failure;
+  if (!node.ended) one.failure = "it was still running";
+  if (const std::string& panic = node.console.panic(); !one.failure.empty() && !panic.empty())
+    one.failure = "its kernel panicked: " + panic;
+  if (!one.failure.empty())
+    one.last_lines.assign(node.console.last_lines().begin(), node.console.last_lines().end());
+  one.network_up = node.network_up;
+  one.end = node.end;
+  one.ethernet = node.ethernet->counters();
+  one.peak_memory = node.process.peak_memory();
+  return one;
+}
+
 }  // namespace
 
 const std::vector<std::string>& Cluster::waiting_command() {
@@ -66,56 +106,103 @@ std::string Cluster::address_of(std::size_t node) {
   return fmt::format("10.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
 }
 
-Cluster::Cluster(const machine::Machine& machine, network::Network& network, BootOptions options)
-    : options_(std::move(options)) {
-  std::vector<network::EndpointId> sorted = options_.place;
-  for (const Assignment& one : options_.accelerators) sorted.push_back(one.device);
-  std::sort(sorted.begin(), sorted.end());
-  sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, static_cast<nic::Host&>(*this), sorted,
-                                          options_.seed);
-  make_nodes(machine);
-  assign_accelerators(machine.description.host);
-}
+Cluster::Cluster(const machine::Machine& machine, BootOptions options)
+    : machine_(machine), options_(std::move(options)) {}
 
 Cluster::~Cluster() = default;
 
-void Cluster::make_nodes(const machine::Machine& machine) {
-  node_of_nic_.resize(fabric_->nics());
-  for (std::size_t i = 0; i < options_.place.size(); ++i) {
+void Cluster::join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId first_space) {
+  fabric_ = &fabric;
+  queue_ = &queue;
+  first_space_ = first_space;
+  make_nodes();
+  assign_accelerators(machine_.description.host);
+}
+
+std::vector<network::EndpointId> Cluster::nodes() const {
+  std::vector<network::EndpointId> out = ethernet_nodes();
+  for (const Assignment& one : options_.accelerators)
+    if (std::find(out.begin(), out.end(), one.device) == out.end()) out.push_back(one.device);
+  return out;
+}
+
+/// Those with an Ethernet: Linux nodes, and then what stands for further ones.
+std::vector<network::EndpointId> Cluster::ethernet_nodes() const {
+  std::vector<network::EndpointId> out = options_.place;
+  out.insert(out.end(), options_.skeletons.begin(), options_.skeletons.end());
+  return out;
+}
+
+void Cluster::make_nodes() {
+  ethernets_.resize(fabric_->nics());
+  devices_.resize(fabric_->nics());
+  watches_.resize(options_.place.size());
+  const std::vector<network::EndpointId> all = ethernet_nodes();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const nic::NicId nic = nic_of(*fabric_, all[i]);
+    node::DeviceId device = 0;
+    Ethernet& ethernet = ethernet_of(*fabric_, nic, machine_.description.identity.name, device);
+    ethernets_[nic] = &ethernet;
+    devices_[nic] = device;
+    peers_.push_back(ethernet.open(*fabric_, nic, static_cast<std::uint32_t>(i), first_space_ + nic));
+    ethernet.run_at(machine_.description.processor.clock);
+    ethernet.set_interrupt_latency(machine_.description.host.interrupt);
+    if (i >= options_.place.size()) continue;
     nodes_.push_back(std::make_unique<GuestNode>(name_of(i), options_.date));
-    GuestNode& node = *nodes_.back();
-    while (fabric_->node(node.nic) != options_.place[i]) ++node.nic;
-    node_of_nic_[node.nic] = i;
-    node::Node& site = fabric_->site(node.nic);
-    for (node::DeviceId d = 0; d < site.devices() && !node.ethernet; ++d)
-      if ((node.ethernet = dynamic_cast<Ethernet*>(&site.device(d)))) node.device = d;
-    if (!node.ethernet)
-      throw UserError(fmt::format("{}: node {} of {} has no device of kind \"ethernet\"", node.name,
-                                  options_.place[i], machine.description.identity.name));
-    peers_.push_back(node.ethernet->open(*fabric_, node.nic, static_cast<std::uint32_t>(i)));
+    nodes_.back()->nic = nic;
+    nodes_.back()->ethernet = &ethernet;
   }
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
-    node.ethernet->know(peers_);
     node.ethernet->interrupt_guest = [this, &node](unsigned queue) {
       interrupt(node, node.ethernet->vhost(), queue);
     };
     node.ethernet->guest_time = [&node] { return node.calendar.updated(); };
-    node.ethernet->set_interrupt_latency(machine.description.host.interrupt);
-    node.calendar.set_reaction(machine.description.host.interrupt);
+    node.calendar.set_reaction(machine_.description.host.interrupt);
     node.ethernet->on_frame = [this, i](bool sent, Time at, std::span<const std::uint8_t> frame) {
-      if (on_frame) on_frame(i, sent, at, frame);
+      watch_frame(i, sent, at, frame);
     };
   }
+  for (Ethernet* ethernet : ethernets_)
+    if (ethernet) ethernet->know(peers_, static_cast<std::uint32_t>(nodes_.size()));
+  if (!options_.skeletons.empty()) make_skeletons();
+}
+
+void Cluster::make_skeletons() {
+  storm_ = std::make_unique<Storm>(*queue_, options_.recording, options_.skeletons.size());
+  const auto real = static_cast<std::uint32_t>(nodes_.size());
+  std::vector<Ethernet*> played;
+  for (network::EndpointId node : options_.skeletons) played.push_back(ethernets_[nic_of(*fabric_, node)]);
+  storm_->send = [this, real, played](std::size_t client, bool from_server, std::uint32_t bytes) {
+    if (from_server)
+      nodes_[0]->ethernet->play(real + static_cast<std::uint32_t>(client), bytes);
+    else
+      played[client]->play(0, bytes);
+  };
+  nodes_[0]->ethernet->on_played = [this, real](std::uint32_t sender) {
+    if (sender >= real && sender - real < options_.skeletons.size()) storm_->heard(sender - real, true);
+  };
+  for (std::size_t i = 0; i < played.size(); ++i)
+    played[i]->on_played = [this, i](std::uint32_t sender) {
+      if (sender == 0) storm_->heard(i, false);
+    };
+}
+
+void Cluster::watch_frame(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame) {
+  if (on_frame) on_frame(node, sent, at, frame);
+  if (options_.netboot && !sent) watches_[node].received(at, frame);
+  if (!options_.record) return;
+  if (node == 0)
+    recorder_.server_frame(sent, at, frame);
+  else
+    recorder_.client_frame(sent, at, frame);
 }
 
 void Cluster::assign_accelerators(const machine::HostParameters& host) {
   for (const Assignment& one : options_.accelerators) {
     GuestNode& node = *nodes_[one.host];
-    nic::NicId nic = 0;
-    while (fabric_->node(nic) != one.device) ++nic;
-    if (!node.pci) node.pci = std::make_unique<Pci>(*fabric_, node.nic, queue_, host);
+    const nic::NicId nic = nic_of(*fabric_, one.device);
+    if (!node.pci) node.pci = std::make_unique<Pci>(*fabric_, node.nic, *queue_, host);
     nic::RootPort& port = *fabric_->root_port(nic);
     for (const pcie::Found& found : port.found()) {
       if (found.bridge) continue;
@@ -214,10 +301,13 @@ void Cluster::start(std::size_t number) {
   node.process.start(launch);
 }
 
-void Cluster::start_all() {
+void Cluster::start() {
+  next_progress_ = Clock::now() + kProgressInterval;
   folder_ = std::make_unique<RunFolder>();
   if (options_.netboot) prepare_netboot();
   for (std::size_t i = 0; i < nodes_.size(); ++i) start(i);
+  if (storm_) storm_->begin();
+  settle();
 }
 
 void Cluster::prepare_netboot() {
@@ -237,40 +327,58 @@ void Cluster::prepare_netboot() {
   server_command_ = {"/bin/sh", folder + "/serve.sh"};
 }
 
-BootResult Cluster::run() {
-  next_progress_ = Clock::now() + kProgressInterval;
+BootResult Cluster::run(network::Network& network) {
+  std::vector<network::EndpointId> sorted = nodes();
+  std::sort(sorted.begin(), sorted.end());
+  own_fabric_ = std::make_unique<nic::Fabric>(machine_, network, own_queue_, host(), sorted, options_.seed);
+  join(*own_fabric_, own_queue_, 0);
   try {
-    start_all();
-    take_turns();
+    alone_ = true;
+    start();
+    go_on_alone();
   } catch (const UserError&) {
     throw;
   } catch (const std::runtime_error& error) {  // the network cannot go on, or virtual time has ended
     failure_ = error.what();
   }
+  end();
+  return result();
+}
+
+void Cluster::end() {
   for (auto& node : nodes_)
     if (!node->ended) {
       node->ran = true;
       node->console.gather(node->process.console());
       node->process.end();
-      node->end = queue_.now();
+      node->end = now();
     }
   pass_on_consoles();
   folder_.reset();
-  return result();
 }
 
-void Cluster::take_turns() {
-  while (failure_.empty()) {
-    serve_until_stopped();
-    if (!failure_.empty()) return;
-    carry_out_kicks();
-    pass_on_consoles();
-    end_those_who_wait();
-    if (alive() == 0) return;
+void Cluster::go_on_alone() {
+  alone_ = true;
+  while (failure_.empty() && alive()) {
     if (terminal) attend_terminal();
-    ++rounds_;
     if (advance()) run_nodes();
+    settle();
   }
+}
+
+void Cluster::take_turn() {
+  run_nodes();
+  settle();
+}
+
+/// Until all nodes wait; then what they have asked for is carried out.
+void Cluster::settle() {
+  serve_until_stopped();
+  if (!failure_.empty()) return;
+  carry_out_kicks();
+  pass_on_consoles();
+  end_those_who_wait();
+  ++rounds_;
 }
 
 std::size_t Cluster::alive() const {
@@ -328,7 +436,7 @@ void Cluster::serve(GuestNode& node, int file) {
     vhost.connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
     node.device_door.close();
   } else if (file == node.calendar.socket()) {
-    if (!node.calendar.handle(queue_.now(), waiting)) connection_lost(node);
+    if (!node.calendar.handle(now(), waiting)) connection_lost(node);
   } else {
     for (std::size_t i = 0; i < node.pci_doors.size(); ++i) {
       VhostUser& slot = node.pci->slots()[i]->vhost();
@@ -379,7 +487,7 @@ void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
   if (node.ended) return;
   node.ended = node.ran = true;
   node.ending = ending;
-  node.end = std::max(queue_.now(), node.calendar.clock());
+  node.end = std::max(now(), node.calendar.clock());
   node.console.gather(node.process.console());
   node.calendar.disconnect();
   node.ethernet->stop();
@@ -401,7 +509,7 @@ void Cluster::fail(GuestNode& node, std::string why) {
 void Cluster::tell_progress() {
   if (!on_progress || Clock::now() < next_progress_) return;
   next_progress_ = Clock::now() + kProgressInterval;
-  on_progress(queue_.now());
+  on_progress(now());
 }
 
 // --- While all wait.
@@ -412,7 +520,7 @@ void Cluster::carry_out_kicks() {
     if (node->ended) continue;
     if (node->pci) node->pci->take_kicks();
     if (node->network_up.value == 0 && node->ethernet->vhost().queue(Ethernet::kReceiveQueue).ready())
-      node->network_up = queue_.now();
+      node->network_up = now();
     check_rings(*node);
   }
 }
@@ -447,7 +555,7 @@ void Cluster::end_those_who_wait() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
     const bool waits = options_.shell != i && shell_is_off && options_.command == waiting_command();
-    const bool serves = options_.netboot && i == 0 && alive() == 1;
+    const bool serves = options_.netboot && i == 0 && alive() == 1 && (!storm_ || storm_->done());
     if (node.ended || (!waits && !serves)) continue;
     node.process.end();
     ended(node, {0, 0});
@@ -459,16 +567,14 @@ void Cluster::attend_terminal() {
   GuestNode& node = *nodes_[*options_.shell];
   while (failure_.empty() && !node.ended) {
     const Time next = std::min(earliest_request(), quiet_until());
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(pace_.wait(Clock::now(), queue_.now(), next));
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(pace_.wait(Clock::now(), now(), next));
     // What is typed before the shell has said anything waits for it.
     const bool ready_to_hear = !node.console.last_lines().empty();
     pollfd files[] = {{node.calendar.socket(), POLLIN, 0},
                       {ready_to_hear ? terminal->input() : -1, POLLIN, 0}};
     const int ready = poll(files, 2, static_cast<int>(std::min<std::int64_t>(left.count(), kLook)));
     if (ready > 0 && files[1].revents) type(node);
-    if (ready > 0 && files[0].revents &&
-        !node.calendar.handle(queue_.now(), [&] { return still_waiting(node); }))
+    if (ready > 0 && files[0].revents && !node.calendar.handle(now(), [&] { return still_waiting(node); }))
       connection_lost(node);
     if (interrupted()) failure_ = "interrupted";
     if (ready == 0 && left.count() <= kLook) return;
@@ -502,29 +608,28 @@ bool Cluster::advance() {
     fabric_->advance(network::kForever);
   } else {
     // In steps: links that are watched cost something even while nobody sends, and a user may want to end it.
-    while (!fabric_->advance(std::min(until, later(queue_.now(), kStep))) && queue_.now() < until &&
-           !interrupted()) {
+    while (!fabric_->advance(std::min(until, later(now(), kStep))) && now() < until && !interrupted()) {
     }
   }
   if (interrupted()) failure_ = "interrupted";
   for (auto& node : nodes_)
     if (!node->ended) check_rings(*node);
-  return failure_.empty() && earliest_request() <= queue_.now();
+  return failure_.empty() && earliest_request() <= now();
 }
 
 /// Nothing happens in the fabric before this time, unless a node does something.
-Time Cluster::quiet_until() const { return fabric_->idle() ? Calendar::kNoRequest : queue_.now(); }
+Time Cluster::quiet_until() const { return alone_ && fabric_->idle() ? Calendar::kNoRequest : now(); }
 
 /// Where nothing outside the node happens before `quiet`: how far it may go without asking.
 Time Cluster::free_until(const GuestNode& node, Time quiet) const {
-  if (!options_.look_ahead) return queue_.now();
-  Time until = std::min(node.ethernet->undisturbed_until(quiet), later(queue_.now(), kMostAhead));
+  if (!options_.look_ahead) return now();
+  const Time until = std::min(node.ethernet->undisturbed_until(quiet), later(now(), kMostAhead));
   return node.pci ? std::min(until, node.pci->undisturbed_until(quiet)) : until;
 }
 
 /// Those whose time has come, and those whose time comes before anything can reach them.
 void Cluster::run_nodes() {
-  const Time fabric = quiet_until(), now = queue_.now();
+  const Time fabric = quiet_until(), now = this->now();
   // The first two requests: what happens outside of a node is what the others do, and the fabric.
   const GuestNode* first = nullptr;
   Time first_at = Calendar::kNoRequest, second_at = Calendar::kNoRequest;
@@ -562,65 +667,55 @@ void Cluster::interrupt(GuestNode& node, VhostUser& vhost, unsigned queue) {
     if (ready <= 0) {
       alive = waiting();
     } else if (files[1].revents) {
-      alive = node.calendar.handle(queue_.now(), waiting);
+      alive = node.calendar.handle(now(), waiting);
     } else {
       alive = vhost.read_interrupt_answer(waiting);
       break;
     }
   }
   if (!alive && !node.ended) connection_lost(node);
-  queue_.stop();  // its turn may have come
+  queue_->stop();  // its turn may have come
 }
 
 // --- nic::Host
 
 bool Cluster::read(node::SpaceId space, std::uint64_t address, void* to, std::uint64_t length) {
-  return nodes_[node_of_nic_[space]]->ethernet->read(address, to, length);
+  return ethernets_[space - first_space_]->read(address, to, length);
 }
 
 bool Cluster::write(node::SpaceId space, std::uint64_t address, const void* from, std::uint64_t length) {
-  return nodes_[node_of_nic_[space]]->ethernet->write(address, from, length);
+  return ethernets_[space - first_space_]->write(address, from, length);
 }
 
 bool Cluster::has_space(node::NodeId node, node::SpaceId space) const {
-  return space < fabric_->nics() && fabric_->node(space) == node;
+  return space - first_space_ < fabric_->nics() && fabric_->node(space - first_space_) == node;
 }
 
 void Cluster::device_interrupt(node::NodeId at, node::DeviceId device) {
-  for (auto& node : nodes_)
-    if (fabric_->node(node->nic) == at && node->device == device) node->ethernet->interrupted();
+  const nic::NicId nic = nic_of(*fabric_, at);
+  if (devices_[nic] == device) ethernets_[nic]->interrupted();
 }
 
-void Cluster::event(nic::PortRef port, const nic::Event& event) {
-  nodes_[node_of_nic_[port.nic]]->ethernet->event(event);
-}
+void Cluster::event(nic::PortRef port, const nic::Event& event) { ethernets_[port.nic]->event(event); }
 
-void Cluster::slot_free(nic::PortRef port, Time) { nodes_[node_of_nic_[port.nic]]->ethernet->slot_free(); }
+void Cluster::slot_free(nic::PortRef port, Time) { ethernets_[port.nic]->slot_free(); }
 
 BootResult Cluster::result() const {
   BootResult out;
   out.failure = failure_;
-  out.end = queue_.now();
+  out.end = now();
   out.rounds = rounds_;
+  if (storm_) out.skeletons = storm_->ends();
+  out.recorded = options_.recording.client.size() + options_.recording.server.size();
+  if (options_.record && recorder_.done()) out.recording = recorder_.finish();
   for (const auto& node : nodes_) {
-    NodeResult one;
-    one.name = node->name;
+    NodeResult one = result_of(*node);
     one.node = fabric_->node(node->nic);
-    one.code = node->ending.signal ? 128 + node->ending.signal : node->ending.code;
-    one.failure = node->failure;
-    if (!node->ended) one.failure = "it was still running";
-    if (const std::string& panic = node->console.panic(); !one.failure.empty() && !panic.empty())
-      one.failure = "its kernel panicked: " + panic;
-    if (!one.failure.empty())
-      one.last_lines.assign(node->console.last_lines().begin(), node->console.last_lines().end());
-    one.network_up = node->network_up;
-    one.end = node->end;
-    one.ethernet = node->ethernet->counters();
+    one.booted = watches_[out.nodes.size()].at();
     if (node->pci)
       for (const auto& slot : node->pci->slots())
         one.accelerators.push_back(
             fmt::format("{}, on node {}", slot->function().about, fabric_->node(slot->function().nic)));
-    one.peak_memory = node->process.peak_memory();
     out.messages += node->calendar.messages();
     out.nodes.push_back(std::move(one));
   }

@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "guest/guest_node.hpp"
+#include "guest/storm.hpp"
 #include "guest/terminal.hpp"
+#include "host/neighbours.hpp"
 #include "nic/fabric.hpp"
 
 namespace weft::guest {
@@ -31,12 +33,15 @@ struct BootOptions {
   std::vector<network::EndpointId> place;
   DataSize memory{64 << 20};  // of a node
   std::uint64_t seed = 1;
-  std::int64_t date = 1'767'225'600;  // when virtual time begins: 1 January 2026
-  double patience = 60;               // seconds a node may compute without letting time move
-  bool look_ahead = true;             // false: a node asks for every step of its clock
-  std::optional<std::size_t> shell;   // the node whose console is the user's terminal
-  bool netboot = false;               // the first node serves the others their roots
-  std::string image;                  // the root it serves; empty: busybox and the job
+  std::int64_t date = 1'767'225'600;           // when virtual time begins: 1 January 2026
+  double patience = 60;                        // seconds a node may compute without letting time move
+  bool look_ahead = true;                      // false: a node asks for every step of its clock
+  std::optional<std::size_t> shell;            // the node whose console is the user's terminal
+  bool netboot = false;                        // the first node serves the others their roots
+  std::string image;                           // the root it serves; empty: busybox and the job
+  std::vector<network::EndpointId> skeletons;  // nodes without a kernel that boot by a recording
+  Recording recording;                         // for these
+  bool record = false;                         // the boot of node 1, which is alone with node 0
   std::vector<Assignment> accelerators;
 };
 
@@ -47,6 +52,7 @@ struct NodeResult {
   std::string failure;                  // empty where the node turned itself off
   std::vector<std::string> last_lines;  // of its console, where it failed
   Time network_up{0}, end{0};
+  Time booted{0};  // over the network: it had all
   EthernetCounters ethernet;
   std::vector<std::string> accelerators;  // in words
   std::uint64_t peak_memory = 0;
@@ -57,18 +63,31 @@ struct BootResult {
   Time end{0};
   std::vector<NodeResult> nodes;
   std::uint64_t rounds = 0, messages = 0;
+  std::vector<Time> skeletons;  // when each had all it boots with
+  std::size_t recorded = 0;     // frames, by which they did
+  Recording recording;          // where one was asked for
 };
 
-class Cluster : private nic::Host {
+class Cluster : public host::Neighbours, private nic::Host {
  public:
-  /// Throws UserError where a node has no port for its Ethernet.
-  Cluster(const machine::Machine& machine, network::Network& network, BootOptions options);
+  Cluster(const machine::Machine& machine, BootOptions options);
   ~Cluster() override;
 
-  /// Until all nodes are off.
-  BootResult run();
+  /// Alone on a network, until all nodes are off. Throws UserError where a node has no port for its Ethernet.
+  BootResult run(network::Network& network);
+  /// What came of them, where they were neighbours of ranks.
+  BootResult result() const;
 
-  nic::Fabric& fabric() { return *fabric_; }
+  // host::Neighbours
+  std::vector<network::EndpointId> nodes() const override;
+  nic::Host& host() override { return *this; }
+  void join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId first_space) override;
+  void start() override;
+  Time first_turn() const override { return earliest_request(); }
+  void take_turn() override;
+  void go_on_alone() override;
+  void end() override;
+
   static std::string name_of(std::size_t node);
   /// For nodes that have no job but are there.
   static const std::vector<std::string>& waiting_command();
@@ -96,13 +115,15 @@ class Cluster : private nic::Host {
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
 
-  void make_nodes(const machine::Machine& machine);
+  void make_nodes();
+  std::vector<network::EndpointId> ethernet_nodes() const;
   void assign_accelerators(const machine::HostParameters& host);
-  void start_all();
+  void make_skeletons();
+  void watch_frame(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame);
   void start(std::size_t number);
   std::string start_file(std::size_t number) const;
   void prepare_netboot();
-  void take_turns();
+  void settle();
 
   // While nodes run.
   void serve_until_stopped();
@@ -129,13 +150,22 @@ class Cluster : private nic::Host {
   Time earliest_request() const;
   std::size_t alive() const;
   void tell_progress();
-  BootResult result() const;
+  Time now() const { return fabric_->now(); }
 
+  const machine::Machine& machine_;
   BootOptions options_;
-  event::EventQueue queue_;
-  std::unique_ptr<nic::Fabric> fabric_;
+  event::EventQueue own_queue_;  // where the nodes are alone
+  std::unique_ptr<nic::Fabric> own_fabric_;
+  event::EventQueue* queue_ = nullptr;
+  nic::Fabric* fabric_ = nullptr;
+  node::SpaceId first_space_ = 0;
+  bool alone_ = false;  // nobody but them does anything on the fabric
   std::vector<std::unique_ptr<GuestNode>> nodes_;
-  std::vector<std::size_t> node_of_nic_;
+  std::vector<Ethernet*> ethernets_;     // by interface; nullptr: of a rank
+  std::vector<node::DeviceId> devices_;  // their numbers on the nodes' buses
+  std::vector<BootWatch> watches_;       // by node, where they boot over the network
+  std::unique_ptr<Storm> storm_;
+  Recorder recorder_;
   std::vector<EthernetPeer> peers_;
   std::unique_ptr<RunFolder> folder_;
   std::string failure_;

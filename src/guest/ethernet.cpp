@@ -15,9 +15,12 @@ constexpr std::uint64_t kVersion1 = std::uint64_t{1} << 32;
 constexpr std::uint64_t kHasMtu = 1u << 3, kHasMac = 1u << 5, kMergesBuffers = 1u << 15;
 constexpr std::size_t kVirtioHeader = 12, kBufferCount = 10;  // the second: where in the first
 constexpr std::size_t kEthernetHeader = 14, kVlanTag = 4;
-constexpr std::uint64_t kTurns = 1024;  // of a sender, in a receiver's memory
-constexpr std::uint64_t kBase = std::uint64_t{1} << 32, kSendRoom = Virtqueue::kMostEntries * Ethernet::kRoom;
-constexpr std::uint64_t kMostAtOnce = 64;  // frames the processor takes in a poll
+constexpr std::uint64_t kTurns = 1024;        // of a sender, in a receiver's memory
+constexpr std::uint64_t kMostUnderWay = 256;  // in the interface
+constexpr std::uint64_t kBase = std::uint64_t{1} << 32,
+                        kSendRoom = (Virtqueue::kMostEntries + kMostUnderWay) * Ethernet::kRoom;
+constexpr std::uint8_t kPlayedType[2] = {0x88, 0xb5};  // of Ethernet: for experiments within a network
+constexpr std::uint64_t kMostAtOnce = 64;              // frames the processor takes in a poll
 
 std::uint64_t features() { return kVersion1 | kHasMtu | kHasMac | kMergesBuffers; }
 
@@ -29,6 +32,11 @@ std::vector<std::uint8_t> config_of(std::uint32_t number, unsigned mtu) {
   config[10] = static_cast<std::uint8_t>(mtu);
   config[11] = static_cast<std::uint8_t>(mtu >> 8);
   return config;
+}
+
+/// The processor's time for bytes that it copies and checks.
+Time time_of(std::uint64_t bytes, DataRate rate) {
+  return rate.value == 0 ? Time{0} : transfer_time(bytes, rate.value);
 }
 
 /// Where a frame of a sender lands.
@@ -56,7 +64,7 @@ Ethernet::Ethernet(const node::Slot& slot, const EthernetParameters& parameters)
   };
 }
 
-EthernetPeer Ethernet::open(nic::Fabric& fabric, nic::NicId nic, std::uint32_t number) {
+EthernetPeer Ethernet::open(nic::Fabric& fabric, nic::NicId nic, std::uint32_t number, node::SpaceId space) {
   fabric_ = &fabric;
   number_ = number;
   turns_.resize(fabric.nics());
@@ -64,8 +72,8 @@ EthernetPeer Ethernet::open(nic::Fabric& fabric, nic::NicId nic, std::uint32_t n
   vhost_.set_config(config_of(number, parameters_.mtu));
   nic::PortNo port = 0;
   // One of the kernel's own where the machine keeps some, else one as any process has it.
-  nic::Status status = fabric.open_for_kernel(nic, nic, port);
-  if (status != nic::Status::Ok) status = fabric.open(nic, nic, true, port);
+  nic::Status status = fabric.open_for_kernel(nic, space, port);
+  if (status != nic::Status::Ok) status = fabric.open(nic, space, true, port);
   if (status != nic::Status::Ok) throw UserError("nic.ports: no port is left for the kernel of a Linux node");
   port_ = {nic, port};
   const std::uint64_t size = landing_offset(fabric.nics(), 0);
@@ -78,6 +86,25 @@ EthernetPeer Ethernet::open(nic::Fabric& fabric, nic::NicId nic, std::uint32_t n
                     largest, fabric.parameters().rdma_limit.value));
   most_posted_ = std::max(1u, fabric.parameters().queue_slots);
   return {port_, fabric.node(nic), key_};
+}
+
+void Ethernet::run_at(Frequency clock) {
+  if (clock.value == 0 || parameters_.nominal_clock.value == 0) return;
+  auto scaled = [](std::int64_t value, __int128 up, __int128 down) {
+    return static_cast<std::int64_t>((value * up + down / 2) / down);
+  };
+  const std::int64_t nominal = parameters_.nominal_clock.value;
+  for (Time* cost : {&parameters_.send_cost, &parameters_.receive_cost, &parameters_.interrupt_cost})
+    *cost = {scaled(cost->value, nominal, clock.value)};
+  for (DataRate* rate : {&parameters_.send_rate, &parameters_.receive_rate})
+    if (rate->value) *rate = {std::max<std::int64_t>(1, scaled(rate->value, clock.value, nominal))};
+}
+
+/// The processor does this after all it has been given before; when it is done.
+Time Ethernet::work(Time cost) {
+  processor_free_ = later(std::max(processor_free_, now()), cost);
+  counters_.processor += cost;
+  return processor_free_;
 }
 
 std::uint64_t Ethernet::read_register(std::uint64_t offset) {
@@ -110,7 +137,7 @@ void Ethernet::kicked() {
   Virtqueue& ring = vhost_.queue(kSendQueue);
   std::uint32_t frames = 0;
   while (ring.pop(vhost_.memory(), chain_)) {
-    if (offered_.size() + under_way_ == Virtqueue::kMostEntries) {
+    if (guest_frames_ == Virtqueue::kMostEntries) {
       ring.fail("more frames are offered than it has entries");
       break;
     }
@@ -125,15 +152,40 @@ void Ethernet::take_kicks() {
   kicks_.clear();
 }
 
+std::uint32_t Ethernet::new_frame() {
+  std::uint32_t index = frames_.take();
+  places_ = std::max(places_, index + 1);
+  frames_[index].bytes.clear();
+  frames_[index].number = ++made_;
+  return index;
+}
+
+std::uint32_t Ethernet::make_frame(const Ready& played) {
+  const std::uint32_t index = new_frame();
+  Frame& frame = frames_[index];
+  frame.played = true;
+  frame.targets.assign(1, played.target);
+  frame.bytes.resize(std::max<std::size_t>(played.bytes, kEthernetHeader));
+  const MacAddress to = mac_of(played.target), from = mac_of(number_);
+  std::copy(to.begin(), to.end(), frame.bytes.begin());
+  std::copy(from.begin(), from.end(), frame.bytes.begin() + 6);
+  std::copy(std::begin(kPlayedType), std::end(kPlayedType), frame.bytes.begin() + 12);
+  return index;
+}
+
+void Ethernet::play(std::uint32_t target, std::uint32_t bytes) {
+  ready_.push_back({kToPlay, target, bytes});
+  begin_frames();
+}
+
 /// Into the driver's memory; nothing where what the guest gave is no frame.
 std::uint32_t Ethernet::take_frame(const Chain& chain) {
   const std::uint64_t bytes = chain.readable_bytes();
-  std::uint32_t index = frames_.take();
-  places_ = std::max(places_, index + 1);
+  const std::uint32_t index = new_frame();
   Frame& frame = frames_[index];
-  frame.bytes.clear();
+  frame.played = false;
   frame.head = chain.head;
-  frame.number = ++made_;
+  ++guest_frames_;
   if (bytes < kVirtioHeader + kEthernetHeader ||
       bytes > kVirtioHeader + kEthernetHeader + kVlanTag + parameters_.mtu)
     return index;
@@ -146,11 +198,11 @@ std::uint32_t Ethernet::take_frame(const Chain& chain) {
 
 /// As many as the driver may have under way, of those that were kicked for by now.
 void Ethernet::begin_frames() {
-  while (ready_ && under_way_ < parameters_.send_ring) {
-    const std::uint32_t index = offered_.front();
+  while (!ready_.empty() && under_way_ < parameters_.send_ring) {
+    const Ready first = ready_.front();
+    const std::uint32_t index = first.frame == kToPlay ? make_frame(first) : first.frame;
     Frame& frame = frames_[index];
-    offered_.pop_front();
-    --ready_;
+    ready_.pop_front();
     if (frame.bytes.empty()) {
       ++counters_.refused;
       give_back(index);
@@ -159,9 +211,9 @@ void Ethernet::begin_frames() {
     ++under_way_;
     ++counters_.frames_sent;
     counters_.bytes_sent += frame.bytes.size();
-    if (on_frame) on_frame(true, now(), frame.bytes);
-    processor_free_ = later(std::max(processor_free_, now()), parameters_.send_cost);
-    at(processor_free_, kPost, index);
+    if (on_frame && !frame.played) on_frame(true, now(), frame.bytes);
+    const Time bytes = time_of(frame.bytes.size(), parameters_.send_rate);
+    at(work(later(parameters_.send_cost, bytes)), kPost, index);
   }
 }
 
@@ -170,15 +222,19 @@ void Ethernet::give_back(std::uint32_t index) {
   Frame& frame = frames_[index];
   frame.number = 0;
   frames_.give(index);
-  vhost_.queue(kSendQueue).push(frame.head, 0);
+  if (frame.played) return;
+  --guest_frames_;
+  Virtqueue& ring = vhost_.queue(kSendQueue);
+  ring.push(frame.head, 0);
   ++completed_;
-  want_interrupt();
+  // Without an interrupt it sees them when it sends again.
+  if (ring.wants_interrupt()) want_interrupt();
 }
 
 /// One node, or all others: broadcast, multicast, and addresses nobody here was given.
 void Ethernet::choose_targets(Frame& frame) const {
   frame.targets.clear();
-  const auto nodes = static_cast<std::uint32_t>(peers_->size());
+  const auto nodes = static_cast<std::uint32_t>(nodes_);
   const std::uint8_t* to = frame.bytes.data();
   if (to[0] == 0x02 && to[1] == 0x57) {
     std::uint32_t node =
@@ -270,10 +326,17 @@ bool Ethernet::write(std::uint64_t address, const void* from, std::uint64_t leng
   return true;
 }
 
+void Ethernet::know(const std::vector<EthernetPeer>& peers, std::uint32_t nodes) {
+  peers_ = &peers;
+  nodes_ = nodes;
+  for (std::uint32_t i = 0; i < peers.size(); ++i) {
+    if (peer_of_node_.size() <= peers[i].node) peer_of_node_.resize(peers[i].node + 1, ~0u);
+    peer_of_node_[peers[i].node] = i;
+  }
+}
+
 std::uint32_t Ethernet::peer_at(network::EndpointId node) const {
-  for (std::uint32_t i = 0; i < peers_->size(); ++i)
-    if ((*peers_)[i].node == node) return i;
-  return static_cast<std::uint32_t>(peers_->size());
+  return node < peer_of_node_.size() ? peer_of_node_[node] : ~0u;
 }
 
 void Ethernet::event(const nic::Event& event) {
@@ -342,7 +405,10 @@ void Ethernet::act(std::uint32_t kind, std::uint64_t data) {
       if (state_ == State::Coalescing) raise();  // else enough have come before
       return;
     case kKick:
-      ready_ += static_cast<std::uint32_t>(data);
+      for (; data && !offered_.empty(); --data) {
+        ready_.push_back({offered_.front()});
+        offered_.pop_front();
+      }
       return begin_frames();
     default:
       return deliver(data);
@@ -362,16 +428,19 @@ Time Ethernet::undisturbed_until(Time quiet) const {
 }
 
 void Ethernet::interrupted() {
-  if (state_ == State::Raised) begin_poll();
+  if (state_ == State::Raised) begin_poll(parameters_.interrupt_cost);
 }
 
-void Ethernet::begin_poll() {
+/// `cost`: of what made it look.
+void Ethernet::begin_poll(Time cost) {
   state_ = State::Polling;
   const std::uint64_t frames = std::min<std::uint64_t>(waiting_.size(), kMostAtOnce);
-  Time cost{parameters_.receive_cost.value * static_cast<std::int64_t>(frames)};
-  processor_free_ = later(std::max(processor_free_, now()), cost);
-  next_step_ = processor_free_;
-  at(processor_free_, kDeliver, frames);
+  for (std::uint64_t i = 0; i < frames; ++i) {
+    cost = later(cost, parameters_.receive_cost);
+    cost = later(cost, time_of(waiting_[i].size(), parameters_.receive_rate));
+  }
+  next_step_ = work(cost);
+  at(next_step_, kDeliver, frames);
 }
 
 /// The processor has done its work for so many frames: the guest has them.
@@ -381,7 +450,10 @@ void Ethernet::deliver(std::uint64_t frames) {
   for (; frames; --frames) {
     std::vector<std::uint8_t> bytes = std::move(waiting_.front());
     waiting_.pop_front();
-    if (give_to_guest(bytes)) {
+    if (take_played(bytes)) {
+      ++counters_.frames_received;
+      counters_.bytes_received += bytes.size();
+    } else if (give_to_guest(bytes)) {
       given = true;
       ++counters_.frames_received;
       counters_.bytes_received += bytes.size();
@@ -395,10 +467,20 @@ void Ethernet::deliver(std::uint64_t frames) {
   if (waiting_.empty()) {
     state_ = State::Idle;
   } else {
-    begin_poll();  // what has come meanwhile needs no interrupt
+    begin_poll({0});  // what has come meanwhile needs no interrupt
   }
   if (given && vhost_.queue(kReceiveQueue).wants_interrupt()) interrupt_guest(kReceiveQueue);
   if (freed && vhost_.queue(kSendQueue).wants_interrupt()) interrupt_guest(kSendQueue);
+}
+
+/// False where it is one for the guest.
+bool Ethernet::take_played(std::span<const std::uint8_t> frame) {
+  if (!on_played || frame.size() < kEthernetHeader || frame[12] != kPlayedType[0] ||
+      frame[13] != kPlayedType[1])
+    return false;
+  on_played(std::uint32_t{frame[8]} << 24 | std::uint32_t{frame[9]} << 16 | std::uint32_t{frame[10]} << 8 |
+            frame[11]);
+  return true;
 }
 
 /// Into as many of the guest's buffers as it takes; false where it has too few.
@@ -438,16 +520,28 @@ config::Section ethernet_section() {
   using E = EthernetParameters;
   using config::Range;
   constexpr Range<Time> kAnyTime{{0}, {1'000'000'000'000}};
+  constexpr Range<DataRate> kAnyRate{{0}, {1'000'000'000'000'000}};
   return config::Schema<E>()
       .field(&E::mtu, "mtu", "Most bytes of a frame behind its header; a node may use less",
              Range<unsigned>{576, 65'000})
       .field(&E::send_ring, "send_ring", "Frames the driver has under way in the interface, at most",
-             Range<unsigned>{1, 256})
+             Range<unsigned>{1, static_cast<unsigned>(kMostUnderWay)})
       .field(&E::receive_ring, "receive_ring",
              "Frames that wait for the node's processor, at most; what comes then is lost",
              Range<unsigned>{1, 4096})
       .field(&E::send_cost, "send_cost", "The processor's time for a frame that is sent", kAnyTime)
       .field(&E::receive_cost, "receive_cost", "The processor's time for a frame that is received", kAnyTime)
+      .field(&E::send_rate, "send_rate",
+             "How fast the processor goes over the bytes of frames that are sent; 0: they cost nothing",
+             kAnyRate)
+      .field(&E::receive_rate, "receive_rate", "The same for frames that are received", kAnyRate)
+      .field(&E::interrupt_cost, "interrupt_cost",
+             "The processor's time for an interrupt, beside that of the frames it takes along", kAnyTime)
+      .field(
+          &E::nominal_clock, "nominal_clock",
+          "The processor's clock at which these times and rates hold; they move with processor.clock where "
+          "that is given. 0: they do not",
+          Range<Frequency>{{0}, {1'000'000'000'000}})
       .field(&E::coalesce_time, "coalesce_time", "How long the interrupt of a frame waits for more frames",
              kAnyTime)
       .field(&E::coalesce_frames, "coalesce_frames", "How many frames it waits for, at most",

@@ -1,8 +1,11 @@
 // eth0 of a Linux node: a virtio-net device on the node's bus, and the driver that carries its frames through
 // the node's network interface.
 //
-//   guest's ring -> send_cost -> put to the other node's driver -> event there
-//     -> interrupt, with others that have come meanwhile -> receive_cost each -> guest's ring
+//   guest's ring -> send_cost, send_rate -> put to the other node's driver -> event there
+//     -> interrupt, with others that have come meanwhile -> interrupt_cost
+//     -> receive_cost, receive_rate for each -> guest's ring
+//
+// These costs are the kernel's work on frames: they keep the node's processor busy, one after the other.
 //
 // The driver has a port of the interface to itself. Frames land in memory of the receiving driver, by sender
 // and turn: a sender's frames come in order, so a turn is free again long before it comes round.
@@ -15,6 +18,7 @@
 #include <vector>
 
 #include "base/slab.hpp"
+#include "base/virtual_time.hpp"
 #include "guest/vhost_user.hpp"
 #include "nic/fabric.hpp"
 #include "node/kind.hpp"
@@ -26,8 +30,10 @@ struct EthernetParameters {
   unsigned mtu = 9000;
   unsigned send_ring = 256;
   unsigned receive_ring = 256;
-  Time send_cost{300'000};
-  Time receive_cost{300'000};
+  Time send_cost{300'000}, receive_cost{300'000};
+  DataRate send_rate{160'000'000'000}, receive_rate{160'000'000'000};  // 0: bytes cost nothing
+  Time interrupt_cost{1'000'000};
+  Frequency nominal_clock{2'500'000'000};
   Time coalesce_time{0};
   unsigned coalesce_frames = 32;
 };
@@ -40,6 +46,7 @@ struct EthernetCounters {
   std::uint64_t damaged = 0;  // lost: an error that no link noticed
   std::uint64_t refused = 0;  // what the guest gave was no frame
   std::uint64_t interrupts = 0;
+  TimeSum processor;  // its time for frames and interrupts
 };
 
 using MacAddress = std::array<std::uint8_t, 6>;
@@ -58,14 +65,22 @@ class Ethernet : public node::Device {
   Ethernet(const node::Slot& slot, const EthernetParameters& parameters);
 
   /// Where a kernel runs on the node, as number so and so of them: opens the driver's port and hands its
-  /// memory to the interface. Throws UserError where there is no port or the memory does not fit.
-  EthernetPeer open(nic::Fabric& fabric, nic::NicId nic, std::uint32_t number);
-  /// The drivers of all kernels, its own among them, by number.
-  void know(const std::vector<EthernetPeer>& peers) { peers_ = &peers; }
+  /// memory, a space of this number, to the interface. Throws UserError where there is no port or the memory
+  /// does not fit.
+  EthernetPeer open(nic::Fabric& fabric, nic::NicId nic, std::uint32_t number, node::SpaceId space);
+  /// The drivers of all nodes, its own among them, by number. Frames for all go to the first `nodes` of them.
+  void know(const std::vector<EthernetPeer>& peers, std::uint32_t nodes);
   const EthernetParameters& parameters() const { return parameters_; }
+  /// The costs are those of a processor at this clock; 0: at the nominal one.
+  void run_at(Frequency clock);
 
   VhostUser& vhost() { return vhost_; }
   const EthernetCounters& counters() const { return counters_; }
+
+  /// A frame of a recorded boot (storm.hpp) leaves for another node, at the cost of any other.
+  void play(std::uint32_t target, std::uint32_t bytes);
+  /// One has come, instead of to the guest.
+  std::function<void(std::uint32_t sender)> on_played;
 
   /// Interrupts the guest's driver of a queue.
   std::function<void(unsigned queue)> interrupt_guest = [](unsigned) {};
@@ -105,6 +120,7 @@ class Ethernet : public node::Device {
   };
   struct Frame {
     std::vector<std::uint8_t> bytes;
+    bool played = false;                 // it is no guest's
     std::uint16_t head = 0;              // of its chain in the guest's ring
     std::uint32_t number = 0;            // tells users of one place apart
     std::vector<std::uint32_t> targets;  // whom it is still to leave for
@@ -116,10 +132,18 @@ class Ethernet : public node::Device {
   struct Post {
     std::uint32_t frame, target;
   };
+  struct Ready {
+    std::uint32_t frame;                  // kToPlay: one that is still to be made
+    std::uint32_t target = 0, bytes = 0;  // of that one
+  };
+  static constexpr std::uint32_t kToPlay = ~0u;
 
   void act(std::uint32_t kind, std::uint64_t data) override;
   void kicked();
   std::uint32_t take_frame(const Chain& chain);
+  std::uint32_t make_frame(const Ready& played);
+  std::uint32_t new_frame();
+  bool take_played(std::span<const std::uint8_t> frame);
   void begin_frames();
   void give_back(std::uint32_t frame);
   void choose_targets(Frame& frame) const;
@@ -128,7 +152,8 @@ class Ethernet : public node::Device {
   void arrived(const nic::Event& event);
   void want_interrupt();
   void raise();
-  void begin_poll();
+  void begin_poll(Time cost);
+  Time work(Time cost);
   void deliver(std::uint64_t frames);
   bool give_to_guest(std::span<const std::uint8_t> frame);
   std::vector<std::uint8_t> new_bytes();
@@ -140,6 +165,8 @@ class Ethernet : public node::Device {
   nic::PortRef port_;
   std::uint64_t key_ = 0;
   const std::vector<EthernetPeer>* peers_ = nullptr;
+  std::uint32_t nodes_ = 0;                  // the first of them, that get frames for all
+  std::vector<std::uint32_t> peer_of_node_;  // by the machine's nodes
   VhostUser vhost_;
   EthernetCounters counters_;
   std::vector<Kick> kicks_;  // of the sending queue, since all nodes waited last
@@ -150,8 +177,9 @@ class Ethernet : public node::Device {
 
   // Sending.
   Slab<Frame, 16> frames_;
-  std::deque<std::uint32_t> offered_;                    // by the guest, in order
-  std::uint32_t ready_ = 0;                              // of these, those whose kick has been carried out
+  std::deque<std::uint32_t> offered_;                    // by the guest, in order, until their kick
+  std::deque<Ready> ready_;                              // may leave
+  std::uint32_t guest_frames_ = 0;                       // taken from the guest, and not given back
   std::uint32_t under_way_ = 0, made_ = 0, places_ = 0;  // the last: of frames that were ever used
   std::deque<Post> posts_;
   unsigned posted_ = 0, most_posted_ = 1;

@@ -49,18 +49,20 @@ class Wire : public test::TestNodes {
 };
 
 TEST(Ethernet, FrameTakesTheSumOfItsParts) {
-  Wire w(2, "send_cost = \"400ns\"\nreceive_cost = \"700ns\"");
+  Wire w(2,
+         "send_cost = \"400ns\"\nreceive_cost = \"700ns\"\nsend_rate = \"8Gbps\"\nreceive_rate = "
+         "\"4Gbps\"\ninterrupt_cost = \"3us\"");
   w.guests[1]->offer_buffers(0, 8);
   w.guests[0]->send(1, 0xab, 1000);
   w.guests[0]->kick();
   w.settle();
   ASSERT_EQ(w.interrupts[1].size(), 1u);
   EXPECT_EQ(w.interrupts[1][0].queue, Ethernet::kReceiveQueue);
-  // Driver, descriptor to the chip, data from memory, chip, network, chip, data to memory, event, interrupt,
-  // driver.
-  const Time expected = Time{400'000} + bus(64) + Time{150'000} + bus(1000) + Time{300'000} + Time{100'000} +
-                        kOneHop + wire(1032) + Time{200'000} + bus(1000) + bus(16) + Time{150'000} +
-                        Time{2'000'000} + Time{700'000};
+  // Kernel with a nanosecond for each byte, descriptor to the chip, data from memory, chip, network, chip,
+  // data to memory, event, interrupt, kernel with its two nanoseconds for each byte.
+  const Time expected = Time{400'000 + 1'000'000} + bus(64) + Time{150'000} + bus(1000) + Time{300'000} +
+                        Time{100'000} + kOneHop + wire(1032) + Time{200'000} + bus(1000) + bus(16) +
+                        Time{150'000} + Time{2'000'000} + Time{3'000'000 + 700'000 + 2'000'000};
   EXPECT_EQ(w.interrupts[1][0].at, expected);
   auto used = w.guests[1]->receiving.take_used();
   ASSERT_EQ(used.size(), 1u);
@@ -70,6 +72,56 @@ TEST(Ethernet, FrameTakesTheSumOfItsParts) {
   EXPECT_EQ(frame[10], 1);  // buffers it is in
   EXPECT_EQ(frame[12 + 20], 0xab);
   EXPECT_EQ(w.guests[0]->sending.take_used().size(), 1u);
+  // The sender is interrupted once, to hear that its buffers are free.
+  EXPECT_EQ(w.devices[0]->counters().processor, TimeSum{1'400'000 + 3'000'000});
+  EXPECT_EQ(w.devices[1]->counters().processor, TimeSum{5'700'000});
+}
+
+TEST(Ethernet, TheProcessorTakesOneFrameAfterTheOther) {
+  Wire w(2, "send_cost = \"5us\"\nsend_rate = \"0bps\"\nreceive_cost = \"0ns\"\ninterrupt_cost = \"0ns\"");
+  w.guests[1]->offer_buffers(0, 8);
+  for (int i = 0; i < 3; ++i) w.guests[0]->send(1, 1, 100);
+  w.guests[0]->kick();
+  w.settle();
+  // Each is alone on the network, 5 us behind the one before.
+  ASSERT_EQ(w.interrupts[1].size(), 3u);
+  for (int i : {1, 2}) EXPECT_EQ(w.interrupts[1][i].at - w.interrupts[1][i - 1].at, Time{5'000'000});
+}
+
+TEST(Ethernet, AnInterruptIsDelayedByTheWorkBeforeIt) {
+  // While the processor is busy with what it sends, what comes waits.
+  auto heard = [](unsigned frames_to_send) {
+    Wire w(2, "send_cost = \"20us\"\nsend_rate = \"0bps\"\nreceive_rate = \"0bps\"");
+    w.guests[1]->offer_buffers(0, 8);
+    for (unsigned i = 0; i < frames_to_send; ++i) w.guests[1]->send(0, 1, 100);
+    w.guests[0]->send(1, 1, 100);
+    w.guests[0]->kick();
+    if (frames_to_send) w.guests[1]->kick();
+    w.settle();
+    for (const Wire::Seen& seen : w.interrupts[1])
+      if (seen.queue == Ethernet::kReceiveQueue) return seen.at;
+    return Time{0};
+  };
+  EXPECT_GT(heard(0), Time{20'000'000});
+  EXPECT_LT(heard(0), Time{30'000'000});
+  EXPECT_EQ(heard(4), Time{4 * 20'000'000 + 1'000'000 + 300'000});
+}
+
+TEST(Ethernet, CostsFollowTheProcessorsClock) {
+  auto heard = [](std::int64_t clock) {
+    Wire w(2,
+           "send_cost = \"1us\"\nreceive_cost = \"2us\"\nsend_rate = \"8Gbps\"\nreceive_rate = "
+           "\"8Gbps\"\ninterrupt_cost = \"3us\"\nnominal_clock = \"2GHz\"");
+    for (Ethernet* device : w.devices) device->run_at({clock});
+    w.guests[1]->offer_buffers(0, 8);
+    w.guests[0]->send(1, 1, 1000);
+    w.guests[0]->kick();
+    w.settle();
+    return w.interrupts[1].at(0).at;
+  };
+  EXPECT_EQ(heard(2'000'000'000), heard(0));
+  // 6 us for a frame and its interrupt, 2 us for its bytes: all of it twice as long.
+  EXPECT_EQ(heard(1'000'000'000) - heard(0), Time{8'000'000});
 }
 
 TEST(Ethernet, LargeFramesFillSeveralBuffers) {

@@ -18,7 +18,6 @@ struct GuestNode {
   std::string name;
   nic::NicId nic = 0;
   Ethernet* ethernet = nullptr;  // belongs to the node's bus
-  node::DeviceId device = 0;     // its number there
   std::unique_ptr<Pci> pci;      // where devices of other nodes are assigned to it
   Calendar calendar;
   KernelProcess process;

@@ -23,10 +23,10 @@ class TestNodes : public nic::Host {
     fabric = std::make_unique<nic::Fabric>(*machine, *network, queue, *this, used, 1);
     for (unsigned i = 0; i < nodes; ++i) {
       devices.push_back(&dynamic_cast<Ethernet&>(fabric->site(i).device(1)));
-      peers.push_back(devices[i]->open(*fabric, i, i));
+      peers.push_back(devices[i]->open(*fabric, i, i, i));
     }
     for (unsigned i = 0; i < nodes; ++i) {
-      devices[i]->know(peers);
+      devices[i]->know(peers, nodes);
       guests.push_back(std::make_unique<TestGuest>(*devices[i]));
     }
   }

@@ -33,18 +33,48 @@ RunOptions placed(RunOptions options) {
   return options;
 }
 
+/// What a rank has counted of its MPI, to the sums of all.
+void add_sums(const Header& header, RunResult& result) {
+  const MpiSums& from = header.sums;
+  MpiSums& to = result.mpi;
+  for (unsigned i = 0; i < kProtocols; ++i) {
+    to.protocol[i].count += from.protocol[i].count;
+    to.protocol[i].bytes += from.protocol[i].bytes;
+    result.mpi_cost[i] += std::clamp(Time{from.protocol[i].cost}, Time{0}, kEndOfTime);
+    result.has_mpi |= from.protocol[i].count != 0;
+  }
+  to.most_unexpected = std::max(to.most_unexpected, from.most_unexpected);
+  for (std::uint64_t MpiSums::*sum :
+       {&MpiSums::expected, &MpiSums::unexpected, &MpiSums::compared, &MpiSums::copied, &MpiSums::reordered,
+        &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::registrations})
+    to.*sum += from.*sum;
+  for (unsigned i = 0; i < kOffloaded; ++i) {
+    to.collectives.offloaded[i] += from.collectives.offloaded[i];
+    for (unsigned j = 0; j < kFallbacks; ++j)
+      to.collectives.fallen_back[i][j] += from.collectives.fallen_back[i][j];
+  }
+  to.collectives.other += from.collectives.other;
+}
+
 }  // namespace
 
-Simulation::Simulation(const machine::Machine& machine, network::Network& network, RunOptions options)
+Simulation::Simulation(const machine::Machine& machine, network::Network& network, RunOptions options,
+                       Neighbours* neighbours)
     : machine_(machine),
       network_(network),
       options_(placed(std::move(options))),
+      neighbours_(neighbours),
       scheduler_(options_.ranks, machine.description.host.write_latency) {
   std::vector<network::EndpointId> nodes = options_.place;
+  if (neighbours)
+    for (network::EndpointId node : neighbours->nodes()) nodes.push_back(node);
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, static_cast<nic::Host&>(*this), nodes,
+  nic::Host& host = *this;
+  if (neighbours) shared_host_ = std::make_unique<SharedHost>(host, *neighbours, nodes, options_.ranks);
+  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, neighbours ? *shared_host_ : host, nodes,
                                           options_.seed);
+  if (neighbours) neighbours->join(*fabric_, queue_, options_.ranks);
   supervisor_ = std::make_unique<Supervisor>(options_, segments_);
   std::vector<nic::NicId> nics;
   for (network::EndpointId node : options_.place)
@@ -92,11 +122,13 @@ RunResult Simulation::run() {
   start();
   try {
     take_turns();
+    if (neighbours_ && !failed_) neighbours_->go_on_alone();
   } catch (const UserError&) {
     throw;
   } catch (const std::runtime_error& error) {  // the network cannot go on
     fail(error.what());
   }
+  if (neighbours_) neighbours_->end();
   finish();
   return result_;
 }
@@ -107,6 +139,7 @@ void Simulation::start() {
     result_.ranks[rank].node = fabric_->node(ports_->nic(rank));
     scheduler_.starts({rank, 0});
   }
+  if (neighbours_) neighbours_->start();
   const bool compute_is_free = machine_.description.host.compute == machine::Compute::None;
   supervisor_->start_all(options_.cores == Cores::One || (options_.cores == Cores::Auto && compute_is_free));
 }
@@ -146,30 +179,8 @@ void Simulation::finish() {
   supervisor_->end_all();
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
     result_.ranks[rank].ending = supervisor_->ending(rank);
-    add_sums(segments_[rank]->header());
+    add_sums(segments_[rank]->header(), result_);
   }
-}
-
-void Simulation::add_sums(const Header& header) {
-  const MpiSums& from = header.sums;
-  MpiSums& to = result_.mpi;
-  for (unsigned i = 0; i < kProtocols; ++i) {
-    to.protocol[i].count += from.protocol[i].count;
-    to.protocol[i].bytes += from.protocol[i].bytes;
-    result_.mpi_cost[i] += std::clamp(Time{from.protocol[i].cost}, Time{0}, kEndOfTime);
-    result_.has_mpi |= from.protocol[i].count != 0;
-  }
-  to.most_unexpected = std::max(to.most_unexpected, from.most_unexpected);
-  for (std::uint64_t MpiSums::*sum :
-       {&MpiSums::expected, &MpiSums::unexpected, &MpiSums::compared, &MpiSums::copied, &MpiSums::reordered,
-        &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::registrations})
-    to.*sum += from.*sum;
-  for (unsigned i = 0; i < kOffloaded; ++i) {
-    to.collectives.offloaded[i] += from.collectives.offloaded[i];
-    for (unsigned j = 0; j < kFallbacks; ++j)
-      to.collectives.fallen_back[i][j] += from.collectives.fallen_back[i][j];
-  }
-  to.collectives.other += from.collectives.other;
 }
 
 /// Now and then, while a run takes long: how far it has come.
@@ -388,17 +399,18 @@ void Simulation::advance() {
 
 void Simulation::find_runnable() {
   while (!failed_) {
+    if (neighbours_ && neighbours_->first_turn() <= fabric_->now()) {
+      if (interrupted()) fail("interrupted");
+      neighbours_->take_turn();
+      continue;
+    }
     const Scheduler::Step step = scheduler_.next(fabric_->now());
     switch (step.kind) {
       case Scheduler::Step::Done:
         return;
-      case Scheduler::Step::Advance: {
-        if (step.at == kNever && fabric_->idle()) return;
-        const bool told = fabric_->advance(step.at);
-        calls_->check_leaving();
-        if (!told && step.at == kNever) return;
+      case Scheduler::Step::Advance:
+        if (!come_to(step.at)) return;
         break;
-      }
       case Scheduler::Step::Act:
         calls_->act(step.thread);
         break;
@@ -409,11 +421,24 @@ void Simulation::find_runnable() {
   }
 }
 
+/// Lets the fabric come this far, or up to the first thing that somebody hears of; false where that never
+/// comes, or is not to come: while a rank waits for something real, others do not run away from it.
+bool Simulation::come_to(Time at) {
+  if (at == kNever && neighbours_ && supervisor_->anyone_outside()) return false;
+  if (neighbours_) at = std::min(at, neighbours_->first_turn());
+  if (at == kNever && fabric_->idle()) return false;
+  const bool told = fabric_->advance(at);
+  calls_->check_leaving();
+  return told || at != kNever;
+}
+
 /// False where nothing will ever happen but more of the same.
 bool Simulation::may_run(ThreadRef r, Time at) {
   calls_->settle(r, at);
   if (buried(at)) return false;
   const Request& request = scheduler_.thread(r).request;
+  // Who has slept or was served goes on: nobody stands still, however long nothing was sent.
+  if (!looks(request.call)) scheduler_.note_activity(at);
   if (!looks(request.call) || at < request.deadline || !only_polling()) return true;
   const Time quiet = fabric_->now() - scheduler_.last_activity();
   if (quiet >= kQuietInCalls && all_in_calls(*supervisor_, scheduler_, segments_))

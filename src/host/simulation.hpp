@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "host/call_handler.hpp"
+#include "host/neighbours.hpp"
 #include "host/pacing.hpp"
 #include "host/run.hpp"
 #include "host/scheduler.hpp"
@@ -25,7 +26,9 @@ namespace weft::host {
 
 class Simulation : private nic::Host {
  public:
-  Simulation(const machine::Machine& machine, network::Network& network, RunOptions options);
+  /// `neighbours`: who else lives on the fabric; nullptr: nobody.
+  Simulation(const machine::Machine& machine, network::Network& network, RunOptions options,
+             Neighbours* neighbours = nullptr);
   ~Simulation() override;
 
   /// Until every rank has ended, or one has failed, or none can go on.
@@ -70,7 +73,6 @@ class Simulation : private nic::Host {
   void take_turns();
   bool time_passes();
   void finish();
-  void add_sums(const Header& header);
   void tell_progress();
 
   // The ranks' turn.
@@ -91,6 +93,7 @@ class Simulation : private nic::Host {
   // The simulator's turn.
   void advance();
   void find_runnable();
+  bool come_to(Time at);
   bool may_run(ThreadRef thread, Time at);
   bool keep_pace(const std::vector<ThreadRef>& runnable);
   void grant();
@@ -107,6 +110,8 @@ class Simulation : private nic::Host {
   RunOptions options_;
   Segments segments_;
   event::EventQueue queue_;
+  Neighbours* neighbours_;
+  std::unique_ptr<SharedHost> shared_host_;  // where there are neighbours
   std::unique_ptr<nic::Fabric> fabric_;
   Scheduler scheduler_;
   std::unique_ptr<Supervisor> supervisor_;

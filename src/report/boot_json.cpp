@@ -2,6 +2,20 @@
 
 namespace weft::report {
 
+namespace {
+
+Json ranks_json(const host::RunResult& result) {
+  Json ranks = Json::array();
+  for (const host::RankResult& rank : result.ranks)
+    ranks.push_back(Json{{"node", rank.node},
+                         {"end_ps", rank.end.value},
+                         {"waited_ps", rank.waited.value},
+                         {"ending", rank.ending.text()}});
+  return Json{{"failure", result.failure}, {"end_ps", result.end.value}, {"each", std::move(ranks)}};
+}
+
+}  // namespace
+
 Json boot_json(const BootReport& report) {
   const guest::BootResult& result = report.result;
   Json out{{"version", report.version},
@@ -32,10 +46,12 @@ Json boot_json(const BootReport& report) {
                          {"lost_in_network", node.ethernet.unsent},
                          {"lost_damaged", node.ethernet.damaged},
                          {"interrupts", node.ethernet.interrupts},
+                         {"kernel_ps", static_cast<std::int64_t>(node.ethernet.processor.value)},
                          {"tcp_sent_again", report.traffic.sent_again(i)},
                          {"bytes_to", sent}});
   }
   out["nodes"] = std::move(nodes);
+  if (!report.ranks.ranks.empty()) out["ranks"] = ranks_json(report.ranks);
   Json incidents = Json::array();
   for (const network::Network::Incident& incident : report.incidents)
     incidents.push_back(Json{{"at_ps", incident.at.value}, {"what", incident.what}});

@@ -30,7 +30,7 @@ class BootPage {
   }
 
   std::string html() const {
-    return html_page(title(), head() + failures() + timeline() + matrix() + table() + incidents() +
+    return html_page(title(), head() + failures() + timeline() + matrix() + table() + ranks() + incidents() +
                                   captures() + configuration());
   }
 
@@ -217,7 +217,8 @@ class BootPage {
                       std::to_string(n.code), with_commas(e.frames_sent), size(e.bytes_sent),
                       with_commas(e.frames_received), size(e.bytes_received),
                       with_commas(e.no_room + e.unsent + e.damaged), with_commas(r_.traffic.sent_again(i)),
-                      with_commas(e.interrupts)});
+                      with_commas(e.interrupts),
+                      rounded(Time{static_cast<std::int64_t>(e.processor.value)})});
     }
     return html_section("nodes", "The nodes", "",
                         html_table({{"Node"},
@@ -231,8 +232,24 @@ class BootPage {
                                     {"Bytes in", true},
                                     {"Lost", true},
                                     {"TCP again", true},
-                                    {"Interrupts", true}},
+                                    {"Interrupts", true},
+                                    {"Kernel's work", true}},
                                    rows));
+  }
+
+  std::string ranks() const {
+    const host::RunResult& run = r_.ranks;
+    if (run.ranks.empty()) return "";
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 0; i < run.ranks.size() && i < 256; ++i) {
+      const host::RankResult& rank = run.ranks[i];
+      rows.push_back({std::to_string(i), std::to_string(rank.node), rounded(rank.end), rounded(rank.waited),
+                      escape_xml(rank.ending.text())});
+    }
+    return html_section(
+        "ranks", "Ranks beside the nodes", escape_xml(run.failure),
+        html_table({{"Rank"}, {"Of the machine", true}, {"End", true}, {"Waited", true}, {"How it ended"}},
+                   rows));
   }
 
   std::string incidents() const {

@@ -7,6 +7,7 @@
 #include "base/json.hpp"
 #include "guest/cluster.hpp"
 #include "guest/traffic.hpp"
+#include "host/run.hpp"
 #include "machine/machine.hpp"
 #include "network/network.hpp"
 
@@ -15,6 +16,7 @@ namespace weft::report {
 struct BootReport {
   const machine::Machine& machine;
   const guest::BootResult& result;
+  const host::RunResult& ranks;  // that ran beside the nodes
   const guest::Traffic& traffic;
   std::string engine, command, version;
   std::uint64_t seed = 1;

@@ -56,6 +56,8 @@ struct Figure {
     std::string reason, closed_by;
   };
   std::optional<Open> open = {};
+  /// What it takes beside this program. Such a figure is measured where it is asked for by its number.
+  std::string needs = {};
   std::string name() const { return point.empty() ? id : id + " " + point; }
 };
 

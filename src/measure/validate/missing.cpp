@@ -18,8 +18,6 @@ constexpr const char *kAccelerators = "accelerators on a node's bus and on the n
                      *kWires = "a model of signal quality over frequency";
 
 const std::vector<MissingFigure> kMissing{
-    {"V-EXN-09", "LAMMPS with RDMA: time of communication", "40% less", at(kExanest, "section 5.3"),
-     Basis::Predicted, kKernels},
     {"V-EXN-10", "miniMD's force kernel, processor and FPGA", "1.3 s and 0.56 s", at(kExanest, "section 5.3"),
      Basis::Calibrated, kAccelerators},
     {"V-EXN-11", "DPSNN on ARM nodes, 1 to 16 cores", "3044.4 s to 254.8 s", at(kExanest, "table 2"),

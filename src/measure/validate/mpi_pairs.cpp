@@ -102,6 +102,17 @@ std::string run_validation_program(std::vector<std::string> words, const std::st
   return said.out;
 }
 
+std::string run_example(const std::string& script, const std::vector<std::string>& arguments) {
+  const fs::path folder = build_folder();
+  std::vector<std::string> command{"/usr/bin/env", "WEFT=" + (folder / "weft").string(),
+                                   (folder.parent_path() / "examples" / script).string()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  Said said = run(command);
+  if (!said.fine)
+    throw UserError(fmt::format("an experiment did not run: {}\n{}", join(command, " "), said.error));
+  return said.out;
+}
+
 double run_barrier(const Trial& trial, unsigned ranks, const std::string& collectives) {
   std::vector<std::string> words{trial.machine_name(), "--collectives", collectives, "-n",
                                  std::to_string(ranks)};

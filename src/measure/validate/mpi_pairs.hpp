@@ -27,6 +27,9 @@ std::vector<std::pair<double, double>> run_pairs(const Trial& trial, const MpiPa
 std::string run_validation_program(std::vector<std::string> words, const std::string& program,
                                    const std::vector<std::string>& arguments);
 
+/// What a script of examples/ prints. Throws UserError where it fails.
+std::string run_example(const std::string& script, const std::vector<std::string>& arguments);
+
 /// The mean time of a barrier of so many ranks, one on a node, in nanoseconds (validation/barrier.c);
 /// `collectives` as for `weft run`.
 double run_barrier(const Trial& trial, unsigned ranks, const std::string& collectives);

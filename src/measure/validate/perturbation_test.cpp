@@ -224,6 +224,9 @@ const std::map<std::string, const char*> kNotMoved{
     {"V-TH2-12 all loaded", "with all channels loaded nothing is saved, whatever the cable and the router"},
     {"V-TH2-05 8 B",
      "one small message takes the same path under both, whatever that costs: an open failure"},
+    {"V-EXN-09 communication",
+     "needs LAMMPS and Linux nodes; Ethernet.CostsFollowTheProcessorsClock is of its parts"},
+    {"V-EXN-09 wall", "the same"},
     {"V-TH2-10 whole", "takes minutes; the same of one group, V-TH2-10, moves"},
 };
 

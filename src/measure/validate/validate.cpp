@@ -92,7 +92,7 @@ const Paper& paper_named(const std::string& name) {
 namespace {
 
 bool wanted(const Figure& figure, const ValidateOptions& o) {
-  if (o.figures.empty()) return figure.quick || !o.quick;
+  if (o.figures.empty()) return figure.needs.empty() && (figure.quick || !o.quick);
   return std::find(o.figures.begin(), o.figures.end(), figure.id) != o.figures.end();
 }
 
@@ -126,6 +126,22 @@ bool of_paper(const ValidateOptions& o, const std::string& machine) {
   if (o.paper.empty()) return true;
   const std::vector<std::string>& machines = paper_named(o.paper).machines;
   return std::find(machines.begin(), machines.end(), machine) != machines.end();
+}
+
+/// Figures that wait for a capability, and those that are measured only where they are asked for.
+std::vector<MissingFigure> not_measured(const std::string& paper) {
+  std::vector<MissingFigure> out = missing_figures();
+  if (!paper.empty())
+    std::erase_if(out,
+                  [&](const MissingFigure& f) { return !f.source.starts_with(paper_named(paper).file); });
+  for (const ExperimentKind* e : experiments_in_order()) {
+    if (!paper.empty() && !std::ranges::count(paper_named(paper).machines, e->machine)) continue;
+    for (const Figure& f : e->figures)
+      if (!f.needs.empty())
+        out.push_back({f.name(), f.what, fmt::format("{:g} {}", f.published, f.unit), f.source, f.basis,
+                       fmt::format("{}; `weft validate --figure {}` measures it", f.needs, f.id)});
+  }
+  return out;
 }
 
 /// Puts an experiment's values to the figures it announced.
@@ -169,10 +185,7 @@ ValidateResult validate(const ValidateOptions& o) {
   });
   ValidateResult out;
   for (std::size_t i = 0; i < all.size(); ++i) collect(*all[i], trials[i], o, out);
-  if (o.machine.empty() && o.figures.empty()) out.missing = missing_figures();
-  if (!o.paper.empty())
-    std::erase_if(out.missing,
-                  [&](const MissingFigure& f) { return !f.source.starts_with(paper_named(o.paper).file); });
+  if (o.machine.empty() && o.figures.empty()) out.missing = not_measured(o.paper);
   out.seconds = since(start);
   return out;
 }
