@@ -28,7 +28,7 @@ const std::vector<Case>& cases() {
       {"fat-tree, uniform", "fat-tree", {}, "uniform", 0.9, 0.65},
       {"dragonfly, uniform", "dragonfly", {}, "uniform", 0.8, 0.62},
       {"dragonfly, group shift", "dragonfly", {}, "group-shift", 0.45, 0.40},
-      {"jellyfish, uniform", "jellyfish", {}, "uniform", 0.7, 0.62},
+      {"jellyfish, uniform", "jellyfish", {}, "uniform", 0.8, 0.62},
       {"torus 8x8x8, uniform", "torus", {}, "uniform", 0.7, 0.60},
       {"exanest-track1, uniform", "exanest-track1", {}, "uniform", 0, 0},
       {"exanest-track1, adaptive, uniform",

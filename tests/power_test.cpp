@@ -79,6 +79,12 @@ TEST(RunPower, AJobsEnergyIsWhatItsNodesDrewWhileItRan) {
   EXPECT_NEAR(power["parts_joules"]["accelerator"].get<double>(), accelerators, 0.001 * accelerators);
   EXPECT_GT(power["parts_joules"]["router"].get<double>(), nodes * 20 * seconds) << "and some for each bit";
   EXPECT_GT(power["conversion_joules"].get<double>(), 0);
+  double over_time = 0;
+  for (const auto& slice : power["over_time"]) over_time += slice["watts"].get<double>();
+  const double watts = power["watts"], joules = power["joules"];
+  EXPECT_NEAR(over_time / static_cast<double>(power["over_time"].size()), watts, 0.01 * watts)
+      << "what the supplies lose is in both";
+  EXPECT_NEAR(watts * seconds, joules, 0.001 * joules);
 }
 
 TEST(RunPower, ChipsThatHaveSlowedDownSlowTheRanks) {

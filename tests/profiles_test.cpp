@@ -45,8 +45,7 @@ TEST(Profiles, NoCableIsIdleAndNoneMuchBusierThanOthersOfItsTier) {
   const std::map<std::string, std::string> uneven{
       {"mesh", "cables in the middle of a line carry more than those at its ends"},
       {"exanest-track1", "mezzanines stand in a line, and all uplinks leave from the first"},
-      {"exanest-track2", "mezzanines stand in a line, and all uplinks leave from the first"},
-      {"jellyfish", "most pairs of a random graph have a single shortest path"}};
+      {"exanest-track2", "mezzanines stand in a line, and all uplinks leave from the first"}};
   for (const std::string& name : profile_names()) {
     Machine m = build(describe(name, {}));
     routing::VerifyOptions how;

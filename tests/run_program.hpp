@@ -62,8 +62,8 @@ inline std::string without_progress(const std::string& text) {
 /// In a folder of its own, where it may leave what it likes. Ends the program after `seconds`, so that a hang
 /// is a failure and not a wait; a machine that is busy with other things takes long. `prepare` changes
 /// descriptors and limits of the process before.
-inline ProgramResult run_program(const std::vector<std::string>& arguments, unsigned seconds = 300,
-                                 const std::function<void()>& prepare = {}) {
+inline ProgramResult run_command(const std::string& command, const std::vector<std::string>& arguments,
+                                 unsigned seconds = 300, const std::function<void()>& prepare = {}) {
   ScratchFolder scratch, here;
   std::string out = scratch.file("out"), err = scratch.file("err");
   pid_t child = fork();
@@ -73,16 +73,21 @@ inline ProgramResult run_program(const std::vector<std::string>& arguments, unsi
     if (dup2(files[0], 1) < 0 || dup2(files[1], 2) < 0 || chdir(here.file("").c_str()) != 0) _exit(126);
     close(files[0]), close(files[1]);
     if (prepare) prepare();
-    std::vector<char*> argv{const_cast<char*>(WEFT_PROGRAM)};
+    std::vector<char*> argv{const_cast<char*>(command.c_str())};
     for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);
-    execv(WEFT_PROGRAM, argv.data());
+    execvp(command.c_str(), argv.data());
     _exit(127);
   }
   int status = 0;
   waitpid(child, &status, 0);
   int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return {code, read_file(out), without_progress(read_file(err))};
+}
+
+inline ProgramResult run_program(const std::vector<std::string>& arguments, unsigned seconds = 300,
+                                 const std::function<void()>& prepare = {}) {
+  return run_command(WEFT_PROGRAM, arguments, seconds, prepare);
 }
 
 /// Does it take less than that, at least once in a few times? A busy machine may be slow now and then.

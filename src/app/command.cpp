@@ -8,6 +8,7 @@
 #include <new>
 #include <system_error>
 
+#include "app/ranks.hpp"
 #include "app/standard_streams.hpp"
 #include "app/verb.hpp"
 #include "base/plain_text.hpp"
@@ -68,6 +69,7 @@ int dispatch(const Words& arguments) {
   if (!verb)
     throw UserError(fmt::format("there is no `weft {}`{}; `weft help` lists what there is", name,
                                 did_you_mean(name, Verbs::names())));
+  if (verb->runs_on_ranks) join_ranks();
   CommandLine app(verb->about, "weft " + verb->name);
   auto action = verb->declare(app);
   Words rest(arguments.begin() + !arguments.empty(), arguments.end());
@@ -94,8 +96,9 @@ int dispatch(const Words& arguments) {
 
 }  // namespace
 
-int run(int argc, char** argv) {
-  prepare_standard_streams();
+namespace {
+
+int run_verb(int argc, char** argv) {
   auto print_error = [](const std::string& text) { fmt::print(stderr, "error: {}\n", printable(text)); };
   try {
     int code = dispatch({argv + 1, argv + argc});
@@ -125,6 +128,15 @@ int run(int argc, char** argv) {
     fmt::print(stderr, "weft has a defect, please report it with the command you ran: {}\n", error.what());
     return 3;
   }
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+  prepare_standard_streams();
+  const int code = run_verb(argc, argv);
+  leave_ranks(code);
+  return code;
 }
 
 }  // namespace weft::app

@@ -34,8 +34,10 @@ void RunWatch::attach(host::Simulation& simulation) {
     if (recorder_) recorder_->operation(record, from, to);
   };
   simulation.on_wait = [this](std::uint32_t rank, std::uint32_t lane, Time from, Time until, abi::Call call) {
-    if (figures_ && lane == 0 && host::waits_for_others(call))
-      details_.times.add(measure::RankTimes::Waiting, rank, from, until);
+    if (figures_ && lane == 0) {
+      details_.times.add(measure::RankTimes::Idle, rank, from, until);
+      if (host::waits_for_others(call)) details_.times.add(measure::RankTimes::Waiting, rank, from, until);
+    }
     if (trace_) trace_->wait(rank, lane, from, until, host::call_name(call));
     if (recorder_) recorder_->wait(rank, lane, from, until, call);
   };

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "app/load_list.hpp"
+#include "app/ranks.hpp"
 #include "app/traffic_table.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
@@ -163,6 +164,7 @@ int traffic(Options options) {
   measure::SweepOptions how;
   how.loads = parse_loads(options.load);
   how.threads = options.threads ? options.threads : default_threads();
+  how.ranks = ranks();
   how.age_limit = options.age_limit;
   how.until_full = options.until_full;
   how.engine = options.engine;
@@ -174,7 +176,7 @@ int traffic(Options options) {
   machine::Machine machine = machine::build(options.machine.describe());
   check_engine(options, machine, workload.sizes.largest());
   if (!options.fault.empty()) how.faults = network::link::read_faults(options.fault, *machine.graph);
-  std::string folder = make_folder(options, machine.description.identity.name);
+  std::string folder = speaks() ? make_folder(options, machine.description.identity.name) : "";
 
   TrafficResult result;
   {
@@ -183,6 +185,10 @@ int traffic(Options options) {
     how.progress = [&](const TrafficPoint& point, std::size_t done) { progress.point(point, done); };
     result = measure::sweep(machine, workload, how);
   }
+  bool stalled =
+      std::any_of(result.points.begin(), result.points.end(), [](const auto& p) { return p.stalled; });
+  const int code = stalled || result.interrupted ? 1 : 0;
+  if (!speaks()) return code;
   result.command = command_line(options);
   std::string json = report::traffic_json(result, machine).dump(1) + "\n";
   write_results(result, machine, folder, json);
@@ -191,9 +197,7 @@ int traffic(Options options) {
   if (result.interrupted)
     fmt::print(stderr, "interrupted: {} of {} kept\n", result.points.size(),
                count_of(how.loads.size(), "point"));
-  bool stalled =
-      std::any_of(result.points.begin(), result.points.end(), [](const auto& p) { return p.stalled; });
-  return stalled || result.interrupted ? 1 : 0;
+  return code;
 }
 
 template <class Kind>
@@ -272,7 +276,7 @@ std::function<int()> declare_traffic(CommandLine& app) {
 
 WEFT_REGISTER(Verb,
               {"traffic", "run synthetic traffic over a range of loads: latency, throughput, where it jams",
-               5, declare_traffic});
+               5, declare_traffic, false, true});
 
 }  // namespace
 

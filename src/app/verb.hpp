@@ -18,6 +18,8 @@ struct Verb {
   std::function<std::function<int()>(CommandLine&)> declare;
   /// Its second word is a program, and what follows is the program's, with `--` or without.
   bool takes_program = false;
+  /// Started by mpirun, its processes share the machine.
+  bool runs_on_ranks = false;
 };
 
 using Verbs = config::Registry<Verb>;

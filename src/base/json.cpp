@@ -1,6 +1,8 @@
 #include "base/json.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/check.hpp"
@@ -62,6 +64,7 @@ Json& Json::operator[](std::string_view key) {
   WEFT_CHECK(kind_ == Kind::Null || kind_ == Kind::Object, "a key of what is no object");
   kind_ = Kind::Object;
   if (const Json* found = find(key)) return const_cast<Json&>(*found);
+  if (members_.empty()) members_.reserve(4);
   return members_.emplace_back(JsonMember{std::string(key), {}}).value;
 }
 
@@ -213,7 +216,105 @@ struct JsonLibrary {
 
 bool Json::same(const Json& other) const { return JsonLibrary::theirs(*this) == JsonLibrary::theirs(other); }
 
-std::string Json::dump(int indent) const { return JsonLibrary::theirs(*this).dump(indent); }
+/// Writes a value as the library would, without a copy of it in between: results have a million parts.
+class JsonWriter {
+ public:
+  explicit JsonWriter(int indent) : indent_(indent) {}
+
+  void write(const Json& value) {
+    switch (value.kind_) {
+      case Json::Kind::Null:
+        out_ += "null";
+        break;
+      case Json::Kind::Flag:
+        out_ += value.flag_ ? "true" : "false";
+        break;
+      case Json::Kind::Signed:
+        number(value.signed_);
+        break;
+      case Json::Kind::Unsigned:
+        number(value.unsigned_);
+        break;
+      case Json::Kind::Real:
+        real(value.real_);
+        break;
+      case Json::Kind::Text:
+        text(value.text_);
+        break;
+      case Json::Kind::Array:
+        list('[', value.elements_, ']', [&](const Json& element) { write(element); });
+        break;
+      case Json::Kind::Object:
+        list('{', value.members_, '}', [&](const JsonMember& member) {
+          text(member.key);
+          out_ += indent_ < 0 ? ":" : ": ";
+          write(member.value);
+        });
+        break;
+    }
+  }
+
+  std::string take() { return std::move(out_); }
+
+ private:
+  template <class Part, class Write>
+  void list(char open, const std::vector<Part>& parts, char close, Write write_part) {
+    out_ += open;
+    depth_ += indent_;
+    for (const Part& part : parts) {
+      if (&part != parts.data()) out_ += ',';
+      new_line();
+      write_part(part);
+    }
+    depth_ -= indent_;
+    if (!parts.empty()) new_line();
+    out_ += close;
+  }
+
+  void new_line() {
+    if (indent_ < 0) return;
+    out_ += '\n';
+    out_.append(static_cast<std::size_t>(depth_), ' ');
+  }
+
+  template <class Whole>
+  void number(Whole value) {
+    char digits[24];
+    out_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  }
+
+  void real(double value) {
+    if (!std::isfinite(value)) {
+      out_ += "null";
+      return;
+    }
+    char digits[64];
+    out_.append(digits, nlohmann::detail::to_chars(digits, digits + sizeof digits, value));
+  }
+
+  void text(const std::string& text) {
+    const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+      return static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' &&
+             c != '\\';
+    });
+    if (!plain) {
+      out_ += JsonLibrary::Value(text).dump();
+      return;
+    }
+    out_ += '"';
+    out_ += text;
+    out_ += '"';
+  }
+
+  int indent_, depth_ = 0;  // indent: -1: all on one line
+  std::string out_;
+};
+
+std::string Json::dump(int indent) const {
+  JsonWriter writer(indent);
+  writer.write(*this);
+  return writer.take();
+}
 
 std::optional<Json> Json::parse(std::string_view text) {
   JsonLibrary::Value value = JsonLibrary::Value::parse(text, nullptr, false);

@@ -91,6 +91,7 @@ class Json {
 
  private:
   friend struct JsonLibrary;
+  friend class JsonWriter;
   enum class Kind : std::uint8_t { Null, Flag, Signed, Unsigned, Real, Text, Array, Object };
   struct Flag {
     bool value;

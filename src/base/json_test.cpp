@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <random>
+
 #include "base/check.hpp"
 
 namespace weft {
@@ -26,6 +32,47 @@ TEST(JsonValue, IsWrittenAsGiven) {
   EXPECT_EQ(Json::object().dump(1), "{}");
   EXPECT_EQ(Json().dump(), "null");
   EXPECT_EQ((Json{{"a", 1}}.dump(2)), "{\n  \"a\": 1\n}");
+}
+
+// Seeded: values of every kind, nested, must come out as the library writes them.
+TEST(JsonValue, IsWrittenAsTheLibraryWritesIt) {
+  std::mt19937_64 draw(7);
+  const std::string texts[] = {"", "plain", "q\"uote", "back\\slash", "tab\t", "\x01", "caf\u00e9", "\x7f"};
+  std::function<nlohmann::ordered_json(unsigned)> value = [&](unsigned depth) -> nlohmann::ordered_json {
+    switch (draw() % (depth ? 8 : 6)) {
+      case 0:
+        return nullptr;
+      case 1:
+        return draw() % 2 == 0;
+      case 2:
+        return static_cast<std::int64_t>(draw());
+      case 3:
+        return draw() >> (draw() % 64);
+      case 4:
+        return std::bit_cast<double>(draw());
+      case 5:
+        return texts[draw() % std::size(texts)];
+      case 6: {
+        auto out = nlohmann::ordered_json::array();
+        for (std::uint64_t i = draw() % 4; i > 0; --i) out.push_back(value(depth - 1));
+        return out;
+      }
+      default:
+        auto out = nlohmann::ordered_json::object();
+        for (std::uint64_t i = draw() % 4; i > 0; --i)
+          out[texts[draw() % std::size(texts)]] = value(depth - 1);
+        return out;
+    }
+  };
+  for (int i = 0; i < 2000; ++i) {
+    const nlohmann::ordered_json library = value(4);
+    const std::optional<Json> ours = Json::parse(library.dump());
+    ASSERT_TRUE(ours);
+    const auto again = nlohmann::ordered_json::parse(library.dump());
+    for (int indent : {-1, 0, 1, 2}) ASSERT_EQ(ours->dump(indent), again.dump(indent)) << "case " << i;
+  }
+  EXPECT_EQ(Json(std::nan("")).dump(), "null");
+  EXPECT_EQ((Json{0.1, 1e300, -0.0, 1e-7, 123456789.0}.dump()), "[0.1,1e+300,-0.0,1e-07,123456789.0]");
 }
 
 TEST(JsonValue, PairsAreAnObjectAndAnythingElseIsAList) {

@@ -16,6 +16,7 @@
 #include "network/link/fault_script.hpp"
 #include "network/link/protocol.hpp"
 #include "network/packet.hpp"
+#include "network/ranks.hpp"
 
 namespace weft::network {
 
@@ -77,7 +78,8 @@ struct CycleFacts {
 /// What an engine may be told beyond the machine.
 struct CycleOptions {
   unsigned largest_packet_flits = 1;
-  unsigned threads = 1;
+  unsigned threads = 1;    // of this process
+  Ranks* ranks = nullptr;  // other processes that run parts of the same machine; only where runs_on_ranks
   std::uint64_t seed = 1;
   std::uint32_t most_packets = 1u << 24;  // at once; room is reserved for them
   unsigned source_queue = 0;              // packets that wait at an endpoint before it refuses; 0: any number
@@ -107,6 +109,7 @@ class CycleEngine {
   /// what it waits for in turn.
   virtual std::vector<Waiting> explain_stall() const = 0;
 
+  /// These three of all ranks together, where there are several: called by all of them.
   virtual CycleCounters counters() const = 0;
   /// By port: flits sent so far.
   virtual void copy_sent(std::vector<std::uint64_t>& by_port) const = 0;
@@ -127,6 +130,7 @@ struct CycleEngineKind {
   CycleFacts (*facts)(const machine::Machine& machine, unsigned largest_packet_flits);
   std::unique_ptr<CycleEngine> (*make)(const machine::Machine& machine, const CycleOptions& options);
   bool links_fail = false;  // it has cables whose bits are damaged and that can be cut
+  bool runs_on_ranks = false;
 };
 
 inline constexpr const char* kReferenceEngine = "flit";

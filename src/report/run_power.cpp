@@ -16,6 +16,7 @@ using measure::RunPower;
 
 namespace {
 
+constexpr std::string_view kConversionColour = "#b9c3cd";
 constexpr std::string_view kColours[power::kRoles] = {"#0072b2", "#56b4e9", "#e69f00", "#f0c75e",
                                                       "#cc79a7", "#009e73", "#8797a6"};
 
@@ -127,7 +128,7 @@ Json run_power_json(const RunPower& p) {
   for (const RunPower::Slice& slice : p.slices) {
     double watts = 0;
     for (double w : slice.watts) watts += w;
-    slices.push_back({{"seconds", slice.seconds}, {"watts", watts}});
+    slices.push_back({{"seconds", slice.seconds}, {"watts", watts * (1 + p.conversion_share())}});
   }
   Json out = Json::object();
   out["nodes"] = p.nodes;
@@ -147,17 +148,20 @@ Json run_power_json(const RunPower& p) {
 
 std::string run_power_section(const RunPower& p) {
   const auto [unit, factor] = unit_for(p.seconds);
+  std::vector<RunPower::Slice> slices = p.slices;
+  if (!slices.empty()) slices.push_back({p.seconds, slices.back().watts});  // to the end of the last one
   double highest = 1e-9;
   std::vector<std::vector<Point>> tops;
   std::vector<Point> below;
-  for (const RunPower::Slice& slice : p.slices) below.push_back({slice.seconds * factor, 0});
+  for (const RunPower::Slice& slice : slices) below.push_back({slice.seconds * factor, 0});
   const std::vector<Point> floor = below;
   for (std::size_t role = 0; role < power::kRoles; ++role) {
-    for (std::size_t i = 0; i < below.size(); ++i) {
-      below[i].y += p.slices[i].watts[role];
-      highest = std::max(highest, below[i].y);
-    }
+    for (std::size_t i = 0; i < below.size(); ++i) below[i].y += slices[i].watts[role];
     tops.push_back(below);
+  }
+  for (Point& point : below) {
+    point.y *= 1 + p.conversion_share();
+    highest = std::max(highest, point.y);
   }
   Chart chart(760, 260, "power over the run, stacked by part",
               Range{0, std::max(p.seconds * factor, 1e-9), false}, {unit, 8}, range_to(highest * 1.05, 5),
@@ -171,8 +175,10 @@ std::string run_power_section(const RunPower& p) {
     rows.push_back({power::kRoleNames[role], energy_text(p.joules[role]),
                     html_bar(p.joules[role] / std::max(p.total(), 1e-12), kColours[role])});
   }
+  chart.area(tops.back(), below, kConversionColour, "lost in conversion");
+  legend += legend_key(kConversionColour, false, "lost in conversion");
   rows.push_back({"lost in conversion", energy_text(p.conversion),
-                  html_bar(p.conversion / std::max(p.total(), 1e-12), "#b9c3cd")});
+                  html_bar(p.conversion / std::max(p.total(), 1e-12), kConversionColour)});
   return html_section("power", "Power and energy",
                       fmt::format("{} on {} nodes of the job, {:.0f} W on average; processors and "
                                   "accelerators busy for {:.0f}% of the time. With "

@@ -1,6 +1,9 @@
 #include "report/traffic_csv.hpp"
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
+
+#include <iterator>
 
 #include "measure/traffic/histogram.hpp"
 
@@ -45,10 +48,16 @@ std::string points_csv(const TrafficResult& result) {
 std::string links_csv(const TrafficResult& result, const machine::Machine& machine) {
   const topology::Graph& graph = *machine.graph;
   std::string out = "offered,from,to,utilisation\n";
-  for (const TrafficPoint& point : result.points)
-    for (const measure::LinkUse& link : point.links)
-      out += fmt::format("{},{},{},{:.6f}\n", point.offered, graph.port_name(link.port),
-                         graph.port_name(graph.peer(link.port)), link.utilisation);
+  for (const TrafficPoint& point : result.points) {
+    const std::string offered = fmt::format("{},", point.offered);
+    for (const measure::LinkUse& link : point.links) {
+      out += offered;
+      out += graph.port_name(link.port);
+      out += ',';
+      out += graph.port_name(graph.peer(link.port));
+      fmt::format_to(std::back_inserter(out), FMT_COMPILE(",{:.6f}\n"), link.utilisation);
+    }
+  }
   return out;
 }
 

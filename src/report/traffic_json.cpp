@@ -29,9 +29,10 @@ Json latency_json(const Latency& latency) {
 Json links_json(const TrafficPoint& point, const Graph& graph) {
   Json out = Json::array();
   for (const measure::LinkUse& link : point.links) {
-    Json one{{"from", graph.port_name(link.port)},
-             {"to", graph.port_name(graph.peer(link.port))},
-             {"utilisation", rounded(link.utilisation)}};
+    Json one = Json::object();  // key by key: there may be a million
+    one["from"] = graph.port_name(link.port);
+    one["to"] = graph.port_name(graph.peer(link.port));
+    one["utilisation"] = rounded(link.utilisation);
     if (!link.over_time.empty()) {
       one["over_time"] = Json::array();
       for (float slice : link.over_time) one["over_time"].push_back(rounded(slice));
@@ -128,6 +129,7 @@ Json traffic_json(const TrafficResult& result, const machine::Machine& machine) 
   for (const TrafficPoint& point : result.points) point_seconds.push_back(point.seconds);
   out["run"] = {{"command", result.command},
                 {"threads", result.threads},
+                {"ranks", result.ranks},
                 {"seconds", result.seconds},
                 {"point_seconds", point_seconds}};
   return out;

@@ -18,14 +18,16 @@ ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, C
   std::uint64_t width = destinations_.routers.size();
   check_table_bytes(static_cast<double>(tables) * static_cast<double>(width) * sizeof(PortIndex),
                     "shortest-path tables");
-  next_.assign(tables * width, kNoRoute);
+  tables_.next.assign(tables * width, kNoRoute);
 
   std::vector<std::uint16_t> left;
   std::vector<RouterId> queue;
   std::vector<PortIndex> good;
   // As a fabric manager does: each route by the port that carries least so far, farthest routers first, so
   // that what they send is known where routes join.
-  std::vector<std::uint64_t> load(graph.ports(), 0), passing(graph.routers());
+  std::vector<std::uint64_t> passing(graph.routers());
+  tables_.load.assign(graph.ports(), 0);
+  auto& load = tables_.load;
   for (std::uint32_t d = 0; d < width; ++d) {
     RouterId to = destinations_.routers[d];
     distances_to(graph, faults, to, left, queue);
@@ -43,14 +45,16 @@ ShortestPath::ShortestPath(const Graph& graph, const topology::Faults& faults, C
       PortIndex best = pick(r);  // of ports that carry the same
       for (PortIndex p : good)
         if (load[graph.port(r, p)] < load[graph.port(r, best)]) best = p;
-      next_[std::uint64_t{r} * width + d] = best;
+      tables_.next[std::uint64_t{r} * width + d] = best;
       load[graph.port(r, best)] += passing[r];
       passing[graph.port_router(graph.peer(graph.port(r, best)))] += passing[r];
       if (per_input_port)
         for (PortId p = graph.port_begin(r); p < graph.port_begin(r + 1); ++p)
-          next_[(graph.routers() + std::uint64_t{p}) * width + d] = pick(graph.routers() + p);
+          tables_.next[(graph.routers() + std::uint64_t{p}) * width + d] = pick(graph.routers() + p);
     }
   }
+  if (!per_input_port) relieve_busiest_cables(graph, faults, destinations_, tables_);
+  tables_.load = {};
 }
 
 void ShortestPath::candidates(const Hop& hop, Candidates& out) const {
@@ -60,7 +64,7 @@ void ShortestPath::candidates(const Hop& hop, Candidates& out) const {
                             ? graph_.routers() + std::uint64_t{graph_.port(hop.router, hop.in_port)}
                             : hop.router;
   std::uint32_t column = destinations_.index[graph_.endpoint_router(hop.target)];
-  PortIndex port = next_[table * destinations_.routers.size() + column];
+  PortIndex port = tables_.next[table * destinations_.routers.size() + column];
   if (port == kNoRoute) return;
   unsigned cls = rule_ == ChannelRule::One || injected ? 0 : hop.in_class + 1u;
   out.add(port, static_cast<ChannelClass>(cls));

@@ -1,7 +1,7 @@
 // Shortest paths from tables, for any graph.
 #pragma once
 
-#include "routing/distances.hpp"
+#include "routing/relief.hpp"
 
 namespace weft::routing {
 
@@ -23,17 +23,15 @@ class ShortestPath final : public Routing {
   bool claims_deadlock_free() const override { return rule_ == ChannelRule::ByHop || diameter_ <= 1; }
   bool keeps_order() const override { return true; }
   std::vector<TableUse> tables() const override;
-  std::uint64_t bytes() const override { return next_.size() * sizeof(PortIndex); }
+  std::uint64_t bytes() const override { return tables_.next.size() * sizeof(PortIndex); }
 
  private:
-  static constexpr PortIndex kNoRoute = 0xffff;
-
   ChannelRule rule_;
   bool per_input_port_;
   std::uint32_t item_limit_;
   std::uint32_t diameter_ = 0;
   DestinationRouters destinations_;
-  std::vector<PortIndex> next_;  // [table][destination]; a table for each router, or for each port
+  RouteTables tables_;  // a table for each router, and for each port where they differ by port
 };
 
 }  // namespace weft::routing

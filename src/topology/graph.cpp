@@ -8,7 +8,13 @@
 
 namespace weft::topology {
 
-std::string Graph::port_name(PortId p) const { return fmt::format("r{}.p{}", port_router(p), port_index(p)); }
+std::string Graph::port_name(PortId p) const {
+  std::string out = "r";  // all links of a machine have two such names in its results
+  out += fmt::format_int(port_router(p)).c_str();
+  out += ".p";
+  out += fmt::format_int(port_index(p)).c_str();
+  return out;
+}
 
 std::string Graph::router_name(RouterId r) const {
   std::string label = shape_ ? shape_->router_label(r) : "";

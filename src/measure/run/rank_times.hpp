@@ -12,7 +12,7 @@ namespace weft::measure {
 
 class RankTimes {
  public:
-  enum Kind { Waiting, InMpi, kKinds };
+  enum Kind { Waiting, InMpi, Idle, kKinds };  // Idle: in any call that took time, asleep among them
   static constexpr unsigned kSlices = 256;
 
   /// Of at most 1024 ranks; further ones are not kept.

@@ -69,6 +69,17 @@ double busy_share(const ProgramResult& result) {
   return all > 0 ? busy / all : 0;
 }
 
+/// Adds an amount evenly from one place to another, both counted in slices; none lies past the last one.
+void spread(std::vector<double>& slices, double amount, double from, double to) {
+  const auto end = static_cast<double>(slices.size());
+  to = std::min(to, end);
+  from = std::min(from, to);
+  for (auto i = static_cast<std::size_t>(from); i < slices.size() && static_cast<double>(i) < to; ++i) {
+    const double overlap = std::min(to, static_cast<double>(i) + 1) - std::max(from, static_cast<double>(i));
+    if (overlap > 0) slices[i] += amount * overlap / (to - from);
+  }
+}
+
 /// The same for each slice of the run.
 std::vector<double> busy_slices(const ProgramResult& result, const RankTimes& times) {
   std::vector<double> out(kSlices, 0);
@@ -78,9 +89,8 @@ std::vector<double> busy_slices(const ProgramResult& result, const RankTimes& ti
     const double end = seconds(result.run.ranks[rank].end);
     for (unsigned i = 0; i < kSlices; ++i) out[i] += std::clamp((end - i * slice) / slice, 0.0, 1.0);
     for (unsigned i = 0; i < RankTimes::kSlices; ++i) {
-      const double waited = seconds(times.in(RankTimes::Waiting, rank, i));
-      const auto at = static_cast<std::size_t>((i + 0.5) * fine / slice);
-      if (at < kSlices) out[at] -= waited / slice;
+      const double waited = seconds(times.in(RankTimes::Idle, rank, i));
+      if (waited > 0) spread(out, -waited / slice, i * fine / slice, (i + 1) * fine / slice);
     }
   }
   for (double& share : out) share = std::clamp(share / times.ranks(), 0.0, 1.0);

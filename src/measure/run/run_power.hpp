@@ -19,6 +19,8 @@ struct RunPower {
   double conversion = 0;                       // lost in converters and supplies
   double busy_share = 0;                       // of the processors' time
   double total() const;
+  /// Of what the parts draw: taken as the same over the run.
+  double conversion_share() const { return total() > conversion ? conversion / (total() - conversion) : 0; }
   double watts() const { return seconds > 0 ? total() / seconds : 0; }
 
   struct Slice {

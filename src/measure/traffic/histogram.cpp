@@ -30,6 +30,18 @@ double Histogram::quantile(double share) const {
   return 0;
 }
 
+void Histogram::merge_over(network::Ranks& ranks) {
+  std::uint64_t most[] = {counts_.size(), max_};
+  ranks.most(most);
+  counts_.resize(most[0]);
+  max_ = most[1];
+  ranks.sum(counts_);
+  std::uint64_t sums[] = {packets_, sum_};
+  ranks.sum(sums);
+  packets_ = sums[0];
+  sum_ = sums[1];
+}
+
 Latency Histogram::summary() const {
   Latency out;
   if (packets_ == 0) return out;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measure/traffic/result.hpp"
+#include "network/ranks.hpp"
 
 namespace weft::measure {
 
@@ -35,6 +36,8 @@ class Histogram {
     max_ = cycles > max_ ? cycles : max_;
   }
   void merge(const Histogram& other);
+  /// With those of all other ranks; they have the result, too.
+  void merge_over(network::Ranks& ranks);
   Latency summary() const;
 
  private:

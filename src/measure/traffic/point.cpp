@@ -84,6 +84,7 @@ class PointRun {
       : experiment_(experiment),
         graph_(*experiment.machine.graph),
         cancelled_(cancelled),
+        ranks_(experiment.options.ranks),
         made_(experiment.engine.make(experiment.machine, bounded(experiment))),
         engine_(*made_),
         traffic_(experiment.workload, experiment.members, experiment.pattern, load),
@@ -115,7 +116,7 @@ class PointRun {
     const Cycle until = engine_.now() + cycles;
     const Cycle step = std::max<Cycle>(1, static_cast<Cycle>(kPacketsInStep / packets_per_cycle_));
     for (Cycle next = engine_.now(); engine_.now() == next && next < until && !over();) {
-      if (cancelled_()) throw Cancelled{};
+      if (any(cancelled_())) throw Cancelled{};
       next = std::min(until, next + step);
       engine_.run(traffic_, observers_, next);  // returns before that only where nothing will happen any more
       point_.stalled = engine_.stalled();
@@ -135,12 +136,26 @@ class PointRun {
   Arrivals arrivals() const {
     Arrivals sum;
     for (const Recorder& recorder : recorders_) sum += recorder.arrivals();
+    if (ranks_) ranks_->sum({&sum.packets, sizeof(Arrivals) / sizeof(std::uint64_t)});
     return sum;
+  }
+
+  std::uint64_t flits_made() const {
+    std::uint64_t flits = traffic_.flits_made();
+    if (ranks_) ranks_->sum({&flits, 1});
+    return flits;
+  }
+
+  /// Whether it is so on any rank: then all do as if it were so on theirs.
+  bool any(bool here) const {
+    std::uint64_t there = here;
+    if (ranks_) ranks_->most({&there, 1});
+    return there;
   }
 
   std::uint64_t queued() const {
     network::CycleCounters c = engine_.counters();
-    return traffic_.flits_made() - c.flits_refused - c.flits_injected;
+    return flits_made() - c.flits_refused - c.flits_injected;
   }
 
   // --- open loop
@@ -155,7 +170,7 @@ class PointRun {
       start_measuring();
       bool kept_still = measure(saturated);
       if (over()) return;
-      std::uint64_t made = traffic_.flits_made() - made_at_start_;
+      std::uint64_t made = flits_made() - made_at_start_;
       bool behind = falls_behind(made, (arrivals() - at_start_).flits, kBehind) ||
                     falls_behind(made, made - refused(), kRefused);
       point_.steady = warmth != Warmth::Undecided && kept_still && saturated == behind;
@@ -189,12 +204,12 @@ class PointRun {
     Warmth warmth = Warmth::Undecided;
     for (unsigned i = 1; i <= kMostWindows && warmth == Warmth::Undecided; ++i) {
       Arrivals before = arrivals();
-      std::uint64_t made_before = traffic_.flits_made(), injected_before = engine_.counters().flits_injected;
+      std::uint64_t made_before = flits_made(), injected_before = engine_.counters().flits_injected;
       const Cycle cycles = window_;
       advance(cycles);
       if (over()) return Warmth::Undecided;
       Arrivals in_window = arrivals() - before;
-      std::uint64_t made = traffic_.flits_made() - made_before;
+      std::uint64_t made = flits_made() - made_before;
       std::uint64_t injected = engine_.counters().flits_injected - injected_before;
       const bool behind = falls_behind(made, in_window.flits, kBehind);
       const bool may_fill = !experiment_.until_full && engine_.counters().flit_hops > kHopsToFill;
@@ -224,7 +239,7 @@ class PointRun {
   void start_measuring() {
     measured_from_ = engine_.now();
     at_start_ = arrivals();
-    made_at_start_ = traffic_.flits_made();
+    made_at_start_ = flits_made();
     hops_at_start_ = engine_.counters().flit_hops;
     refused_at_start_ = engine_.counters().flits_refused;
     injected_at_start_ = engine_.counters().flits_injected;
@@ -274,8 +289,10 @@ class PointRun {
       links_.sample(queued());
       links_.end_slice(window_);
     }
-    for (const Recorder& recorder : recorders_)
-      point_.completion_cycles = std::max<Cycle>(point_.completion_cycles, recorder.last() + 1);
+    std::uint64_t last = 0;
+    for (const Recorder& recorder : recorders_) last = std::max<std::uint64_t>(last, recorder.last() + 1);
+    if (ranks_) ranks_->most({&last, 1});
+    point_.completion_cycles = last;
   }
 
   /// Packets that have arrived, or will never.
@@ -346,7 +363,7 @@ class PointRun {
     Arrivals measured = arrivals() - at_start_;
     auto cycles = static_cast<double>(std::max<Cycle>(1, point_.measured_cycles));
     double sender_cycles = cycles * traffic_.senders();
-    point_.generated = static_cast<double>(traffic_.flits_made() - made_at_start_) / sender_cycles;
+    point_.generated = static_cast<double>(flits_made() - made_at_start_) / sender_cycles;
     point_.accepted = static_cast<double>(measured.flits) / sender_cycles;
     point_.refused = static_cast<double>(refused()) / sender_cycles;
     const std::uint64_t injected = engine_.counters().flits_injected - injected_at_start_;
@@ -358,6 +375,7 @@ class PointRun {
     Histogram packet, network;
     for (const Recorder& recorder : recorders_)
       packet.merge(recorder.packet()), network.merge(recorder.network());
+    if (ranks_) packet.merge_over(*ranks_), network.merge_over(*ranks_);
     point_.packet = packet.summary();
     point_.packet.growing = point_.saturated;
     point_.network = network.summary();
@@ -371,12 +389,14 @@ class PointRun {
 
   /// Jain's index over the flits of each source, each compared with what the pattern lets it send.
   void fill_fairness(double cycles) {
+    std::vector<std::uint64_t> flits_of(graph_.endpoints(), 0);
+    for (const Recorder& recorder : recorders_)
+      for (network::EndpointId e = 0; e < graph_.endpoints(); ++e) flits_of[e] += recorder.source_flits()[e];
+    if (ranks_) ranks_->sum(flits_of);
     double sum = 0, squares = 0, least = std::numeric_limits<double>::infinity(), most = 0;
     for (network::EndpointId e = 0; e < graph_.endpoints(); ++e) {
       if (traffic_.relative_rate(e) == 0) continue;
-      std::uint64_t flits = 0;
-      for (const Recorder& recorder : recorders_) flits += recorder.source_flits()[e];
-      double share = static_cast<double>(flits) / traffic_.relative_rate(e) / cycles;
+      double share = static_cast<double>(flits_of[e]) / traffic_.relative_rate(e) / cycles;
       least = std::min(least, share);
       most = std::max(most, share);
       sum += share;
@@ -388,6 +408,7 @@ class PointRun {
   }
 
   void explain_stall() {
+    if (ranks_) point_.stall.emplace_back("who waits for whom is seen where one process runs the whole machine");
     for (const network::Waiting& hop : engine_.explain_stall())
       point_.stall.push_back(fmt::format("{}, channel {}: packet e{} -> e{}, made in cycle {}, {}", hop.place,
                                          hop.channel, hop.source, hop.destination, hop.created, hop.reason));
@@ -396,6 +417,7 @@ class PointRun {
   const Experiment& experiment_;
   const topology::Graph& graph_;
   const std::function<bool()>& cancelled_;
+  network::Ranks* const ranks_;  // who run the machine together, each with a part of its sources
   std::unique_ptr<network::CycleEngine> made_;
   network::CycleEngine& engine_;
   workload::SyntheticTraffic traffic_;
@@ -418,7 +440,7 @@ class PointRun {
 
 std::optional<TrafficPoint> run_point(const Experiment& experiment, double load,
                                       const std::function<bool()>& cancelled) {
-  if (cancelled()) return std::nullopt;
+  if (!experiment.options.ranks && cancelled()) return std::nullopt;
   auto start = std::chrono::steady_clock::now();
   try {
     TrafficPoint point = PointRun(experiment, load, cancelled).run();

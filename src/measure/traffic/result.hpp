@@ -106,7 +106,8 @@ struct TrafficResult {
   std::uint64_t seed = 1;
   std::uint64_t batch = 0;                   // packets each source makes in all; 0: no end
   std::uint32_t endpoints = 0, senders = 0;  // senders: those the pattern lets send; loads are per sender
-  unsigned threads = 1;                      // of each engine
+  unsigned threads = 1;                      // of each engine, in each process
+  unsigned ranks = 1;                        // processes that ran the machine together
   double cycle_ns = 0;                       // length of a cycle
   double flit_bytes = 0;
   std::vector<std::pair<std::string, std::string>> settings;  // the effective configuration

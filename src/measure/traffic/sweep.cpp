@@ -80,9 +80,12 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
   workload::Members members(*machine.graph, *machine.faults);
   auto pattern = workload.pattern->make(workload.pattern_parameters.get(), {members, workload.seed});
   const network::CycleEngineKind& engine = network::cycle_engine(options.engine);
+  if (options.ranks && !engine.runs_on_ranks)
+    throw UserError(fmt::format("the engine {} runs in one process: leave out mpirun", options.engine));
   network::CycleOptions run;
   run.largest_packet_flits = workload.sizes.largest();
   run.threads = options.threads;
+  run.ranks = options.ranks;
   run.age_limit = options.age_limit;
   run.seed = workload.seed;
   const network::CycleFacts facts = engine.facts(machine, run.largest_packet_flits);
@@ -97,6 +100,7 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
   TrafficResult out;
   describe(machine, workload, facts, out);
   out.threads = options.threads;
+  out.ranks = options.ranks ? options.ranks->count() : 1;
   out.loads = options.loads;
   for (workload::Member m = 0; m < members.count(); ++m) out.senders += pattern->rate(m) > 0;
 
@@ -105,7 +109,7 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
   Points points(options.loads.size());
   std::mutex guard;
   auto interrupted = [&] { return options.interrupted && *options.interrupted; };
-  bool in_parallel = options.threads == 1 && machine.graph->routers() <= kLargeMachine;
+  bool in_parallel = options.threads == 1 && !options.ranks && machine.graph->routers() <= kLargeMachine;
   parallel_for(options.loads.size(), in_parallel ? default_threads() : 1, [&](unsigned, std::uint64_t i) {
     auto point = run_point(experiment, options.loads[i], [&] { return i >= points.end() || interrupted(); });
     if (!point) return;

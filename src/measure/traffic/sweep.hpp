@@ -14,9 +14,10 @@
 namespace weft::measure {
 
 struct SweepOptions {
-  std::vector<double> loads;    // ascending
-  unsigned threads = 1;         // of each engine; with one, points run in parallel
-  std::uint64_t age_limit = 0;  // cycles a packet may be in the network; 0: any time
+  std::vector<double> loads;        // ascending
+  unsigned threads = 1;             // of each engine; with one, points run in parallel
+  network::Ranks* ranks = nullptr;  // processes that run the machine together; all call sweep()
+  std::uint64_t age_limit = 0;      // cycles a packet may be in the network; 0: any time
   /// Called as each point ends, one call at a time, in any order.
   std::function<void(const TrafficPoint& point, std::size_t done)> progress;
   const std::atomic<bool>* interrupted = nullptr;

@@ -1,8 +1,11 @@
 // The flit engine as one of those that go cycle by cycle.
 #include "network/cycle_engine.hpp"
 
+#include <algorithm>
+#include <type_traits>
 #include <utility>
 
+#include "base/diagnostics.hpp"
 #include "network/flit/engine.hpp"
 
 namespace weft::network::flit {
@@ -27,12 +30,16 @@ CycleFacts facts_of(const machine::Machine& m, const Settings& s) {
 Settings settings_of(const machine::Machine& m, const CycleOptions& options) {
   Settings s = settings_for(m, options.largest_packet_flits);
   s.threads = options.threads;
+  s.ranks = options.ranks;
   s.seed = options.seed;
   s.most_packets = options.most_packets;
   s.source_queue = options.source_queue;
   s.age_limit = options.age_limit;
   return s;
 }
+
+static_assert(std::is_standard_layout_v<CycleCounters> && sizeof(CycleCounters) == 8 * sizeof(std::uint64_t),
+              "counters are summed over ranks as a row of numbers");
 
 class FlitCycleEngine final : public CycleEngine {
  public:
@@ -42,24 +49,34 @@ class FlitCycleEngine final : public CycleEngine {
                    ? std::make_unique<LinkLayer>(m, settings, options.faults)
                    : nullptr),
         engine_(*m.graph, *m.routing, settings, links_.get()),
+        ranks_(settings.ranks),
         ports_(m.graph->ports()) {}
 
   const CycleFacts& facts() const override { return facts_; }
-  unsigned threads() const override { return engine_.settings().threads; }
+  unsigned threads() const override { return engine_.threads(); }
   void run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience) override {
     engine_.run(traffic, observers, until, patience);
   }
   Cycle now() const override { return engine_.now(); }
   bool stalled() const override { return engine_.stalled(); }
   std::vector<Waiting> explain_stall() const override { return engine_.explain_stall(); }
-  CycleCounters counters() const override { return engine_.counters(); }
+  CycleCounters counters() const override {
+    CycleCounters own = engine_.counters();
+    if (ranks_) ranks_->sum({&own.flit_hops, sizeof(CycleCounters) / sizeof(std::uint64_t)});
+    return own;
+  }
   void copy_sent(std::vector<std::uint64_t>& by_port) const override {
     by_port.resize(ports_);
     for (topology::PortId p = 0; p < ports_; ++p) by_port[p] = engine_.sent(p);
+    if (ranks_) ranks_->sum(by_port);
   }
   void copy_occupancy(std::vector<std::uint32_t>& by_port) const override {
     by_port.resize(ports_);
     for (topology::PortId p = 0; p < ports_; ++p) by_port[p] = engine_.occupancy(p);
+    if (!ranks_) return;
+    std::vector<std::uint64_t> all(by_port.begin(), by_port.end());
+    ranks_->sum(all);
+    std::copy(all.begin(), all.end(), by_port.begin());
   }
   LinkReport link_report() const override {
     if (!links_) return {};
@@ -78,18 +95,20 @@ class FlitCycleEngine final : public CycleEngine {
   CycleFacts facts_;
   std::unique_ptr<LinkLayer> links_;  // of the cables that can fail
   Engine engine_;
+  Ranks* ranks_;
   topology::PortId ports_;
 };
 
-WEFT_REGISTER(CycleEngineKind,
-              {"flit", "every flit, buffer and credit, cycle by cycle: the reference",
-               [](const machine::Machine& m, unsigned largest) {
-                 return facts_of(m, settings_for(m, largest));
-               },
-               [](const machine::Machine& m, const CycleOptions& options) -> std::unique_ptr<CycleEngine> {
-                 return std::make_unique<FlitCycleEngine>(m, options, settings_of(m, options));
-               },
-               true});
+WEFT_REGISTER(
+    CycleEngineKind,
+    {"flit", "every flit, buffer and credit, cycle by cycle: the reference",
+     [](const machine::Machine& m, unsigned largest) { return facts_of(m, settings_for(m, largest)); },
+     [](const machine::Machine& m, const CycleOptions& options) -> std::unique_ptr<CycleEngine> {
+       if (options.ranks && (options.link_layer || LinkLayer::needed(m, options.faults)))
+         throw UserError("cables that can fail are run by one process: leave out mpirun, and take --threads");
+       return std::make_unique<FlitCycleEngine>(m, options, settings_of(m, options));
+     },
+     true, true});
 
 }  // namespace
 

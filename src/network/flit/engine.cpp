@@ -27,8 +27,15 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
       recovery_(fabric_, routes_, sources_, workers_),
       links_(links) {
   limit_window(fabric_.settings.tell_departures ? 1 : fabric_.longest_window);
-  for (unsigned t = 0; t < fabric_.settings.threads; ++t)
+  Ranks* const ranks = fabric_.settings.ranks;
+  const unsigned own = fabric_.settings.threads / (ranks ? ranks->count() : 1);
+  const unsigned first = ranks ? ranks->rank() * own : 0;
+  for (unsigned t = first; t < first + own; ++t)
     workers_.push_back(std::make_unique<Worker>(t, fabric_.shares[t]));
+  if (ranks && ranks->count() > 1) {
+    WEFT_CHECK(!links_, "cables that can fail run in one process");
+    exchange_ = std::make_unique<Exchange>(fabric_, sources_, workers_, *ranks);
+  }
   if (!links_) return;
   const auto ends = static_cast<std::uint32_t>(links_->ports().size());
   for (auto& worker : workers_) worker->ends.emplace(ends);
@@ -48,7 +55,7 @@ void Engine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycl
   stop_by_ = kNever;
   for (auto& worker : workers_) {
     worker->traffic = &traffic;
-    worker->observer = observers[worker->index];
+    worker->observer = observers[worker->index - workers_.front()->index];
     if (started_) continue;
     for (EndpointId e = worker->share.endpoint_begin; e < worker->share.endpoint_end; ++e)
       worker->timers.set(e, traffic.first(e));
@@ -91,17 +98,12 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
   now_ = run_end_;
   until = std::min(until, stop_by_.load(std::memory_order_relaxed));
   stop_ = now_ >= until;
-  std::uint64_t count = 0;
-  for (auto& worker : workers_)
-    count += worker->counters.flit_hops + worker->counters.flits_injected + worker->counters.flits_delivered;
-  const bool moved = count != std::exchange(moved_, count);
-  if (fabric_.settings.age_limit && now_ >= next_age_check_) {
-    next_age_check_ = now_ + std::max<Cycle>(1, fabric_.settings.age_limit / 4);
-    if (look().older_than(fabric_.settings.age_limit, now_)) stalled_ = aged_ = true;
-  }
+  Outlook ahead = outlook(until);
+  if (exchange_) ahead = exchange_->meet(now_, ahead);
+  const bool moved = ahead.moved != std::exchange(moved_, ahead.moved);
+  if (ahead.aged) stalled_ = aged_ = true;
   if (links_) return follow_links(moved, until, patience);
-  const std::uint64_t in_network = flits_in_network();
-  if (moved || in_network == 0) {
+  if (moved || ahead.in_network == 0) {
     moved_at_ = now_;
   } else if (now_ - moved_at_ > patience) {
     stalled_ = true;
@@ -110,11 +112,29 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
   check_conservation();
 #endif
   // Who asked for a stop may have something to send from then on, so the clock must not run ahead of it.
-  Cycle next = stop_ ? now_ : next_work(until);
-  if (next > now_ && next == until && in_network > 0 && nobody_will_act()) stalled_ = true;
+  const Cycle next = stop_ ? now_ : std::min(until, ahead.next);
+  if (next > now_ && next == until && ahead.in_network > 0 && !ahead.acts) stalled_ = true;
   if (!stalled_) now_ = next;
   stop_ = now_ >= until;
   run_end_ = std::min(now_ + window_, until);
+}
+
+/// What lies ahead as far as this rank knows.
+Outlook Engine::outlook(Cycle until) {
+  Outlook out;
+  for (auto& worker : workers_)
+    out.moved +=
+        worker->counters.flit_hops + worker->counters.flits_injected + worker->counters.flits_delivered;
+  if (fabric_.settings.age_limit && now_ >= next_age_check_) {
+    next_age_check_ = now_ + std::max<Cycle>(1, fabric_.settings.age_limit / 4);
+    out.aged = look().older_than(fabric_.settings.age_limit, now_);
+  }
+  if (links_) return out;  // follow_links() looks for itself
+  out.in_network = flits_in_network();
+  if (stop_) return out;
+  out.next = next_work(until);
+  out.acts = out.next < until || !nobody_will_act();
+  return out;
 }
 
 /// The first cycle, from now on to `until`, in which something arrives, goes on or is made. Before it, nobody
@@ -186,6 +206,7 @@ Counters Engine::counters() const {
 }
 
 std::vector<Waiting> Engine::explain_stall() const {
+  if (exchange_) return {};  // who waits for whom crosses ranks, and none of them sees it whole
   if (!aged_) return look().who_waits();
   // Not a standstill: the packet that has been in the network longest.
   Waiting oldest = *oldest_packet();
@@ -195,6 +216,7 @@ std::vector<Waiting> Engine::explain_stall() const {
 }
 
 void Engine::check_conservation() const {
+  if (exchange_) return;  // what is between ranks is nobody's
   look().check_conservation(links_ ? std::nullopt : std::optional(flits_in_network()));
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "network/cycle_engine.hpp"
+#include "network/flit/exchange.hpp"
 #include "network/flit/fabric.hpp"
 #include "network/flit/inspector.hpp"
 #include "network/flit/link_layer.hpp"
@@ -68,12 +69,15 @@ class Engine {
   std::vector<Waiting> explain_stall() const;
   /// The packet that has been under way longest, with its place; nothing where the network is empty.
   std::optional<Waiting> oldest_packet() const { return look().oldest_packet(); }
+  /// Of this rank's routers, as are sent() and occupancy().
   Counters counters() const;
   /// Flits sent by a port so far.
   std::uint64_t sent(topology::PortId p) const { return fabric_.state.sent[p]; }
   /// Flits in the input queues of a port now.
   std::uint32_t occupancy(topology::PortId p) const { return fabric_.occupancy(p); }
   const Settings& settings() const { return fabric_.settings; }
+  /// Of this process.
+  unsigned threads() const { return static_cast<unsigned>(workers_.size()); }
   /// Of the network's state, without its packets.
   std::uint64_t bytes() const;
   /// Checks that flits and credits add up; throws Defect where they do not.
@@ -82,6 +86,7 @@ class Engine {
  private:
   void run_threads(Cycle until, Cycle patience);
   void move_on(Cycle until, Cycle patience) noexcept;
+  Outlook outlook(Cycle until);
   void follow_links(bool moved, Cycle until, Cycle patience) noexcept;
   Cycle next_work(Cycle until) const;
   bool nobody_will_act() const;
@@ -93,6 +98,7 @@ class Engine {
   Sources sources_;
   std::vector<std::unique_ptr<Worker>> workers_;      // by thread
   std::vector<std::unique_ptr<Pipeline>> pipelines_;  // by thread
+  std::unique_ptr<Exchange> exchange_;                // where there are several ranks
   Recovery recovery_;
   LinkLayer* links_;
   std::unique_ptr<ThreadTeam> team_;  // where there are several threads

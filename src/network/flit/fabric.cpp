@@ -40,7 +40,11 @@ Fabric::Fabric(const topology::Graph& of, Settings how, bool link_layer)
     endpoint_router.push_back(graph.endpoint_router(e));
     endpoint_port.push_back(graph.endpoint_port(e));
   }
-  settings.threads = std::max(1u, std::min(settings.threads, graph.routers()));
+  const unsigned ranks = settings.ranks ? settings.ranks->count() : 1;
+  if (ranks > graph.routers())
+    throw UserError(fmt::format("{} cannot share {}: at most one for each", count_of(ranks, "rank"),
+                                count_of(graph.routers(), "router")));
+  settings.threads = ranks * std::clamp(settings.threads, 1u, graph.routers() / ranks);
   size_arrays(link_layer);
   share_out(link_layer);
   endpoint_flight = flight_number(settings.endpoint_cycles);

@@ -40,6 +40,8 @@ struct Fabric {
   std::uint32_t links_tile(unsigned thread) const {
     return static_cast<std::uint32_t>(state.tiles.size()) + thread;
   }
+  /// The thread that looks after a router, of all ranks together.
+  unsigned thread_of(topology::RouterId router) const;
   /// Flits in the input queues of a port now.
   std::uint32_t occupancy(PortNumber port) const;
   std::uint64_t bytes() const;
@@ -68,7 +70,6 @@ struct Fabric {
   void connect_inner_ports();
   void share_remainders();
   void rank_local_ports();
-  unsigned thread_of(topology::RouterId router) const;
   std::uint16_t flight_number(unsigned cycles);
   std::uint32_t every_channel() const {
     return settings.all_channels() == 32 ? ~0u : (1u << settings.all_channels()) - 1;

@@ -8,6 +8,7 @@
 #include "machine/machine.hpp"
 #include "network/flit/timing.hpp"
 #include "network/packet.hpp"
+#include "network/ranks.hpp"
 
 namespace weft::network::flit {
 
@@ -36,7 +37,8 @@ struct Settings : Timing {
   unsigned source_queue = 0;     // packets that wait at an endpoint before it refuses; 0: any number
   Cycle age_limit = 0;           // a packet in the network for longer ends the run; 0: none does
   bool tell_departures = false;  // Observer::departed is called
-  unsigned threads = 1;
+  unsigned threads = 1;          // of this process; once there is a fabric, of all ranks together
+  Ranks* ranks = nullptr;        // who run the machine together with this process
   std::uint64_t seed = 1;
 
   unsigned all_channels() const { return channels * message_classes; }

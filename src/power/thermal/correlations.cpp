@@ -109,17 +109,19 @@ BoilingCurve::BoilingCurve(const Fluid& fluid, double pascal, double liquid_c, c
       boiling_c_(fluid.saturation_c(pascal)),
       surface_(surface),
       critical_(critical_flux(fluid, pascal, boiling_c_ - liquid_c) * surface.critical_factor),
-      critical_superheat_(nucleate_superheat(fluid, boiling_c_, pascal, critical_, surface.surface_factor)),
-      least_(std::min(least_film_flux(fluid, boiling_c_, pascal), 0.5 * critical_)),
-      film_superheat_(0),
-      slope_(0) {
+      critical_superheat_(nucleate_superheat(fluid, boiling_c_, pascal, critical_, surface.surface_factor)) {}
+
+const BoilingCurve::Film& BoilingCurve::film() const {
+  if (film_) return *film_;
+  double least = std::min(least_film_flux(fluid_, boiling_c_, pascal_), 0.5 * critical_);
   // The superheat at which the film carries the least flux; the coefficient falls slowly with it.
   double superheat = 2 * critical_superheat_;
   for (int i = 0; i < 20; ++i)
-    superheat = least_ / film_coefficient(fluid_, boiling_c_, pascal_, superheat, surface_.length);
-  film_superheat_ = std::max(superheat, 1.5 * critical_superheat_);
-  least_ = film_superheat_ * film_coefficient(fluid_, boiling_c_, pascal_, film_superheat_, surface_.length);
-  slope_ = std::log(least_ / critical_) / std::log(film_superheat_ / critical_superheat_);
+    superheat = least / film_coefficient(fluid_, boiling_c_, pascal_, superheat, surface_.length);
+  superheat = std::max(superheat, 1.5 * critical_superheat_);
+  least = superheat * film_coefficient(fluid_, boiling_c_, pascal_, superheat, surface_.length);
+  film_ = Film{superheat, std::log(least / critical_) / std::log(superheat / critical_superheat_)};
+  return *film_;
 }
 
 double BoilingCurve::flux(double wall_c) const {
@@ -132,7 +134,8 @@ double BoilingCurve::flux(double wall_c) const {
     return std::min(critical_, std::cbrt(cube(nucleate) + cube(convection)));
   }
   // Between the critical flux and a closed film: a straight line of logarithms.
-  if (superheat < film_superheat_) return critical_ * std::pow(superheat / critical_superheat_, slope_);
+  if (superheat < film().superheat)
+    return critical_ * std::pow(superheat / critical_superheat_, film().slope);
   return superheat * film_coefficient(fluid_, boiling_c_, pascal_, superheat, surface_.length);
 }
 

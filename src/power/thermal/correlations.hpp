@@ -2,6 +2,8 @@
 // Temperatures in C, differences in K, fluxes in W/m2, coefficients in W/(m2 K).
 #pragma once
 
+#include <optional>
+
 #include "power/fluid.hpp"
 
 namespace weft::power::thermal {
@@ -53,13 +55,20 @@ class BoilingCurve {
   double boiling_c() const { return boiling_c_; }
   double critical() const { return critical_; }
   double critical_superheat() const { return critical_superheat_; }
-  double film_superheat() const { return film_superheat_; }
+  double film_superheat() const { return film().superheat; }
 
  private:
   const Fluid& fluid_;
   double pascal_, liquid_c_, boiling_c_;
   BoilingSurface surface_;
-  double critical_, critical_superheat_, least_, film_superheat_, slope_;
+  double critical_, critical_superheat_;
+  /// Where a closed film begins, and how the flux falls until then: dear, and of no use to a wall that stays
+  /// below the critical flux, so made when first asked for.
+  struct Film {
+    double superheat, slope;
+  };
+  const Film& film() const;
+  mutable std::optional<Film> film_;
 };
 
 }  // namespace weft::power::thermal
