@@ -18,7 +18,7 @@ from pathlib import Path
 from sources import ROOT, all_includes
 
 LAYOUT = ["base", "abi", "mpi", "collective", "event", "config", "power", "power/thermal", "power/bmc", "power/operate", "pcie", "node", "topology", "routing", "machine",
-          "network/link", "network", "network/flit", "network/flow", "network/ideal",
+          "network/link", "network", "network/flit", "network/gpu", "network/flow", "network/ideal",
           "nic", "host", "guest", "guest/init", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
           "report", "app"]

@@ -33,7 +33,7 @@ struct Options {
   std::string load;
   std::uint64_t batch = 0, seed = 1;
   unsigned message_class = 0, threads = 1;
-  std::string fault;
+  std::string fault, engine = network::kReferenceEngine;
   std::uint64_t age_limit = 1'000'000;
   std::string out;
   bool json = false, until_full = false;
@@ -146,7 +146,17 @@ std::string command_line(const Options& o) {
   add("seed", std::to_string(o.seed));
   if (!o.fault.empty()) add("fault", o.fault);
   if (o.until_full) out += " --until-full";
+  if (o.engine != network::kReferenceEngine) add("engine", o.engine);
   return out;
+}
+
+/// Before anything is written: an engine that cannot run this says so.
+void check_engine(const Options& options, const machine::Machine& machine, unsigned largest_packet_flits) {
+  const network::CycleEngineKind& engine = network::cycle_engine(options.engine);
+  if (!options.fault.empty() && !engine.links_fail)
+    throw UserError(fmt::format("--fault: the engine {} has no cables that can fail; --engine {} has",
+                                engine.name, network::kReferenceEngine));
+  engine.facts(machine, largest_packet_flits);
 }
 
 int traffic(Options options) {
@@ -157,12 +167,14 @@ int traffic(Options options) {
   how.ranks = ranks();
   how.age_limit = options.age_limit;
   how.until_full = options.until_full;
+  how.engine = options.engine;
   how.interrupted = &interrupted;
   workload::Workload workload = workload::read_workload(options.workload);
   workload.batch = options.batch;
   workload.seed = options.seed;
   workload.message_class = static_cast<std::uint8_t>(options.message_class);
   machine::Machine machine = machine::build(options.machine.describe());
+  check_engine(options, machine, workload.sizes.largest());
   if (!options.fault.empty()) how.faults = network::link::read_faults(options.fault, *machine.graph);
   std::string folder = speaks() ? make_folder(options, machine.description.identity.name) : "";
 
@@ -199,6 +211,13 @@ std::string kinds_text(const std::string& heading) {
                                           field.required ? "must be given" : "default " + field.default_text),
                               88, 22));
   }
+  return out;
+}
+
+std::string engines_text() {
+  std::string out = "Engines:\n";
+  for (const auto& [name, kind] : config::Registry<network::CycleEngineKind>::all())
+    out += fmt::format("  {:<15} {}\n", name, wrap(kind.about, 90, 18));
   return out;
 }
 
@@ -240,6 +259,8 @@ std::function<int()> declare_traffic(CommandLine& app) {
       .option_text("CYCLES [1000000]");
   app.add_flag("--until-full", o->until_full,
                "Past saturation, measure only once the network's buffers are full, however long that takes");
+  app.add_option("--engine", o->engine, "What runs the network; see below. Results are the same")
+      .option_text("NAME [flit]");
   app.add_option("--threads", o->threads,
                  "Threads of each engine; 0: the cores there are. With 1, loads run in parallel instead. "
                  "Results are the same")
@@ -249,7 +270,7 @@ std::function<int()> declare_traffic(CommandLine& app) {
       .option_text("DIR");
   app.add_flag("--json", o->json, "Print result.json instead of the table");
   app.footer("\n" + kinds_text<workload::PatternKind>("Patterns") + "\n" +
-             kinds_text<workload::SourceKind>("Sources"));
+             kinds_text<workload::SourceKind>("Sources") + "\n" + engines_text());
   return [o] { return traffic(*o); };
 }
 

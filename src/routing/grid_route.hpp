@@ -54,7 +54,7 @@ class GridRoute {
 
   std::uint32_t distance(Place from, Place to) const;
 
- private:
+  // The tables themselves, for engines that copy them elsewhere.
   struct Step {
     std::uint16_t port;
     std::uint8_t only;    // the class,
@@ -67,6 +67,13 @@ class GridRoute {
     std::uint32_t around = kNotAround;  // steps once round
     bool ring = false;
   };
+  const Dimension& dimension(unsigned i) const { return dimensions_[i]; }
+  const std::vector<Step>& steps() const { return table_; }
+  std::uint32_t row_steps() const { return row_steps_; }
+  /// Do packets that came along the dimension keep the class they came in?
+  bool keeps_class(unsigned i) const { return dimensions_[i].ring && balanced_; }
+
+ private:
   // The top bit of a row's number: packets that came along the dimension keep the class they came in.
   static constexpr unsigned kKeepsClassBit = 15, kRowMask = (1u << kKeepsClassBit) - 1;
 

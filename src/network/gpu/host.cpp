@@ -1,0 +1,72 @@
+// The GPU engine on the host: the very stages that run on a device, router after router.
+#include <cstdlib>
+#include <new>
+
+#include "base/memory_left.hpp"
+#include "network/gpu/backend.hpp"
+#include "network/gpu/stages.hpp"
+
+namespace weft::network::gpu {
+
+namespace {
+
+/// One router's cycle, stage by stage; on a device each port has a thread of its own.
+void run_router(const Network& n, Moment& t, u32 router) {
+  const auto every_port = [&](auto stage) {
+    for (u32 index = 0; index < n.ports; ++index) stage(Place{router, index});
+  };
+  bool busy = false;
+  every_port([&](Place at) { busy |= arrive(n, t, at); });
+  if (!busy) return;
+  every_port([&](Place at) { request_channels(n, t, at); });
+  every_port([&](Place at) { grant_channels(n, t, at); });
+  for (u32 round = 0; round < n.iterations; ++round) {
+    every_port([&](Place at) { request_switch(n, t, at, round); });
+    every_port([&](Place at) { grant_switch(n, at, round); });
+    every_port([&](Place at) { accept_grant(n, t, at, round); });
+  }
+  every_port([&](Place at) { finish(n, t, at); });
+}
+
+class Host final : public Backend {
+ public:
+  void* allocate(std::size_t bytes) override {
+    if (static_cast<double>(bytes) > kSurelyThere)
+      require_memory(static_cast<double>(bytes), "an array of the GPU engine", "the flit engine takes less");
+    void* memory = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!memory) throw std::bad_alloc();
+    return memory;
+  }
+  void release(void* memory) override { std::free(memory); }
+  void write(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void read(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    if (bytes) std::memcpy(to, from, bytes);
+  }
+
+  void run(const Network& n, const Span& span) override {
+    Control& control = *n.control;
+    Moment t;
+    for (u64 end = 0; next_window(n, span, control.now, control.known, end);) {
+      for (u64 now = control.now; now < end; ++now) {
+        set_cycle(n, t, now, control.now, end);
+        for (u32 router = 0; router < n.routers; ++router) run_router(n, t, router);
+      }
+      control.now = end;
+      control.known = false;
+      if (host_must_look(n, span, end)) break;
+    }
+    for (unsigned i = 0; i < kCounts; ++i) control.counts[i] += t.counts[i];
+  }
+
+  void occupancy(const Network& n, std::vector<u32>& by_port) override {
+    by_port.assign(n.all_ports, 0);
+    for (u32 p = 0; p < n.all_ports; ++p) by_port[p] = standing_at(n, p);
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> host_backend() { return std::make_unique<Host>(); }
+
+}  // namespace weft::network::gpu
