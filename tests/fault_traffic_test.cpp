@@ -73,7 +73,8 @@ TEST(FaultTraffic, BitErrorsShowInTheTable) {
 }
 
 TEST(FaultTraffic, NeighboursHearOfFullBuffersAndDeadLinks) {
-  // Two cables of router 0 have a link layer. While the first is down, the other's frames say so at its far end.
+  // Two cables of router 0 have a link layer. While the first is down, the other's frames say so at its far
+  // end.
   ScratchFolder folder;
   ProgramResult result =
       run_program(torus_with("at 20us cut r0.p0; at 50us stall r0.p2 for 1us", folder.file("run")));
