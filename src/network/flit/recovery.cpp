@@ -51,7 +51,11 @@ void Recovery::send_again_one_by_one(std::vector<PacketId>& packets, Cycle now) 
     for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) queued[id] = true;
   std::vector<QueueNumber> first_of(sources_.packets.end(), kEnd);  // the queue a packet is the first of
   for (const auto& tile : fabric_.multicast.active)
-    for (QueueNumber q : tile) first_of[Entry(fabric_.state.queues[q].entry).id()] = q;
+    for (QueueNumber q : tile) {
+      // One with a single branch keeps its number: it may be the first here and on its way beyond.
+      const Entry first(fabric_.state.queues[q].entry);
+      if (sources_.packets[first.id()].destination == first.destination()) first_of[first.id()] = q;
+    }
   std::vector<PacketId> out;
   for (PacketId id : packets) {
     if (!for_many(id) || queued[id]) {
