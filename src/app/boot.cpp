@@ -35,7 +35,7 @@ constexpr const char* kEthernetSetting = "node.device.eth0.kind=ethernet";
 struct Options {
   MachineOptions machine;
   guest::BootOptions boot;
-  unsigned nodes = 2, threads = 1;
+  unsigned nodes = 2, threads = 1, storm = 0;
   std::string engine, place = "linear", fault, out, trace, memory = "64MiB", kernel, capture, shell;
   std::string accelerators;
   std::size_t added_settings = 0;  // of o.machine, which nobody has typed
@@ -183,6 +183,34 @@ void check_ranks(Options& o, const machine::Machine& machine, Diagnostics& probl
     problems.add({}, "--shell", "waits for its user, and ranks do not: leave out --ranks");
 }
 
+void check_storm(const Options& o, const machine::Machine& machine, Diagnostics& problems) {
+  if (!o.storm) return;
+  if (!o.boot.netboot) problems.add({}, "--storm", "needs --netboot: it is over the network that nodes boot");
+  if (o.storm < o.nodes)
+    problems.add(
+        {}, "--storm",
+        fmt::format("{} boot as Linux nodes already (-n {}, less the one that serves); expected more",
+                    o.nodes - 1, o.nodes));
+  if (std::uint64_t{o.storm} + 1 > machine.graph->endpoints())
+    problems.add({}, "--storm",
+                 fmt::format("{} and the one that serves; {} has {}", count_of(o.storm, "node"),
+                             machine.description.identity.name, machine.graph->endpoints()));
+  if (o.run.ranks) problems.add({}, "--storm", "leaves no node for --ranks");
+}
+
+/// Nodes without a kernel that boot by a recording: the first that are left.
+std::vector<network::EndpointId> skeleton_places(const Options& o, const machine::Machine& machine) {
+  std::vector<network::EndpointId> out;
+  for (network::EndpointId node = 0; node < machine.graph->endpoints(); ++node)
+    if (out.size() + o.nodes <= o.storm &&
+        !machine.faults->router_dead(machine.graph->endpoint_router(node)) &&
+        std::find(o.boot.place.begin(), o.boot.place.end(), node) == o.boot.place.end())
+      out.push_back(node);
+  if (out.size() + o.nodes <= o.storm)
+    throw UserError(fmt::format("--storm {}: too few nodes of the machine are left", o.storm));
+  return out;
+}
+
 /// Ranks are where no kernel is: on the first nodes that are left, or where they are told to be.
 std::vector<network::EndpointId> rank_places(const Options& o, const machine::Machine& machine) {
   auto booted = [&](network::EndpointId node) {
@@ -268,6 +296,7 @@ std::string command_line(const Options& o) {
   if (o.boot.netboot) out += " --netboot";
   if (!o.boot.image.empty()) out += " --image " + quoted(o.boot.image);
   if (!o.accelerators.empty()) out += " --accelerators " + quoted(o.accelerators);
+  if (o.storm) out += fmt::format(" --storm {}", o.storm);
   if (o.run.ranks) out += fmt::format(" --ranks {} --program {}", o.run.ranks, quoted(o.program));
   if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
   if (!o.ranks_place.empty()) out += " --ranks-place " + o.ranks_place;
@@ -352,6 +381,26 @@ Outcome simulate(const Options& o, const machine::Machine& machine, network::Net
   return out;
 }
 
+/// Boots one node alone with the one that serves, and keeps what they say to each other.
+void prepare_storm(Options& o, const machine::Machine& machine, const network::EngineKind& engine) {
+  if (!o.storm) return;
+  o.boot.skeletons = skeleton_places(o, machine);
+  guest::BootOptions one = o.boot;
+  one.place.resize(2);
+  one.skeletons.clear();
+  one.record = true;
+  auto network = engine.make(machine, {o.boot.seed, o.threads, {}});
+  guest::Cluster cluster(machine, one);
+  cluster.interrupted = [] { return interrupts != 0; };
+  guest::BootResult result = cluster.run(*network);
+  if (result.recording.server.empty()) {
+    for (guest::NodeResult& node : result.nodes)
+      for (const std::string& line : node.last_lines) fmt::print(stderr, "  {}: {}\n", node.name, line);
+    throw UserError("--storm: the node whose boot was to be recorded has not got its root");
+  }
+  o.boot.recording = std::move(result.recording);
+}
+
 /// What ranks need beside their nodes: a place, the library, and MPI where their program is one of it.
 void prepare_ranks(Options& o, const machine::Machine& machine) {
   if (!o.run.ranks) return;
@@ -370,6 +419,13 @@ void summarize(const Options& o, const machine::Machine& machine, const Outcome&
       o.run.ranks ? fmt::format(" and {}", count_of(o.run.ranks, "rank")) : std::string();
   fmt::print(stderr, "weft: {}{} on {} ({} engine): {} of virtual time\n", count_of(o.nodes, "Linux node"),
              ranks, machine.description.identity.name, engine, host::time_text(outcome.nodes.end));
+  if (const guest::StormTimes storm = guest::storm_times(outcome.nodes); storm.nodes)
+    fmt::print(
+        stderr,
+        "weft: {} had what they boot with after {} (the first after {}, half of them after {}); {} were "
+        "played by a recording of {}\n",
+        count_of(storm.nodes, "node"), host::time_text(storm.last), host::time_text(storm.first),
+        host::time_text(storm.median), storm.skeletons, count_of(outcome.nodes.recorded, "frame"));
   if (o.run.ranks) fmt::print(stderr, "weft: ranks ended after {}\n", host::time_text(outcome.ranks.end));
 }
 
@@ -395,6 +451,7 @@ int boot(Options& o) {
   Diagnostics problems;
   check(o, machine, problems);
   check_ranks(o, machine, problems);
+  check_storm(o, machine, problems);
   const std::vector<std::size_t> captured = captured_nodes(o, problems);
   const std::vector<AcceleratorRequest> accelerators = parse_accelerators(o.accelerators, problems);
   problems.throw_if_any();
@@ -414,6 +471,7 @@ int boot(Options& o) {
     if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", o.out, failed.message()));
   }
   catch_signals();
+  prepare_storm(o, machine, engine);
   Watch watch(o, captured);
   const Outcome outcome = simulate(o, machine, *network, watch);
   watch.finish(outcome.nodes);
@@ -487,6 +545,12 @@ std::function<int()> declare_boot(CommandLine& app) {
       "--netboot", o->boot.netboot,
       "Nodes start with a kernel and a first stage alone; the first node serves the others addresses by "
       "DHCP and a root over HTTP, and runs no job (needs busybox-static)");
+  app.add_option(
+         "--storm", o->storm,
+         "With --netboot: so many nodes boot at once, those without a kernel by what one of the others "
+         "and the server said to each other, recorded before; tells how long it takes")
+      .option_text("N")
+      .range(1, 1'000'000);
   app.add_option("--image", o->boot.image,
                  "With --netboot: the root that is served, as a cpio archive; without: busybox and the job")
       .option_text("FILE");

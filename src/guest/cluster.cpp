@@ -80,6 +80,13 @@ NodeResult result_of(const GuestNode& node) {
 
 }  // namespace
 
+StormTimes storm_times(const BootResult& result) {
+  if (result.skeletons.empty()) return {};
+  std::vector<Time> real;
+  for (std::size_t i = 1; i < result.nodes.size(); ++i) real.push_back(result.nodes[i].booted);
+  return storm_times(real, result.skeletons);
+}
+
 const std::vector<std::string>& Cluster::waiting_command() {
   static const std::vector<std::string> command{"/bin/sh", "-c", "while :; do sleep 1000000; done"};
   return command;
@@ -169,23 +176,10 @@ void Cluster::make_nodes() {
 }
 
 void Cluster::make_skeletons() {
-  storm_ = std::make_unique<Storm>(*queue_, options_.recording, options_.skeletons.size());
-  const auto real = static_cast<std::uint32_t>(nodes_.size());
-  std::vector<Ethernet*> played;
-  for (network::EndpointId node : options_.skeletons) played.push_back(ethernets_[nic_of(*fabric_, node)]);
-  storm_->send = [this, real, played](std::size_t client, bool from_server, std::uint32_t bytes) {
-    if (from_server)
-      nodes_[0]->ethernet->play(real + static_cast<std::uint32_t>(client), bytes);
-    else
-      played[client]->play(0, bytes);
-  };
-  nodes_[0]->ethernet->on_played = [this, real](std::uint32_t sender) {
-    if (sender >= real && sender - real < options_.skeletons.size()) storm_->heard(sender - real, true);
-  };
-  for (std::size_t i = 0; i < played.size(); ++i)
-    played[i]->on_played = [this, i](std::uint32_t sender) {
-      if (sender == 0) storm_->heard(i, false);
-    };
+  std::vector<Ethernet*> clients;
+  for (network::EndpointId node : options_.skeletons) clients.push_back(ethernets_[nic_of(*fabric_, node)]);
+  storm_ = std::make_unique<Storm>(*queue_, options_.recording, clients.size());
+  storm_->play_over(*nodes_[0]->ethernet, clients, static_cast<std::uint32_t>(nodes_.size()));
 }
 
 void Cluster::watch_frame(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame) {
@@ -359,7 +353,7 @@ void Cluster::end() {
 
 void Cluster::go_on_alone() {
   alone_ = true;
-  while (failure_.empty() && alive()) {
+  while (failure_.empty() && alive() && !(options_.record && recorder_.done())) {
     if (terminal) attend_terminal();
     if (advance()) run_nodes();
     settle();
@@ -549,13 +543,22 @@ void Cluster::pass_on_consoles() {
   }
 }
 
+bool Cluster::storm_is_over() {
+  if (!storm_ || storm_->done()) return true;
+  if (!fabric_->idle()) return false;
+  failure_ =
+      fmt::format("the network has lost frames of the storm: {} of {} nodes without a kernel have booted",
+                  storm_->ended(), options_.skeletons.size());
+  return true;
+}
+
 /// Nodes that are there for others only are done when those are off.
 void Cluster::end_those_who_wait() {
   const bool shell_is_off = options_.shell && nodes_[*options_.shell]->ended;
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
     const bool waits = options_.shell != i && shell_is_off && options_.command == waiting_command();
-    const bool serves = options_.netboot && i == 0 && alive() == 1 && (!storm_ || storm_->done());
+    const bool serves = options_.netboot && i == 0 && alive() == 1 && storm_is_over();
     if (node.ended || (!waits && !serves)) continue;
     node.process.end();
     ended(node, {0, 0});

@@ -68,6 +68,9 @@ struct BootResult {
   Recording recording;          // where one was asked for
 };
 
+/// Of a storm; of no nodes where there was none.
+StormTimes storm_times(const BootResult& result);
+
 class Cluster : public host::Neighbours, private nic::Host {
  public:
   Cluster(const machine::Machine& machine, BootOptions options);
@@ -137,6 +140,7 @@ class Cluster : public host::Neighbours, private nic::Host {
 
   // While all wait.
   void end_those_who_wait();
+  bool storm_is_over();
   void attend_terminal();
   void type(GuestNode& node);
   void carry_out_kicks();

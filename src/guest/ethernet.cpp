@@ -165,16 +165,17 @@ std::uint32_t Ethernet::make_frame(const Ready& played) {
   Frame& frame = frames_[index];
   frame.played = true;
   frame.targets.assign(1, played.target);
-  frame.bytes.resize(std::max<std::size_t>(played.bytes, kEthernetHeader));
+  frame.bytes.resize(std::max<std::size_t>(played.bytes, kEthernetHeader + 1));
   const MacAddress to = mac_of(played.target), from = mac_of(number_);
   std::copy(to.begin(), to.end(), frame.bytes.begin());
   std::copy(from.begin(), from.end(), frame.bytes.begin() + 6);
   std::copy(std::begin(kPlayedType), std::end(kPlayedType), frame.bytes.begin() + 12);
+  frame.bytes[kEthernetHeader] = played.tcp;
   return index;
 }
 
-void Ethernet::play(std::uint32_t target, std::uint32_t bytes) {
-  ready_.push_back({kToPlay, target, bytes});
+void Ethernet::play(std::uint32_t target, std::uint32_t bytes, bool tcp) {
+  ready_.push_back({kToPlay, target, bytes, tcp});
   begin_frames();
 }
 
@@ -370,6 +371,7 @@ void Ethernet::arrived(const nic::Event& event) {
     spare_.push_back(std::move(bytes));
   } else if (stopped_ || waiting_.size() >= parameters_.receive_ring) {
     ++counters_.no_room;
+    take_played(bytes, true);
     spare_.push_back(std::move(bytes));
   } else {
     waiting_.push_back(std::move(bytes));
@@ -450,7 +452,7 @@ void Ethernet::deliver(std::uint64_t frames) {
   for (; frames; --frames) {
     std::vector<std::uint8_t> bytes = std::move(waiting_.front());
     waiting_.pop_front();
-    if (take_played(bytes)) {
+    if (take_played(bytes, false)) {
       ++counters_.frames_received;
       counters_.bytes_received += bytes.size();
     } else if (give_to_guest(bytes)) {
@@ -474,12 +476,13 @@ void Ethernet::deliver(std::uint64_t frames) {
 }
 
 /// False where it is one for the guest.
-bool Ethernet::take_played(std::span<const std::uint8_t> frame) {
-  if (!on_played || frame.size() < kEthernetHeader || frame[12] != kPlayedType[0] ||
+bool Ethernet::take_played(std::span<const std::uint8_t> frame, bool lost) {
+  if (!on_played || frame.size() <= kEthernetHeader || frame[12] != kPlayedType[0] ||
       frame[13] != kPlayedType[1])
     return false;
-  on_played(std::uint32_t{frame[8]} << 24 | std::uint32_t{frame[9]} << 16 | std::uint32_t{frame[10]} << 8 |
-            frame[11]);
+  const std::uint32_t sender = std::uint32_t{frame[8]} << 24 | std::uint32_t{frame[9]} << 16 |
+                               std::uint32_t{frame[10]} << 8 | frame[11];
+  on_played(sender, lost, static_cast<std::uint32_t>(frame.size()), frame[kEthernetHeader]);
   return true;
 }
 

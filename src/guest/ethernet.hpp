@@ -78,9 +78,9 @@ class Ethernet : public node::Device {
   const EthernetCounters& counters() const { return counters_; }
 
   /// A frame of a recorded boot (storm.hpp) leaves for another node, at the cost of any other.
-  void play(std::uint32_t target, std::uint32_t bytes);
-  /// One has come, instead of to the guest.
-  std::function<void(std::uint32_t sender)> on_played;
+  void play(std::uint32_t target, std::uint32_t bytes, bool tcp);
+  /// One has come, instead of to the guest; `lost`: for lack of room.
+  std::function<void(std::uint32_t sender, bool lost, std::uint32_t bytes, bool tcp)> on_played;
 
   /// Interrupts the guest's driver of a queue.
   std::function<void(unsigned queue)> interrupt_guest = [](unsigned) {};
@@ -135,6 +135,7 @@ class Ethernet : public node::Device {
   struct Ready {
     std::uint32_t frame;                  // kToPlay: one that is still to be made
     std::uint32_t target = 0, bytes = 0;  // of that one
+    bool tcp = false;
   };
   static constexpr std::uint32_t kToPlay = ~0u;
 
@@ -143,7 +144,7 @@ class Ethernet : public node::Device {
   std::uint32_t take_frame(const Chain& chain);
   std::uint32_t make_frame(const Ready& played);
   std::uint32_t new_frame();
-  bool take_played(std::span<const std::uint8_t> frame);
+  bool take_played(std::span<const std::uint8_t> frame, bool lost);
   void begin_frames();
   void give_back(std::uint32_t frame);
   void choose_targets(Frame& frame) const;

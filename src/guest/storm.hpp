@@ -5,7 +5,8 @@
 // server's part towards it is played at the server: each frame leaves when as many have come as had then, and
 // the same time later. So frames follow each other as acknowledgements let them, and wait where real ones do:
 // for the network, for the interface and for the processor of the server, which real nodes' frames want as
-// well. Nothing is lost or sent again in this play: what would overflow waits.
+// well. A frame that finds no room at its receiver is lost, and sent again after as long as its protocol
+// waits at least: 200 ms for TCP, 2 s for the others, as the first stage asks for DHCP.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "base/quantity.hpp"
 #include "event/event_queue.hpp"
+#include "guest/ethernet.hpp"
 
 namespace weft::guest {
 
@@ -37,6 +39,7 @@ struct RecordedFrame {
   std::uint32_t bytes;
   std::uint32_t after;  // so many frames of the other side
   Time gap;             // behind the last of these, and behind the frame before
+  bool tcp;
 };
 
 struct Recording {
@@ -66,23 +69,36 @@ class Recorder {
   BootWatch watch_;
 };
 
+/// When nodes of a storm had all they boot with.
+struct StormTimes {
+  std::size_t nodes = 0, skeletons = 0;  // in all, and of these
+  Time first{0}, median{0}, last{0};
+};
+StormTimes storm_times(const std::vector<Time>& real, const std::vector<Time>& skeletons);
+
 class Storm : private event::EventHandler {
  public:
   /// So many skeletons, from now on.
   Storm(event::EventQueue& queue, Recording recording, std::size_t clients);
 
   /// A frame of the play is to leave, from a skeleton for the server or the other way.
-  std::function<void(std::size_t client, bool from_server, std::uint32_t bytes)> send;
+  std::function<void(std::size_t client, bool from_server, std::uint32_t bytes, bool tcp)> send;
+
+  /// The server's Ethernet and those of the skeletons, numbered from `first` on, send and hear.
+  void play_over(Ethernet& server, const std::vector<Ethernet*>& clients, std::uint32_t first);
 
   void begin();
   /// A frame of the play has come.
   void heard(std::size_t client, bool at_server);
+  /// One has come, and there was no room for it.
+  void lost(std::size_t client, bool at_server, std::uint32_t bytes, bool tcp);
   std::size_t ended() const { return ended_; }
   bool done() const { return ended_ == clients_.size(); }
   /// When each skeleton had all.
   const std::vector<Time>& ends() const { return ends_; }
 
  private:
+  enum Kind : std::uint32_t { kServer = 1, kAgain = 2, kTcp = 4 };  // of an event: bits
   struct Side {
     std::uint32_t next = 0, heard = 0;
     bool planned = false;

@@ -38,6 +38,7 @@ Json boot_json(const BootReport& report) {
                          {"failure", node.failure},
                          {"network_up_ps", node.network_up.value},
                          {"end_ps", node.end.value},
+                         {"booted_ps", node.booted.value},
                          {"frames_sent", node.ethernet.frames_sent},
                          {"bytes_sent", node.ethernet.bytes_sent},
                          {"frames_received", node.ethernet.frames_received},
@@ -51,6 +52,10 @@ Json boot_json(const BootReport& report) {
                          {"bytes_to", sent}});
   }
   out["nodes"] = std::move(nodes);
+  if (const guest::StormTimes storm = guest::storm_times(result); storm.nodes)
+    out["storm"] = Json{
+        {"nodes", storm.nodes},          {"skeletons", storm.skeletons},    {"recorded", result.recorded},
+        {"first_ps", storm.first.value}, {"median_ps", storm.median.value}, {"last_ps", storm.last.value}};
   if (!report.ranks.ranks.empty()) out["ranks"] = ranks_json(report.ranks);
   Json incidents = Json::array();
   for (const network::Network::Incident& incident : report.incidents)

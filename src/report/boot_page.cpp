@@ -30,8 +30,8 @@ class BootPage {
   }
 
   std::string html() const {
-    return html_page(title(), head() + failures() + timeline() + matrix() + table() + ranks() + incidents() +
-                                  captures() + configuration());
+    return html_page(title(), head() + failures() + timeline() + matrix() + table() + storm() + ranks() +
+                                  incidents() + captures() + configuration());
   }
 
  private:
@@ -235,6 +235,17 @@ class BootPage {
                                     {"Interrupts", true},
                                     {"Kernel's work", true}},
                                    rows));
+  }
+
+  std::string storm() const {
+    const guest::StormTimes storm = guest::storm_times(r_.result);
+    if (!storm.nodes) return "";
+    return html_section(
+        "storm", "The storm",
+        fmt::format("{} booted over the network at once; {} of them without a kernel, by a recording of {}.",
+                    count_of(storm.nodes, "node"), storm.skeletons, count_of(r_.result.recorded, "frame")),
+        html_table({{"First", true}, {"Half of them", true}, {"Last", true}},
+                   {{rounded(storm.first), rounded(storm.median), rounded(storm.last)}}));
   }
 
   std::string ranks() const {
