@@ -310,13 +310,13 @@ class Watch {
  public:
   Watch(const Options& o, const std::vector<std::size_t>& captured) : traffic_(o.nodes), captures_(o.nodes) {
     for (std::size_t i : captured) {
-      const std::string name = guest::Cluster::name_of(i);
+      const std::string name = guest::node_name(i);
       captures_[i] =
           std::make_unique<guest::Capture>(fmt::format("{}/{}.pcapng", o.out, name), name, o.boot.date);
     }
     if (o.trace.empty()) return;
     trace_.emplace(o.trace);
-    for (unsigned i = 0; i < o.nodes; ++i) trace_->node(i, guest::Cluster::name_of(i));
+    for (unsigned i = 0; i < o.nodes; ++i) trace_->node(i, guest::node_name(i));
   }
 
   void frame(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame) {

@@ -8,13 +8,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "base/diagnostics.hpp"
-#include "base/output_file.hpp"
-#include "base/random.hpp"
-#include "guest/netboot.hpp"
 
 namespace weft::guest {
 
@@ -23,19 +19,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kProgressInterval{10};
 constexpr std::chrono::seconds kTimeToEnd{5};  // for a kernel that has closed its sockets
-constexpr unsigned kPciDevice = 1234;          // as tools/linux/config calls PCI over virtio
 constexpr int kLook = 1000;                    // milliseconds between looks at processes
 constexpr Time kStep{1'000'000'000'000};
 constexpr Time kMostAhead{100'000'000};  // a node that is alone; its end is known as well as that
 
 double seconds_since(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
-}
-
-/// What somebody before a terminal wants to talk to.
-std::vector<std::string> shell_command() {
-  if (access("/bin/bash", X_OK) == 0) return {"/bin/bash", "--norc", "-i"};
-  return {"/bin/sh", "-i"};
 }
 
 nic::NicId nic_of(const nic::Fabric& fabric, network::EndpointId node) {
@@ -92,27 +81,6 @@ const std::vector<std::string>& Cluster::waiting_command() {
   return command;
 }
 
-RunFolder::RunFolder() {
-  const char* wanted = std::getenv("TMPDIR");
-  std::string path = std::string(wanted && *wanted ? wanted : "/tmp") + "/weft-boot-XXXXXX";
-  if (!mkdtemp(path.data()))
-    throw UserError(fmt::format("{}: no folder can be made there: {}", path, std::strerror(errno)));
-  path_ = path;
-}
-
-void RunFolder::remove() {
-  if (path_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(std::exchange(path_, ""), ignored);
-}
-
-std::string Cluster::name_of(std::size_t node) { return fmt::format("node{}", node); }
-
-std::string Cluster::address_of(std::size_t node) {
-  const std::size_t number = node + 1;
-  return fmt::format("10.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
-}
-
 Cluster::Cluster(const machine::Machine& machine, BootOptions options)
     : machine_(machine), options_(std::move(options)) {}
 
@@ -155,7 +123,7 @@ void Cluster::make_nodes() {
     ethernet.run_at(machine_.description.processor.clock);
     ethernet.set_interrupt_latency(machine_.description.host.interrupt);
     if (i >= options_.place.size()) continue;
-    nodes_.push_back(std::make_unique<GuestNode>(name_of(i), options_.date));
+    nodes_.push_back(std::make_unique<GuestNode>(node_name(i), options_.date));
     nodes_.back()->nic = nic;
     nodes_.back()->ethernet = &ethernet;
   }
@@ -213,112 +181,12 @@ void Cluster::assign_accelerators(const machine::HostParameters& host) {
 
 // --- Starting.
 
-/// What the node's first process is told; guest/init reads it.
-std::string Cluster::start_file(std::size_t number) const {
-  std::string hosts = "127.0.0.1 localhost\n";
-  for (std::size_t i = 0; i < nodes_.size(); ++i) hosts += fmt::format("{} {}\n", address_of(i), name_of(i));
-  std::string out;
-  auto add = [&](std::string_view word) {
-    out += word;
-    out += '\0';
-  };
-  add(name_of(number));
-  add(address_of(number));
-  add("255.0.0.0");
-  std::error_code failed;
-  add(std::filesystem::current_path(failed).string());
-  add(hosts);
-  const bool shell = options_.shell == number;
-  add(shell ? fmt::format("{} {}", terminal->rows(), terminal->columns()) : "");
-  const std::vector<std::string> command = shell                             ? shell_command()
-                                           : options_.netboot && number == 0 ? server_command_
-                                                                             : options_.command;
-  add(std::to_string(command.size()));
-  for (const std::string& word : command) add(word);
-  if (shell) add(fmt::format("PS1={}# ", name_of(number)));
-  add(fmt::format("NODE={}", number));
-  add(fmt::format("NODES={}", nodes_.size()));
-  // OpenSSL would ask the processor for random numbers, which no seed reaches.
-  add("OPENSSL_ia32cap=~0x4000000000000000:~0x40000");
-  for (char** variable = environ; *variable; ++variable) {
-    std::string_view text = *variable;
-    bool ours =
-        text.starts_with("NODE=") || text.starts_with("NODES=") || text.starts_with("OPENSSL_ia32cap=");
-    if (!ours) add(text);
-  }
-  return out;
-}
-
-void Cluster::start(std::size_t number) {
-  GuestNode& node = *nodes_[number];
-  const std::string base = folder_->path() + "/" + node.name;
-  node.time_door = listen_at(base + ".time");
-  node.device_door = listen_at(base + ".eth0");
-  write_file(base + ".start", start_file(number));
-  KernelLaunch launch;
-  launch.kernel = options_.kernel;
-  launch.seed = random_bits(options_.seed ^ 0x6c696e7578, number, 0);
-  // The command line goes into the kernel's randomness: nothing in it may differ from run to run, so names
-  // are those in the folder that the kernel starts in. The first process finds it by the host's own /proc,
-  // which it sees before it has one.
-  launch.folder = folder_->path();
-  launch.arguments = {fmt::format("mem={}", options_.memory.value),
-                      fmt::format("time-travel=ext:{}:{}.time", number + 1, node.name),
-                      fmt::format("virtio_uml.device={}.eth0:1", node.name),
-                      "root=/dev/root",
-                      "rootfstype=hostfs",
-                      "rootflags=/",
-                      "ro",
-                      "init=" + options_.init,
-                      "uml_dir=./",
-                      "umid=" + node.name,
-                      "con=null",
-                      options_.shell == number ? "con0=fd:0,fd:1" : "con0=null,fd:1",
-                      "random.trust_cpu=on",
-                      "quiet",
-                      "--",
-                      fmt::format("/proc/self/cwd/{}.start", node.name)};
-  if (options_.netboot && number > 0) {  // with nothing of the host's but its kernel and first stage
-    std::erase_if(launch.arguments, [](const std::string& word) {
-      return word.starts_with("root") || word.starts_with("init=") || word == "ro";
-    });
-    launch.arguments.insert(launch.arguments.begin(), "initrd=first.cpio");
-  }
-  for (std::size_t i = 0; node.pci && i < node.pci->slots().size(); ++i) {
-    const std::string door = fmt::format("{}.pci{}", node.name, i);
-    node.pci_doors.push_back(listen_at(folder_->path() + "/" + door));
-    launch.arguments.insert(launch.arguments.begin() + 3,
-                            fmt::format("virtio_uml.device={}:{}", door, kPciDevice));
-  }
-  launch.has_input = options_.shell == number;
-  node.running_since = Clock::now();
-  node.process.start(launch);
-}
-
 void Cluster::start() {
   next_progress_ = Clock::now() + kProgressInterval;
-  folder_ = std::make_unique<RunFolder>();
-  if (options_.netboot) prepare_netboot();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) start(i);
+  starter_ = std::make_unique<Starter>(options_, nodes_.size(), terminal);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) starter_->start(*nodes_[i], i);
   if (storm_) storm_->begin();
   settle();
-}
-
-void Cluster::prepare_netboot() {
-  const NetbootOptions netboot{find_busybox(), options_.init, options_.image, options_.command};
-  const std::string& folder = folder_->path();
-  std::filesystem::create_directory(folder + "/www");
-  write_file(folder + "/first.cpio", first_stage(netboot));
-  write_file(folder + "/www/root.cpio", root_image(netboot));
-  std::vector<NetbootClient> clients;
-  for (std::size_t i = 1; i < nodes_.size(); ++i) {
-    const MacAddress mac = mac_of(static_cast<std::uint32_t>(i));
-    clients.push_back({fmt::format("{:02x}", fmt::join(mac, ":")), address_of(i)});
-    write_file(fmt::format("{}/www/{}.start", folder, name_of(i)), start_file(i));
-  }
-  write_file(folder + "/dhcp.conf", dhcp_configuration(address_of(0), clients));
-  write_file(folder + "/serve.sh", server_script(netboot, folder));
-  server_command_ = {"/bin/sh", folder + "/serve.sh"};
 }
 
 BootResult Cluster::run(network::Network& network) {
@@ -348,7 +216,7 @@ void Cluster::end() {
       node->end = now();
     }
   pass_on_consoles();
-  folder_.reset();
+  starter_.reset();
 }
 
 void Cluster::go_on_alone() {

@@ -13,37 +13,15 @@
 #include <string_view>
 #include <vector>
 
+#include "guest/boot_options.hpp"
 #include "guest/guest_node.hpp"
+#include "guest/starter.hpp"
 #include "guest/storm.hpp"
 #include "guest/terminal.hpp"
 #include "host/neighbours.hpp"
 #include "nic/fabric.hpp"
 
 namespace weft::guest {
-
-/// A node whose devices a Linux node has, from the start.
-struct Assignment {
-  network::EndpointId device = 0;
-  std::size_t host = 0;  // number of the Linux node
-};
-
-struct BootOptions {
-  std::string kernel, init;          // their files
-  std::vector<std::string> command;  // of the job, run on every node
-  std::vector<network::EndpointId> place;
-  DataSize memory{64 << 20};  // of a node
-  std::uint64_t seed = 1;
-  std::int64_t date = 1'767'225'600;           // when virtual time begins: 1 January 2026
-  double patience = 60;                        // seconds a node may compute without letting time move
-  bool look_ahead = true;                      // false: a node asks for every step of its clock
-  std::optional<std::size_t> shell;            // the node whose console is the user's terminal
-  bool netboot = false;                        // the first node serves the others their roots
-  std::string image;                           // the root it serves; empty: busybox and the job
-  std::vector<network::EndpointId> skeletons;  // nodes without a kernel that boot by a recording
-  Recording recording;                         // for these
-  bool record = false;                         // the boot of node 1, which is alone with node 0
-  std::vector<Assignment> accelerators;
-};
 
 struct NodeResult {
   std::string name;
@@ -91,11 +69,8 @@ class Cluster : public host::Neighbours, private nic::Host {
   void go_on_alone() override;
   void end() override;
 
-  static std::string name_of(std::size_t node);
   /// For nodes that have no job but are there.
   static const std::vector<std::string>& waiting_command();
-  /// "10.0.0.1" for the first.
-  static std::string address_of(std::size_t node);
 
   /// The terminal of options.shell; its node's console is there and nowhere else. Without a command, all
   /// others wait until that node is off.
@@ -123,9 +98,6 @@ class Cluster : public host::Neighbours, private nic::Host {
   void assign_accelerators(const machine::HostParameters& host);
   void make_skeletons();
   void watch_frame(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame);
-  void start(std::size_t number);
-  std::string start_file(std::size_t number) const;
-  void prepare_netboot();
   void settle();
 
   // While nodes run.
@@ -171,12 +143,11 @@ class Cluster : public host::Neighbours, private nic::Host {
   std::unique_ptr<Storm> storm_;
   Recorder recorder_;
   std::vector<EthernetPeer> peers_;
-  std::unique_ptr<RunFolder> folder_;
+  std::unique_ptr<Starter> starter_;
   std::string failure_;
   std::uint64_t rounds_ = 0;
   std::chrono::steady_clock::time_point next_progress_;
   Pace pace_;
-  std::vector<std::string> server_command_;  // where nodes boot over the network
 };
 
 }  // namespace weft::guest

@@ -35,18 +35,4 @@ struct GuestNode {
   bool runs() const { return !ended && !calendar.waiting(); }
 };
 
-/// What kernels need in the file system while they start: gone with this object.
-class RunFolder {
- public:
-  RunFolder();
-  ~RunFolder() { remove(); }
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
-  const std::string& path() const { return path_; }
-  void remove();
-
- private:
-  std::string path_;
-};
-
 }  // namespace weft::guest

@@ -275,7 +275,7 @@ class BootPage {
     if (r_.captured.empty()) return "";
     std::string links;
     for (std::size_t i : r_.captured)
-      links += fmt::format("<li><a href=\"{0}.pcapng\">{0}.pcapng</a></li>\n", guest::Cluster::name_of(i));
+      links += fmt::format("<li><a href=\"{0}.pcapng\">{0}.pcapng</a></li>\n", guest::node_name(i));
     return html_section("captures", "Captures", "For Wireshark and tcpdump; time stamps are virtual.",
                         "<ul>\n" + links + "</ul>\n");
   }

@@ -1,0 +1,48 @@
+// What is asked of Linux nodes, and how they are called.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/quantity.hpp"
+#include "guest/storm.hpp"
+#include "network/packet.hpp"
+
+namespace weft::guest {
+
+/// A node whose devices a Linux node has, from the start.
+struct Assignment {
+  network::EndpointId device = 0;
+  std::size_t host = 0;  // number of the Linux node
+};
+
+struct BootOptions {
+  std::string kernel, init;          // their files
+  std::vector<std::string> command;  // of the job, run on every node
+  std::vector<network::EndpointId> place;
+  DataSize memory{64 << 20};  // of a node
+  std::uint64_t seed = 1;
+  std::int64_t date = 1'767'225'600;           // when virtual time begins: 1 January 2026
+  double patience = 60;                        // seconds a node may compute without letting time move
+  bool look_ahead = true;                      // false: a node asks for every step of its clock
+  std::optional<std::size_t> shell;            // the node whose console is the user's terminal
+  bool netboot = false;                        // the first node serves the others their roots
+  std::string image;                           // the root it serves; empty: busybox and the job
+  std::vector<network::EndpointId> skeletons;  // nodes without a kernel that boot by a recording
+  Recording recording;                         // for these
+  bool record = false;                         // the boot of node 1, which is alone with node 0
+  std::vector<Assignment> accelerators;
+};
+
+inline std::string node_name(std::size_t node) { return fmt::format("node{}", node); }
+
+/// "10.0.0.1" for the first.
+inline std::string node_address(std::size_t node) {
+  const std::size_t number = node + 1;
+  return fmt::format("10.{}.{}.{}", number >> 16 & 255, number >> 8 & 255, number & 255);
+}
+
+}  // namespace weft::guest
