@@ -18,6 +18,8 @@ Json boot_json(const BootReport& report) {
     const guest::NodeResult& node = result.nodes[i];
     Json sent = Json::array();
     for (std::size_t to = 0; to < result.nodes.size(); ++to) sent.push_back(report.traffic.bytes(i, to));
+    Json accelerators = Json::array();
+    for (const std::string& one : node.accelerators) accelerators.push_back(one);
     nodes.push_back(Json{{"name", node.name},
                          {"node", node.node},
                          {"exit_code", node.code},
@@ -33,7 +35,8 @@ Json boot_json(const BootReport& report) {
                          {"lost_damaged", node.ethernet.damaged},
                          {"interrupts", node.ethernet.interrupts},
                          {"tcp_sent_again", report.traffic.sent_again(i)},
-                         {"bytes_to", sent}});
+                         {"bytes_to", sent},
+                         {"accelerators", std::move(accelerators)}});
   }
   out["nodes"] = std::move(nodes);
   Json incidents = Json::array();
