@@ -141,10 +141,13 @@ TEST_F(BootAccelerators, TwoNodesHaveTheirOwn) {
       "dd if=/tmp/a of=/dev/nvme0n1 bs=512 conv=sync oflag=direct 2>/dev/null\n"
       "dd if=/dev/nvme0n1 bs=512 count=1 iflag=direct 2>/dev/null | head -c 9 | cmp - /tmp/a && "
       "echo $(lspci -n | wc -l) disk, the same",
-      {"greenice", "-n", "2", "--accelerators", "nvme=2", "--engine", "ideal"});
+      {"greenice", "-n", "2", "--accelerators", "nvme=2", "--engine", "ideal", "--out", folder.file("out")});
   EXPECT_EQ(r.code, 0) << r.err << r.out;
   EXPECT_THAT(r.out, HasSubstr("node0: 1 disk, the same"));
   EXPECT_THAT(r.out, HasSubstr("node1: 1 disk, the same"));
+  const std::string result = read_file(folder.file("out/result.json"));
+  EXPECT_THAT(result, HasSubstr("Non-Volatile memory controller: nvme (1GiB), on node 30"));
+  EXPECT_THAT(result, HasSubstr("Non-Volatile memory controller: nvme (1GiB), on node 31"));
 }
 
 }  // namespace

@@ -32,6 +32,8 @@ Json boot_json(const BootReport& report) {
     const guest::NodeResult& node = result.nodes[i];
     Json sent = Json::array();
     for (std::size_t to = 0; to < result.nodes.size(); ++to) sent.push_back(report.traffic.bytes(i, to));
+    Json accelerators = Json::array();
+    for (const std::string& one : node.accelerators) accelerators.push_back(one);
     nodes.push_back(Json{{"name", node.name},
                          {"node", node.node},
                          {"exit_code", node.code},
@@ -49,7 +51,8 @@ Json boot_json(const BootReport& report) {
                          {"interrupts", node.ethernet.interrupts},
                          {"kernel_ps", static_cast<std::int64_t>(node.ethernet.processor.value)},
                          {"tcp_sent_again", report.traffic.sent_again(i)},
-                         {"bytes_to", sent}});
+                         {"bytes_to", sent},
+                         {"accelerators", std::move(accelerators)}});
   }
   out["nodes"] = std::move(nodes);
   if (const guest::StormTimes storm = guest::storm_times(result); storm.nodes)
