@@ -22,7 +22,9 @@ class Backend {
   virtual void read(void* to, const void* from, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 
-  /// Runs windows of cycles until the host must be asked.
+  /// Has it processors of its own, so that the host can do something else meanwhile?
+  virtual bool runs_elsewhere() const = 0;
+  /// Runs windows of cycles until the host must be asked. From any thread, one at a time.
   virtual void run(const Network& network, const Span& span) = 0;
   /// Flits in the queues of each input, by the network's order of ports.
   virtual void occupancy(const Network& network, std::vector<u32>& by_port) = 0;

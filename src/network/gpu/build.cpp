@@ -30,6 +30,10 @@ void set_sizes(const Graph& graph, const Settings& s, const Fabric& fabric, Netw
   n.channels = s.all_channels();
   n.class_channels_count = s.channels;
   n.all_ports = n.routers * n.ports;
+  n.queue_per_output = s.router.queue_per_output;
+  n.outputs = n.queue_per_output ? n.ports : 1;
+  n.port_queues = n.channels * n.outputs;
+  n.words = (n.port_queues + 31) / 32;
   n.endpoints = graph.endpoints();
   n.channel_bits = fabric.state.channel_bits;
   unsigned longest = 2;
@@ -86,9 +90,9 @@ void put_ports(const Graph& graph, const Fabric& fabric, const Routes& routes, A
 }
 
 void put_state(const Graph& graph, Arena& arena, Network& n) {
-  const std::size_t queues = std::size_t{n.all_ports} * n.channels;
+  const std::size_t channels = std::size_t{n.all_ports} * n.channels, queues = channels * n.outputs;
   const std::size_t arrivals = (std::size_t{n.slot_mask} + 1) * n.all_ports;
-  n.requests = arena.fill<Requests>(n.all_ports, {});
+  n.requests = arena.fill<Requests>(std::size_t{n.all_ports} * n.words, {});
   n.requester = arena.fill<u32>(n.all_ports, kNobody);
   n.granted = arena.fill<u32>(n.all_ports, kNobody);
   n.grant = arena.fill<u32>(n.all_ports, kNobody);
@@ -96,7 +100,8 @@ void put_state(const Graph& graph, Arena& arena, Network& n) {
   n.output_matched = arena.fill<u32>(n.all_ports, 0);
   n.sent = arena.fill<u64>(n.all_ports, 0);
   n.queue = arena.fill<Queue>(queues, {});
-  n.out = arena.fill<OutChannel>(queues, {});
+  n.out = arena.fill<OutChannel>(channels, {});
+  n.receiving = n.queue_per_output ? arena.fill<u16>(channels, 0) : nullptr;
   n.flit_in = arena.fill<u8>(arrivals, 0);
   n.credit_in = arena.fill<u8>(arrivals, 0);
   n.head_in = arena.take<u64>(arrivals);
@@ -157,7 +162,8 @@ void check(const machine::Machine& m, const Settings& s, const CycleOptions& opt
                  fmt::format("the GPU engine has no {}; --engine flit has", what));
   };
   if (s.router.inner_stages > 0) refuse("router.kind", "routers with ports inside");
-  if (s.router.queue_per_output) refuse("router.kind", "routers with a queue for each output");
+  if (s.router.queue_per_output && RouteTable(*m.routing).several_outputs)
+    refuse("routing.kind", "choice between outputs in routers with a queue for each");
   if (s.local_headers > 0) refuse("router.local_headers", "queues for headers alone");
   if (options.link_layer || flit::LinkLayer::needed(m, options.faults))
     refuse("cable", "cables that can fail");

@@ -2,6 +2,7 @@
 #include "network/cycle_engine.hpp"
 
 #include <algorithm>
+#include <future>
 
 #include "network/gpu/build.hpp"
 #include "network/gpu/packets.hpp"
@@ -27,10 +28,11 @@ class GpuEngine final : public CycleEngine {
         backend_(std::move(backend)),
         arena_(*backend_),
         network_(build(m, settings_of(m, options), arena_)),
-        packets_(*backend_, arena_, network_) {}
+        threads_(std::max(1u, options.threads)),
+        packets_(*backend_, arena_, network_, threads_) {}
 
   const CycleFacts& facts() const override { return facts_; }
-  unsigned threads() const override { return 1; }
+  unsigned threads() const override { return threads_; }
   void run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience) override;
   Cycle now() const override { return control_.now; }
   bool stalled() const override { return stalled_; }
@@ -54,31 +56,44 @@ class GpuEngine final : public CycleEngine {
   std::unique_ptr<Backend> backend_;
   Arena arena_;
   Network network_;
+  const unsigned threads_;  // of the host
   Packets packets_;
-  Control control_;              // as the backend left it
-  std::uint64_t delivered_ = 0;  // packets
+  Control control_;            // as the backend left it
+  std::uint64_t settled_ = 0;  // packets delivered or refused
   Cycle next_age_check_ = 0;
   bool started_ = false, stalled_ = false;
 };
 
+/// The host draws the packets of the next span, and tells of those of the last, while a device runs one.
 void GpuEngine::run(Traffic& traffic, const std::vector<Observer*>& observers, Cycle until, Cycle patience) {
-  WEFT_CHECK(observers.size() == 1);
+  WEFT_CHECK(observers.size() == threads_);
+  if (stalled_) return;
   if (!started_) packets_.start(traffic);
   started_ = true;
   control_.known = true;  // a run begins with a window, whatever happens in it
+  const auto draw = [&](Cycle from) {
+    if (from < until)
+      packets_.draw(traffic, std::min(until, std::max(packets_.ahead(from), from + network_.window)));
+  };
+  draw(std::max(control_.now, packets_.drawn_to()));
   while (control_.now < until && !stalled_) {
-    Span span{until, std::min(until, std::max(packets_.ahead(control_.now), control_.now + network_.window)),
-              patience, age_limit_ ? std::max(next_age_check_, control_.now + 1) : kNever};
-    packets_.make(traffic, control_.now, span.made_to);
+    packets_.hand_in(control_.now);
+    const Span span{until, packets_.drawn_to(), patience,
+                    age_limit_ ? std::max(next_age_check_, control_.now + 1) : kNever};
     control_.outcomes = 0;
     backend_->write(network_.control, &control_, sizeof control_);
-    backend_->run(network_, span);
     const Cycle before = control_.now;
+    auto running = std::async(backend_->runs_elsewhere() ? std::launch::async : std::launch::deferred,
+                              [&] { backend_->run(network_, span); });
+    packets_.tell(observers);
+    draw(span.made_to);
+    running.get();
     backend_->read(&control_, network_.control, sizeof control_);
-    delivered_ += control_.outcomes;
-    packets_.hand_over(*observers[0], control_.outcomes, control_.now);
+    settled_ += control_.outcomes;
+    packets_.fetch(control_.outcomes, control_.now);
     if (control_.now > before) look(patience);
   }
+  packets_.tell(observers);
 }
 
 /// Between two windows, as the flit engine looks: is a packet too old, has nothing moved for too long?
@@ -101,7 +116,7 @@ CycleCounters GpuEngine::counters() const {
   out.packets_created = control_.counts[kPacketsCreated];
   out.packets_refused = control_.counts[kPacketsRefused];
   out.flits_refused = control_.counts[kFlitsRefused];
-  out.packets_delivered = delivered_ - out.packets_refused;
+  out.packets_delivered = settled_ - out.packets_refused;
   return out;
 }
 

@@ -44,6 +44,7 @@ class Host final : public Backend {
     if (bytes) std::memcpy(to, from, bytes);
   }
 
+  bool runs_elsewhere() const override { return false; }
   void run(const Network& n, const Span& span) override {
     Control& control = *n.control;
     Moment t;

@@ -1,7 +1,8 @@
 // A network as the GPU engine holds it: arrays of numbers, by port, by channel, by packet.
 //
 // The arrays of ports are in the order [port of a router][router], those of queues and channels in the order
-// [port][channel][router]: neighbouring threads look after neighbouring routers, so what they load together
+// [port][channel][router], or [port][channel][output][router] where an input has a queue for each output:
+// neighbouring threads look after neighbouring routers, so what they load together
 // lies together. A port has two sides, as in the flit engine: its input has queues, its output has channels.
 #pragma once
 
@@ -19,7 +20,7 @@ struct Entry {
   WEFT_DEVICE u32 message_class() const { return static_cast<u32>(bits) & 0x7; }
 };
 
-/// What an input's queues are waiting for, a bit for each channel.
+/// What an input's queues are waiting for, a bit for each; 32 of them.
 struct alignas(16) Requests {
   u32 channel = 0;          // their head requests a channel in this cycle,
   u32 channel_in_1 = 0;     // in the next,
@@ -36,16 +37,17 @@ struct alignas(16) Requests {
 
 /// One input queue. Packets behind the first are linked through Network::behind.
 struct alignas(32) Queue {
-  u64 entry = 0;        // the first packet
-  u32 chain = kNobody;  // the next queue that requests the same
-  u32 channels = 0;     // output channels it may take, one bit each
-  u32 offered = 0;      // of these, what it was offered in this cycle; of an active one: it sits out
-  u32 last = kNobody;   // the last packet
-  u16 left = 0;         // flits of the first packet still to send
-  u16 flits = 0;        // here now
-  u16 out = kNoOutput;  // where the first packet goes
+  u64 entry = 0;                       // the first packet
+  u32 chain = kNobody;                 // the next queue that requests the same
+  u32 channels = 0;                    // output channels it may take, one bit each
+  u32 offered = 0;                     // of these, what it was offered in this cycle, or may still take
+  u32 last = kNobody;                  // the last packet
+  u16 left = 0;                        // flits of the first packet still to send
+  u16 flits = 0;                       // here now
+  u16 out = kNoOutput;                 // where the first packet goes
   u8 out_channel = kFirstChannelNext;  // of the first packet, once it has one; turns go on from the last
-  u8 active = 0;                       // the first packet has a channel
+  u8 flags = 0;
+  enum Flag : u8 { kActive = 1, kSitsOut = 2 };  // the first packet has a channel; not in this cycle again
 };
 
 /// One port, both sides.
@@ -146,9 +148,12 @@ struct Network {
   u32 endpoints;
   u32 slot_mask;
   u32 channel_bits;  // the flit engine's
+  u32 outputs;       // queues of an input's channel: one, or one for each output
+  u32 port_queues;   // of an input
+  u32 words;         // Requests of an input
   // How its routers work.
   u32 route_cycles, allocate_cycles, traverse_cycles, endpoint_cycles, iterations;
-  bool cut_through, shares, oldest_first, moves_turns, on_grid, counts_hops;
+  bool queue_per_output, cut_through, shares, oldest_first, moves_turns, on_grid, counts_hops;
   u32 source_queue;
   u64 seed;
   std::int32_t router_remainder, hop_remainder;
@@ -160,7 +165,6 @@ struct Network {
   u32* place;       // on a grid
   // By port.
   Port* port;
-  Requests* requests;
   u32* requester;       // of an output: chain of queues that request a channel, or the switch
   u32* granted;         // of an input: chain of outputs that would take a flit from it
   u32* grant;           // of an output: the queue it grants the switch,
@@ -170,9 +174,11 @@ struct Network {
   u64* sent;
   std::int32_t* port_remainder;  // nothing where all cables are alike
   Pace* pace;                    // nothing where sources do not choose
-  // By [port][channel][router].
+  // By [port][word][router], [port][channel][output][router] and [port][channel][router].
+  Requests* requests;
   Queue* queue;
   OutChannel* out;
+  u16* receiving;  // of an input's channel: the output whose queue takes the packet that is coming in
   // By [cycle][port].
   u8* flit_in;    // kFlit | kHead | channel
   u8* credit_in;  // kCredit | channel
@@ -204,8 +210,15 @@ struct Network {
   static constexpr u8 kFlit = 0x40, kHead = 0x80, kCredit = 0x40, kChannel = 0x1f;
 
   WEFT_DEVICE u32 port_at(u32 router, u32 index) const { return index * routers + router; }
-  WEFT_DEVICE u32 queue_at(u32 router, u32 port_index, u32 channel_index) const {
-    return (port_index * channels + channel_index) * routers + router;
+  /// `local`: channel * outputs + output.
+  WEFT_DEVICE u32 queue_at(u32 router, u32 port_index, u32 local) const {
+    return (port_index * port_queues + local) * routers + router;
+  }
+  WEFT_DEVICE u32 channel_at(u32 router, u32 port_index, u32 channel) const {
+    return (port_index * channels + channel) * routers + router;
+  }
+  WEFT_DEVICE u32 requests_at(u32 router, u32 port_index, u32 word) const {
+    return (port_index * words + word) * routers + router;
   }
   WEFT_DEVICE u64 slot(u64 cycle, u32 at_port) const {
     return (cycle & slot_mask) * u64{all_ports} + at_port;
@@ -232,7 +245,8 @@ struct Network {
 WEFT_DEVICE u32 standing_at(const Network& n, u32 p) {
   u32 flits = 0;
   const u32 router = p % n.routers, index = p / n.routers;
-  for (u32 c = 0; c < n.channels; ++c) flits += n.queue[n.queue_at(router, index, c)].flits;
+  for (u32 local = 0; local < n.port_queues; ++local)
+    flits += n.queue[n.queue_at(router, index, local)].flits;
   return flits;
 }
 
@@ -244,7 +258,7 @@ struct Moment {
   u64 counts[kCounts] = {};
 };
 
-/// Where a thread is: a port of a router. In chains a queue of the router is port * channels + channel.
+/// Where a thread is: a port of a router. In chains a queue of the router is port * port_queues + local.
 struct Place {
   u32 router, index;
 };

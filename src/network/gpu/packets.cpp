@@ -4,32 +4,70 @@
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
+#include "base/parallel.hpp"
 
 namespace weft::network::gpu {
 
-void Packets::start(Traffic& traffic) {
-  for (EndpointId e = 0; e < network_.endpoints; ++e) next_[e] = traffic.first(e);
-  begin_.assign(network_.endpoints, 0);
-  end_ = begin_;
+namespace {
+
+u32 low(Cycle cycle) { return static_cast<u32>(cycle); }
+
+}  // namespace
+
+Packets::Packets(Backend& backend, Arena& arena, Network& network, unsigned threads)
+    : backend_(backend),
+      arena_(arena),
+      network_(network),
+      threads_(threads),
+      shares_(threads),
+      next_(network.endpoints, kNever),
+      drawn_end_(network.endpoints, 0),
+      begin_(network.endpoints, 0),
+      end_(network.endpoints, 0) {
+  for (unsigned t = 0; t < threads; ++t) {
+    shares_[t].begin = static_cast<EndpointId>(std::uint64_t{network.endpoints} * t / threads);
+    shares_[t].end = static_cast<EndpointId>(std::uint64_t{network.endpoints} * (t + 1) / threads);
+  }
   network_.next_made = arena_.put(begin_);
   network_.made_end = arena_.put(end_);
 }
 
-u32 Packets::take_number() {
-  if (free_.empty()) {
-    packets_.emplace_back();
-    return static_cast<u32>(packets_.size() - 1);
-  }
-  u32 id = free_.back();
-  free_.pop_back();
-  return id;
+void Packets::start(Traffic& traffic) {
+  for (EndpointId e = 0; e < network_.endpoints; ++e) next_[e] = traffic.first(e);
+}
+
+void Packets::draw(Traffic& traffic, Cycle until) {
+  parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) {
+    Share& share = shares_[t];
+    for (EndpointId e = share.begin; e < share.end; ++e) {
+      while (next_[e] < until) {
+        Creation creation{.source = e};
+        const Cycle now = next_[e];
+        traffic.create_all(now, {&creation, 1});
+        next_[e] = creation.next == kNever ? kNever : std::max(creation.next, now + 1);
+        if (!creation.made) continue;
+        const NewPacket& made = creation.packet;
+        WEFT_CHECK(made.destination < network_.endpoints && made.flits >= 1 && made.flits <= 0xfff,
+                   "traffic makes packets for endpoints there are");
+        share.drawn.push_back(
+            {e, made.destination, made.flits, made.message_class, made.remainder, now, made.tag});
+      }
+      drawn_end_[e] = static_cast<u32>(share.drawn.size());
+    }
+  });
+  std::size_t fresh = 0;
+  for (const Share& share : shares_) fresh += share.drawn.size();
+  const double rate = static_cast<double>(fresh) / static_cast<double>(std::max<Cycle>(1, until - drawn_to_));
+  cycles_ahead_ = static_cast<Cycle>(std::clamp(kPacketsAhead / std::max(rate, 1e-9), 64.0, 65'536.0));
+  drawn_to_ = until;
 }
 
 /// Room in the network for so many numbers of packets.
-void Packets::make_room(u32 wanted) {
-  if (wanted <= room_) return;
-  if (wanted > kMostPackets) throw UserError("the GPU engine numbers at most 134,217,728 packets at once");
-  const u32 room = std::min(kMostPackets, std::max({wanted, room_ + room_ / 2, kFirstRoom}));
+void Packets::make_room(std::size_t numbers) {
+  if (numbers <= room_) return;
+  if (numbers > kMostPackets) throw UserError("the GPU engine numbers at most 134,217,728 packets at once");
+  const u32 room =
+      std::min(kMostPackets, std::max({static_cast<u32>(numbers), room_ + room_ / 2, kFirstRoom}));
   Network& n = network_;
   arena_.grow(n.packet, room_, room);
   arena_.grow(n.behind, room_, room);
@@ -44,92 +82,121 @@ void Packets::make_room(u32 wanted) {
   room_ = room;
 }
 
-void Packets::add(EndpointId source, Cycle now, const NewPacket& made) {
-  WEFT_CHECK(made.destination < network_.endpoints && made.flits >= 1 && made.flits <= 0xfff,
-             "traffic makes packets for endpoints there are");
-  const u32 id = take_number();
-  packets_[id] = {source, made.destination, made.flits, made.message_class, true, now, made.tag};
-  const u64 entry = u64{made.destination} << 42 | u64{id} << 15 | u64{made.flits} << 3 | made.message_class;
-  made_.push_back({entry, static_cast<u32>(now), made.remainder});
+/// A number for each packet that has been drawn, those of a share from the end of the free ones.
+void Packets::take_numbers() {
+  std::size_t wanted = 0;
+  for (const Share& share : shares_) wanted += share.drawn.size();
+  while (free_.size() < wanted) {
+    free_.push_back(static_cast<u32>(packets_.size()));
+    packets_.emplace_back();
+  }
+  make_room(packets_.size());
+  std::size_t at = free_.size() - wanted;
+  for (Share& share : shares_) {
+    share.first_number = at;
+    at += share.drawn.size();
+  }
 }
 
-void Packets::make(Traffic& traffic, Cycle now, Cycle until) {
-  due_.assign((until - now + 31) / 32 + 1, 0);
-  kept_.swap(made_);
-  made_.clear();
-  std::size_t fresh = 0;
-  for (EndpointId e = 0; e < network_.endpoints; ++e) {
-    const auto begin = static_cast<u32>(made_.size());
-    for (u32 i = begin_[e]; i < end_[e]; ++i)
-      if (static_cast<std::int32_t>(kept_[i].cycle - static_cast<u32>(now)) >= 0) made_.push_back(kept_[i]);
-    while (next_[e] < until) {
-      Creation creation{.source = e};
-      const Cycle cycle = next_[e];
-      traffic.create_all(cycle, {&creation, 1});
-      if (creation.made) add(e, cycle, creation.packet);
-      ++fresh;
-      next_[e] = creation.next == kNever ? kNever : std::max(creation.next, cycle + 1);
-      due_[(cycle - now) / 32] |= 1u << ((cycle - now) & 31);
+/// What a share hands in: by endpoint what the network has not come to, then what has been drawn since.
+void Packets::merge(Share& share, Cycle now) {
+  share.scratch.swap(share.made);
+  share.made.clear();
+  std::size_t drawn = 0, before = 0;
+  const u32 offset = share.begin < share.end ? begin_[share.begin] : 0;
+  for (EndpointId e = share.begin; e < share.end; ++e) {
+    for (before = begin_[e] - offset; before < end_[e] - offset; ++before)
+      if (static_cast<std::int32_t>(share.scratch[before].cycle - low(now)) >= 0)
+        share.made.push_back(share.scratch[before]);
+    for (; drawn < drawn_end_[e]; ++drawn) {
+      const Packet& packet = share.drawn[drawn];
+      const u32 id = free_[share.first_number + drawn];
+      packets_[id] = packet;
+      const u64 entry =
+          u64{packet.destination} << 42 | u64{id} << 15 | u64{packet.flits} << 3 | packet.message_class;
+      share.made.push_back({entry, low(packet.created), packet.remainder});
     }
-    begin_[e] = begin;
-    end_[e] = static_cast<u32>(made_.size());
-    for (u32 i = begin; i < end_[e]; ++i) {
-      const u32 cycle = made_[i].cycle - static_cast<u32>(now);
+    drawn_end_[e] = static_cast<u32>(share.made.size());  // for a moment: where its part ends
+  }
+}
+
+template <class T>
+void Packets::upload(const T*& at, std::size_t& room, const std::vector<T>& values) {
+  if (values.size() > room) {
+    room = values.size() + values.size() / 2;
+    auto* memory = const_cast<T*>(at);
+    arena_.grow(memory, 0, room);
+    at = memory;
+  }
+  backend_.write(const_cast<T*>(at), values.data(), values.size() * sizeof(T));
+}
+
+void Packets::hand_in(Cycle now) {
+  take_numbers();
+  parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) { merge(shares_[t], now); });
+  std::size_t all = 0;
+  due_.assign((drawn_to_ - now + 31) / 32 + 1, 0);
+  std::vector<Made> made;
+  for (Share& share : shares_) {
+    free_.resize(std::min(free_.size(), share.first_number));
+    share.drawn.clear();
+    u32 begin = static_cast<u32>(all);
+    for (EndpointId e = share.begin; e < share.end; ++e) {
+      begin_[e] = begin;
+      end_[e] = begin = static_cast<u32>(all + drawn_end_[e]);
+      drawn_end_[e] = 0;
+    }
+    for (const Made& one : share.made) {
+      const u32 cycle = one.cycle - low(now);
       due_[cycle / 32] |= 1u << (cycle & 31);
     }
+    made.insert(made.end(), share.made.begin(), share.made.end());
+    all += share.made.size();
   }
-  const double rate = static_cast<double>(fresh) / static_cast<double>(until - now);
-  cycles_ahead_ = static_cast<Cycle>(std::clamp(kPacketsAhead / std::max(rate, 1e-9), 64.0, 65'536.0));
-  make_room(static_cast<u32>(packets_.size()));
   Network& n = network_;
-  if (made_.size() > made_room_) {
-    made_room_ = made_.size() + made_.size() / 2;
-    auto* at = const_cast<Made*>(n.made);
-    arena_.grow(at, 0, made_room_);
-    n.made = at;
-  }
-  if (due_.size() > due_room_) {
-    due_room_ = due_.size() + due_.size() / 2;
-    auto* at = const_cast<u32*>(n.due);
-    arena_.grow(at, 0, due_room_);
-    n.due = at;
-  }
-  backend_.write(const_cast<Made*>(n.made), made_.data(), made_.size() * sizeof(Made));
-  backend_.write(const_cast<u32*>(n.due), due_.data(), due_.size() * sizeof(u32));
+  upload(n.made, made_room_, made);
+  upload(n.due, due_room_, due_);
   backend_.write(n.next_made, begin_.data(), begin_.size() * sizeof(u32));
   backend_.write(const_cast<u32*>(n.made_end), end_.data(), end_.size() * sizeof(u32));
   n.due_from = now;
 }
 
-void Packets::hand_over(Observer& observer, u32 count, Cycle now) {
+void Packets::fetch(u32 count, Cycle now) {
   outcomes_.resize(count);
   backend_.read(outcomes_.data(), network_.outcomes, count * sizeof(Outcome));
-  // Times are known by their low bits: a packet arrives at most some cycles after `now`, and within 2^31.
-  const auto whole = [&](u32 low) {
-    return now + static_cast<Cycle>(static_cast<std::int32_t>(low - static_cast<u32>(now)));
-  };
-  for (const Outcome& outcome : outcomes_) {
-    Packet& packet = packets_[outcome.id];
-    packet.alive = false;
-    free_.push_back(outcome.id);
-    if (outcome.hops == Outcome::kRefused) continue;
-    deliveries_.push_back({packet.source, packet.destination, packet.flits, packet.message_class,
-                           static_cast<std::uint16_t>(outcome.hops), packet.created, whole(outcome.injected),
-                           whole(outcome.delivered), packet.tag, outcome.remainder, false});
-  }
-  if (!deliveries_.empty()) observer.delivered_all(deliveries_);
-  deliveries_.clear();
+  outcomes_at_ = now;
 }
 
-bool Packets::older_than(Cycle age, Cycle now) {
-  // Of packets that are in a router; those that have only just left it for an endpoint have had their
-  // outcome.
-  std::vector<Queue> queues(std::size_t{network_.all_ports} * network_.channels);
+void Packets::tell(const std::vector<Observer*>& observers) {
+  // Times are known by their low bits, which are within 2^31 cycles of now.
+  const auto whole = [this](u32 bits) {
+    return outcomes_at_ + static_cast<Cycle>(static_cast<std::int32_t>(bits - low(outcomes_at_)));
+  };
+  parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) {
+    std::vector<Delivery>& deliveries = shares_[t].deliveries;
+    deliveries.clear();
+    const std::size_t end = outcomes_.size() * (t + 1) / threads_;
+    for (std::size_t i = outcomes_.size() * t / threads_; i < end; ++i) {
+      const Outcome& outcome = outcomes_[i];
+      if (outcome.hops == Outcome::kRefused) continue;
+      const Packet& packet = packets_[outcome.id];
+      deliveries.push_back({packet.source, packet.destination, packet.flits, packet.message_class,
+                            static_cast<std::uint16_t>(outcome.hops), packet.created, whole(outcome.injected),
+                            whole(outcome.delivered), packet.tag, outcome.remainder, false});
+    }
+    if (!deliveries.empty()) observers[t]->delivered_all(deliveries);
+  });
+  for (const Outcome& outcome : outcomes_) free_.push_back(outcome.id);
+  outcomes_.clear();
+}
+
+bool Packets::older_than(Cycle age, Cycle now) const {
+  std::vector<Queue> queues(std::size_t{network_.all_ports} * network_.port_queues);
   std::vector<u32> injected(room_);
   backend_.read(queues.data(), network_.queue, queues.size() * sizeof(Queue));
   backend_.read(injected.data(), network_.injected, injected.size() * sizeof(u32));
   return std::any_of(queues.begin(), queues.end(), [&](const Queue& queue) {
-    return queue.left > 0 && static_cast<u32>(now) - injected[Entry{queue.entry}.id()] > age;
+    return queue.left > 0 && low(now) - injected[Entry{queue.entry}.id()] > age;
   });
 }
 

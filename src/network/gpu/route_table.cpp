@@ -129,7 +129,11 @@ RouteTable::RouteTable(const Routing& routing) : classes(routing.classes()), by_
     states.explore(targets[i], false, everywhere, true);
     fill_column(*this, states, graph, seen, later_answer, static_cast<u32>(i), columns);
   });
+  for (std::size_t i = 1; i < candidates.size(); i += 1 + candidates[i])
+    for (u32 k = 1; k < candidates[i]; ++k)
+      several_outputs |= candidates[i + 1 + k] >> 8 != candidates[i + 1] >> 8;
   if (!vias) return;
+  several_outputs |= routing.may_go_direct();
   via_words = (vias + 31) / 32;
   via_reached.assign(std::size_t{graph.routers()} * via_words, 0);
   for (topology::RouterId r = 0; r < graph.routers(); ++r)

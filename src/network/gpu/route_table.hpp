@@ -19,6 +19,7 @@ struct RouteTable {
   std::vector<u32> via_reached;                       // bits, [router][place]
   u32 rows = 0, columns = 0, vias = 0, via_words = 0, classes = 1, escape_classes = 0;
   bool by_input = false;
+  bool several_outputs = false;  // some answer names more than one
 };
 
 }  // namespace weft::network::gpu

@@ -13,7 +13,7 @@ WEFT_DEVICE u32 open_channels(const Network& n, u32 router, u32 out, u32 wanted,
   if (!n.cut_through || (port.flags & Port::kEndpoint)) return open;
   for (u32 left = open; left; left &= left - 1) {
     unsigned c = lowest_bit(left);
-    if (!has_room(n.out[n.queue_at(router, out, c)], port, flits)) open &= ~(1u << c);
+    if (!has_room(n.out[n.channel_at(router, out, c)], port, flits)) open &= ~(1u << c);
   }
   return open;
 }
@@ -132,7 +132,7 @@ WEFT_DEVICE void find_route(const Network& n, const Moment& t, Place at, u32 cha
 
 WEFT_DEVICE u32 load_of(const Network& n, u32 router, u32 out) {
   u32 sum = 0;
-  for (u32 c = 0; c < n.channels; ++c) sum += n.out[n.queue_at(router, out, c)].used;
+  for (u32 c = 0; c < n.channels; ++c) sum += n.out[n.channel_at(router, out, c)].used;
   return sum;
 }
 
@@ -208,7 +208,7 @@ WEFT_DEVICE Congestion least_congestion(const Network& n, const Moment& t, u32 r
     for (u32 left = n.class_channels[answer.channel_class(i)]
                     << entry.message_class() * n.class_channels_count;
          left; left &= left - 1)
-      found.full &= !has_room(n.out[n.queue_at(router, out, lowest_bit(left))], n.port[port],
+      found.full &= !has_room(n.out[n.channel_at(router, out, lowest_bit(left))], n.port[port],
                               n.cut_through ? entry.flits() : 1);
   }
   return found;
