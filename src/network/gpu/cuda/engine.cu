@@ -38,7 +38,8 @@ __device__ void run_routers(const Network& n, Moment& t) {
   }
 }
 
-__global__ void __launch_bounds__(kMostThreads) run_windows(const __grid_constant__ Network n, const Span span) {
+__global__ void __launch_bounds__(kMostThreads)
+    run_windows(const __grid_constant__ Network n, const Span span) {
   cg::grid_group grid = cg::this_grid();
   const bool first_of_all = grid.thread_rank() == 0;
   Moment t;
@@ -133,8 +134,8 @@ const char* run(const Network& network, const Span& span) {
   const unsigned wanted = (network.routers + block.x - 1) / block.x;
   const unsigned blocks = least(wanted, static_cast<unsigned>(each * processors));
   void* arguments[] = {const_cast<Network*>(&network), const_cast<Span*>(&span)};
-  if (const char* wrong = words(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(run_windows), dim3(blocks),
-                                                            block, arguments, 0, nullptr)))
+  if (const char* wrong = words(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(run_windows),
+                                                            dim3(blocks), block, arguments, 0, nullptr)))
     return wrong;
   return words(cudaDeviceSynchronize());
 }
@@ -144,8 +145,8 @@ const char* occupancy(const Network& network, u32* by_port) {
   return words(cudaDeviceSynchronize());
 }
 
-constexpr DeviceInterface kInterface{sizeof(Network), open,  memory_left, allocate, release,
-                                     write,           read,  copy,        run,      occupancy};
+constexpr DeviceInterface kInterface{sizeof(Network), open, memory_left, allocate, release,
+                                     write,           read, copy,        run,      occupancy};
 
 }  // namespace
 
