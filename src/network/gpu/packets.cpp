@@ -45,7 +45,10 @@ void Packets::draw(Traffic& traffic, Cycle until) {
         const Cycle now = next_[e];
         traffic.create_all(now, {&creation, 1});
         next_[e] = creation.next == kNever ? kNever : std::max(creation.next, now + 1);
-        if (!creation.made) continue;
+        if (!creation.made) {
+          share.in_vain.push_back(now);
+          continue;
+        }
         const NewPacket& made = creation.packet;
         WEFT_CHECK(made.destination < network_.endpoints && made.flits >= 1 && made.flits <= 0xfff,
                    "traffic makes packets for endpoints there are");
@@ -146,6 +149,8 @@ void Packets::hand_in(Cycle now) {
       end_[e] = begin = static_cast<u32>(all + drawn_end_[e]);
       drawn_end_[e] = 0;
     }
+    std::erase_if(share.in_vain, [&](Cycle cycle) { return cycle < now; });
+    for (Cycle cycle : share.in_vain) due_[(cycle - now) / 32] |= 1u << ((cycle - now) & 31);
     for (const Made& one : share.made) {
       const u32 cycle = one.cycle - low(now);
       due_[cycle / 32] |= 1u << (cycle & 31);
