@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <tuple>
 
+#include "machine/profiles.hpp"
 #include "machines.hpp"
 #include "measure/stress/draws.hpp"
 #include "network/cycle_engine.hpp"
+#include "network/gpu/backend.hpp"
 
 namespace weft::network {
 namespace {
@@ -64,8 +66,23 @@ auto key(const CycleCounters& c) {
                     c.packets_lost, c.packets_refused, c.flits_refused);
 }
 
+/// The host build, and the device where there is one.
+const std::vector<std::string>& engines() {
+  static const std::vector<std::string> all = [] {
+    std::vector<std::string> out{"gpu-host"};
+    try {
+      gpu::device_backend();
+      out.emplace_back("gpu");
+    } catch (const UserError&) {  // no device here
+    }
+    return out;
+  }();
+  return all;
+}
+
 struct Comparison {
-  CycleOptions options;
+  std::string engine = "gpu-host";
+  CycleOptions options = {};
   std::uint64_t seed = 1;
   unsigned spacing = 10, message_classes = 1;
   Cycle cycles = 3000;
@@ -73,19 +90,24 @@ struct Comparison {
 
   /// Both engines, side by side, in steps of uneven length.
   void run(const machine::Machine& m) {
-    auto flit = cycle_engine("flit").make(m, options), gpu = cycle_engine("gpu-host").make(m, options);
+    CycleOptions one_thread = options;
+    one_thread.threads = 1;
+    auto flit = cycle_engine("flit").make(m, one_thread), gpu = cycle_engine(engine).make(m, options);
     const std::uint32_t endpoints = m.graph->endpoints();
     const auto traffic = [&] {
       return RandomTraffic(seed, endpoints, options.largest_packet_flits, spacing, message_classes);
     };
     RandomTraffic one = traffic(), other = traffic();
-    Arrivals heard, also_heard;
+    Arrivals heard;
+    std::vector<Arrivals> parts(gpu->threads());
+    std::vector<Observer*> also_hear;
+    for (Arrivals& part : parts) also_hear.push_back(&part);
     std::vector<std::uint64_t> sent, also_sent;
     std::vector<std::uint32_t> standing, also_standing;
     for (Cycle step = 1; flit->now() < cycles; step = step * 7 % 611 + 1) {
       const Cycle until = flit->now() + step;
       flit->run(one, {&heard}, until);
-      gpu->run(other, {&also_heard}, until);
+      gpu->run(other, also_hear, until);
       ASSERT_EQ(flit->now(), gpu->now());
       ASSERT_EQ(key(flit->counters()), key(gpu->counters())) << "in cycle " << flit->now();
       flit->copy_sent(sent), gpu->copy_sent(also_sent);
@@ -93,6 +115,9 @@ struct Comparison {
       flit->copy_occupancy(standing), gpu->copy_occupancy(also_standing);
       ASSERT_EQ(standing, also_standing) << "in cycle " << flit->now();
     }
+    Arrivals also_heard;
+    for (const Arrivals& part : parts)
+      also_heard.all.insert(also_heard.all.end(), part.all.begin(), part.all.end());
     const auto by_key = [](const Delivery& a, const Delivery& b) { return key(a) < key(b); };
     std::sort(heard.all.begin(), heard.all.end(), by_key);
     std::sort(also_heard.all.begin(), also_heard.all.end(), by_key);
@@ -110,21 +135,24 @@ std::string draw_router(Draws& draw, unsigned channels, unsigned message_classes
       fmt::format("[cable.default]\nlanes = {}\nlane_rate = \"14Gbps\"\nlength = \"{}m\"\ndelay = \"{}ns\"\n",
                   draw.of<unsigned>({1, 2, 4, 8}), draw.between(0, 20), draw.between(1, 60));
   out += fmt::format(
-      "[router]\nchannels = {}\nmessage_classes = {}\nflit = \"{}B\"\nbuffer_flits = {}\nshared_flits = {}\n"
+      "[router]\nkind = \"{}\"\nchannels = {}\nmessage_classes = {}\nflit = \"{}B\"\nbuffer_flits = "
+      "{}\nshared_flits = {}\n"
       "latency = \"{}ns\"\nswitching = \"{}\"\nallocator = \"{}\"\niterations = {}\n",
-      channels, message_classes, draw.of<unsigned>({8, 16, 32, 64}), longest + draw.below(12),
-      draw.one_in(3) ? draw.between(1, 16) : 0, draw.between(1, 40), word({"wormhole", "cut-through"}),
-      word({"round-robin", "islip", "age"}), draw.between(1, 3));
+      word({"input-queued", "input-queued", "virtual-output-queued"}), channels, message_classes,
+      draw.of<unsigned>({8, 16, 32, 64}), longest + draw.below(12), draw.one_in(3) ? draw.between(1, 16) : 0,
+      draw.between(1, 40), word({"wormhole", "cut-through"}), word({"round-robin", "islip", "age"}),
+      draw.between(1, 3));
   if (draw.one_in(4)) out += fmt::format("local_yield = [{}, {}]\n", draw.below(3), draw.below(3));
   if (draw.one_in(4)) out += "clock = \"800MHz\"\n";
   return out;
 }
 
 /// On a random machine; false where the parts drawn do not fit each other.
-bool compare_on_random_machine(std::uint64_t number) {
+bool compare_on_random_machine(std::uint64_t number, const std::string& engine) {
   Draws draw(20, number);
   const measure::DrawnMachine drawn = measure::draw_machine(draw);
-  Comparison c;
+  Comparison c{.engine = engine};
+  c.options.threads = draw.between(1, 3);  // of the host
   c.options.largest_packet_flits = draw.of<unsigned>({1, 8, 3});
   c.options.source_queue = draw.one_in(2) ? draw.between(1, 6) : 0;
   c.options.seed = c.seed = number;
@@ -149,10 +177,34 @@ bool compare_on_random_machine(std::uint64_t number) {
 }
 
 TEST(GpuEngine, GivesWhatTheFlitEngineGivesOnRandomMachines) {
+  for (const std::string& engine : engines()) {
+    unsigned compared = 0;
+    for (std::uint64_t number = 0; number < 120 && !::testing::Test::HasFatalFailure(); ++number)
+      compared += compare_on_random_machine(number, engine);
+    EXPECT_GE(compared, 80u);
+  }
+}
+
+TEST(GpuEngine, GivesWhatTheFlitEngineGivesOnTheProfilesMachines) {
   unsigned compared = 0;
-  for (std::uint64_t number = 0; number < 120 && !::testing::Test::HasFatalFailure(); ++number)
-    compared += compare_on_random_machine(number);
-  EXPECT_GE(compared, 80u);
+  for (const std::string& name : machine::profile_names()) {
+    machine::Machine m = machine::build(machine::describe(name, {}));
+    if (m.graph->ports() > 4000) continue;  // larger ones take minutes on the host
+    for (unsigned spacing : {8u, 40u, 200u})
+      for (const std::string& engine : engines()) {
+        Comparison c{.engine = engine, .spacing = spacing, .cycles = 400};
+        c.options.largest_packet_flits = 8;
+        try {
+          cycle_engine(engine).facts(m, 8);
+        } catch (const UserError&) {
+          continue;  // it says that it does not take this machine
+        }
+        SCOPED_TRACE(fmt::format("{} with packets every {} cycles on {}", name, spacing, engine));
+        c.run(m);
+        ++compared;
+      }
+  }
+  EXPECT_GE(compared, 24u);
 }
 
 TEST(GpuEngine, RefusesWhatTheFlitEngineRefuses) {

@@ -149,6 +149,8 @@ void Packets::hand_in(Cycle now) {
       end_[e] = begin = static_cast<u32>(all + drawn_end_[e]);
       drawn_end_[e] = 0;
     }
+    std::erase_if(share.in_vain, [&](Cycle cycle) { return cycle < now; });
+    for (Cycle cycle : share.in_vain) due_[(cycle - now) / 32] |= 1u << ((cycle - now) & 31);
     for (const Made& one : share.made) {
       const u32 cycle = one.cycle - low(now);
       due_[cycle / 32] |= 1u << (cycle & 31);

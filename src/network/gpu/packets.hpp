@@ -47,7 +47,8 @@ class Packets {
   struct Share {
     EndpointId begin = 0, end = 0;
     std::vector<Packet> drawn;
-    std::vector<Made> made;  // handed in, by endpoint and time
+    std::vector<Cycle> in_vain;  // cycles in which one was asked and made nothing: something happens in them
+    std::vector<Made> made;      // handed in, by endpoint and time
     std::vector<Made> scratch;
     std::vector<Cycle>
         in_vain;  // cycles in which a source was asked and made nothing: windows begin there too
