@@ -155,8 +155,6 @@ void Packets::hand_in(Cycle now) {
       const u32 cycle = one.cycle - low(now);
       due_[cycle / 32] |= 1u << (cycle & 31);
     }
-    std::erase_if(share.in_vain, [&](Cycle cycle) { return cycle < now; });
-    for (Cycle cycle : share.in_vain) due_[(cycle - now) / 32] |= 1u << ((cycle - now) & 31);
     made.insert(made.end(), share.made.begin(), share.made.end());
     all += share.made.size();
   }

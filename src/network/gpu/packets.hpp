@@ -50,8 +50,6 @@ class Packets {
     std::vector<Cycle> in_vain;  // cycles in which one was asked and made nothing: something happens in them
     std::vector<Made> made;      // handed in, by endpoint and time
     std::vector<Made> scratch;
-    std::vector<Cycle>
-        in_vain;  // cycles in which a source was asked and made nothing: windows begin there too
     std::size_t first_number = 0;  // of those drawn, in free_
     std::size_t place = 0;         // of its first in the network's array
     std::vector<Delivery> deliveries;
