@@ -86,6 +86,41 @@ TEST(RemoteDevice, LatencyGrowsByHopsAlone) {
   }
 }
 
+/// Time of so many transfers of 64 KiB that are submitted together.
+Time stream(bool write, unsigned transfers, const std::string& device) {
+  Bench bench(ring("",
+                   "read_time = \"0ns\"\nprogram_time = \"0ns\"\ncommand_time = \"0ns\"\nchannel_rate = "
+                   "\"1000Gbps\"\nchannels = 64\n" +
+                       device),
+              12);
+  BridgeHost host(bench, 0, kMemory);
+  NvmeDriver driver(host, 3, kMemory);
+  EXPECT_EQ(driver.failed, "");
+  bench.settle();
+  const Time from = bench.queue.now();
+  for (unsigned i = 0; i < transfers; ++i)
+    driver.submit(write, std::uint64_t{i} * 128, 65'536, NvmeDriver::kData + std::uint64_t{i} * 65'536);
+  for (unsigned i = 0; i < transfers; ++i) EXPECT_EQ(driver.wait_one(), 0u);
+  return bench.queue.now() - from;
+}
+
+TEST(RemoteDevice, BandwidthIsThatOfTheNarrowestPart) {
+  // The device's link: four lanes of the first generation, 256 bytes of data in 276.
+  constexpr double kSeconds = 24 * 65'536 * 8 / (8e9 * 256 / 276);
+  for (bool write : {false, true}) {
+    const std::string link = "generation = 1\nwidth = 4\n";
+    const Time more = stream(write, 32, link) - stream(write, 8, link);
+    EXPECT_NEAR(static_cast<double>(more.value) * 1e-12, kSeconds, 0.05 * kSeconds)
+        << (write ? "write" : "read");
+  }
+  // One request of 512 bytes at a time, then two: nothing else counts.
+  const double one =
+      static_cast<double>((stream(true, 4, "tags = 1\n") - stream(true, 2, "tags = 1\n")).value);
+  const double two =
+      static_cast<double>((stream(true, 4, "tags = 2\n") - stream(true, 2, "tags = 2\n")).value);
+  EXPECT_NEAR(one / two, 2, 0.1);
+}
+
 TEST(RemoteDevice, WhatNobodyAllowedIsAnErrorAndNothingElse) {
   Bench bench(ring(), 12);
   BridgeHost host(bench, 0, kMemory), other(bench, 2, kMemory);
