@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "app/bench.hpp"
+#include "base/diagnostics.hpp"
 #include "base/input_file.hpp"
 #include "base/parallel.hpp"
 #include "base/text.hpp"
@@ -56,6 +57,15 @@ struct Way {
   Words launcher, options;
 };
 
+bool has_device() {
+  try {
+    network::cycle_engine("gpu").facts(machine::build(machine::describe("torus", {})), 1);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
 std::vector<Way> ways() {
   std::vector<Way> out;
   const unsigned cores = default_threads();
@@ -66,8 +76,7 @@ std::vector<Way> ways() {
                    n,
                    {"mpirun.openmpi", "--allow-run-as-root", "--bind-to", "core", "-n", std::to_string(n)},
                    {"--threads", "1"}});
-  if (config::Registry<network::CycleEngineKind>::find("gpu"))
-    out.push_back({"GPU", 1, {}, {"--engine", "gpu"}});
+  if (has_device()) out.push_back({"GPU", 1, {}, {"--engine", "gpu", "--threads", std::to_string(cores)}});
   return out;
 }
 

@@ -12,7 +12,10 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-constexpr unsigned kThreads = 256, kMostThreads = 1024;
+// Threads of a block, and blocks that a processor has at once: what a router does is a chain of loads that
+// wait for each other, so many of them must be under way. Measured on an H200: 8 blocks, with 32 registers a
+// thread, are 10 to 20% faster than 4 with 64. Routers of more ports than that need a larger block.
+constexpr unsigned kThreads = 256, kBlocks = 8, kMostThreads = 1024;
 
 /// One cycle of the routers of a block, one group of them after the other.
 __device__ void run_routers(const Network& n, Moment& t) {
@@ -38,7 +41,8 @@ __device__ void run_routers(const Network& n, Moment& t) {
   }
 }
 
-__global__ void __launch_bounds__(kMostThreads)
+template <unsigned Threads, unsigned Blocks>
+__global__ void __launch_bounds__(Threads, Blocks)
     run_windows(const __grid_constant__ Network n, const Span span) {
   cg::grid_group grid = cg::this_grid();
   const bool first_of_all = grid.thread_rank() == 0;
@@ -125,17 +129,19 @@ dim3 block_for(const Network& n) {
 const char* run(const Network& network, const Span& span) {
   const dim3 block = block_for(network);
   if (block.x * block.y > kMostThreads) return "a router has more ports than a block has threads";
+  auto* const kernel =
+      block.x * block.y <= kThreads ? run_windows<kThreads, kBlocks> : run_windows<kMostThreads, 1>;
   int each = 0, processors = 0;
   if (const char* wrong = words(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &each, run_windows, static_cast<int>(block.x * block.y), 0)))
+          &each, kernel, static_cast<int>(block.x * block.y), 0)))
     return wrong;
   if (const char* wrong = words(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0)))
     return wrong;
   const unsigned wanted = (network.routers + block.x - 1) / block.x;
   const unsigned blocks = least(wanted, static_cast<unsigned>(each * processors));
   void* arguments[] = {const_cast<Network*>(&network), const_cast<Span*>(&span)};
-  if (const char* wrong = words(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(run_windows),
-                                                            dim3(blocks), block, arguments, 0, nullptr)))
+  if (const char* wrong = words(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), dim3(blocks),
+                                                            block, arguments, 0, nullptr)))
     return wrong;
   return words(cudaDeviceSynchronize());
 }
