@@ -87,6 +87,7 @@ struct Measured {
   std::string error;
 };
 
+constexpr double kLeastShare = 0.02;
 constexpr std::uint64_t kMostBytes = 4ull << 30;
 
 double number_after(const std::string& text, const std::string& key) {
@@ -131,7 +132,13 @@ void measure(const Case& one, const std::function<void(app::BenchCase)>& done) {
       done({name, {{"error", error}}, false});
       continue;
     }
-    const double seconds = std::max(many.seconds - few.seconds, 1e-9);
+    const double seconds = many.seconds - few.seconds;
+    if (seconds < kLeastShare * many.seconds) {  // where the start takes nearly all of it
+      done({name,
+            {{"not_measured", "too short"}, {"same_result", many.result == first}},
+            many.result == first});
+      continue;
+    }
     if (!first) first = many.result, alone = seconds;
     const double speed_up = alone / seconds;
     done({name,

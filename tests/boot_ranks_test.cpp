@@ -80,9 +80,10 @@ TEST_F(BootRanks, WaitForACableThatNodesUse) {
 }
 
 TEST_F(BootRanks, ADeathOnEitherSideIsNamed) {
-  ProgramResult r = together("sleep 5", program("dies.sh", "sleep 0.5; kill -9 $$"));
+  ProgramResult r =
+      together("sleep 5", program("dies.sh", "[ $WEFT_RANK = 1 ] || sleep 1; sleep 0.5; kill -9 $$"));
   EXPECT_EQ(r.code, 1) << r.err;
-  EXPECT_THAT(r.err, HasSubstr("rank 0 on node 1 was ended by signal 9"));
+  EXPECT_THAT(r.err, HasSubstr("rank 1 on node 2 was ended by signal 9"));
   // A node that panics is named at the end; the other goes on, and so do the ranks.
   r = together(
       "if [ $NODE = 1 ]; then\n"
