@@ -170,21 +170,10 @@ void Groups::complete(const Task& task, Landing& landing) {
   event.data = h.operand;
   event.spare[0] = h.compare;
   notifier_.notify(task.member.port, task.generation, event, context_.now());
-  if (context_.recording()) {
-    const Stamps& t = task.stamps;
-    Record record{
-        Operation::Put, Status::Ok,     h.from, interface_, h.source_port, task.member.port, h.length,
-        t.posted,       context_.now(), {},     0};
-    Time* part = record.parts.part;
-    part[Breakdown::HostBus] = t.at_chip - t.posted;
-    part[Breakdown::Queue] = t.started - t.at_chip;
-    part[Breakdown::Nic] = t.sent - t.started;
-    part[Breakdown::Wire] = t.delivered - t.sent;
-    part[Breakdown::RemoteQueue] = t.received - t.delivered;
-    part[Breakdown::RemoteNic] = t.ready - t.received;
-    part[Breakdown::RemoteBus] = context_.now() - t.ready;
-    (*context_.on_record)(record);
-  }
+  if (context_.recording())
+    (*context_.on_record)({Operation::Put, Status::Ok, h.from, interface_, h.source_port, task.member.port,
+                           h.length, task.stamps.posted, context_.now(),
+                           breakdown_of(task.stamps, false, context_.now()), 0});
   if (!damaged && wanted.spare[0]) triggered_.trigger_here(task.member.port, wanted);
 }
 

@@ -91,6 +91,22 @@ struct Stamps {
   std::uint64_t physical = 0;  // address of the target's memory
 };
 
+/// Of an operation that is done at `end`. A get's request has crossed the network before its data did.
+inline Breakdown breakdown_of(const Stamps& t, bool get, Time end) {
+  Breakdown out;
+  out.part[Breakdown::HostBus] = t.at_chip - t.posted;
+  out.part[Breakdown::Queue] = (get ? t.first_started : t.started) - t.at_chip;
+  out.part[Breakdown::Nic] = get ? t.request_sent - t.first_started : t.sent - t.started;
+  out.part[Breakdown::Wire] = t.delivered - t.sent;
+  out.part[Breakdown::RemoteQueue] = t.received - t.delivered;
+  out.part[Breakdown::RemoteNic] = t.ready - t.received;
+  out.part[Breakdown::RemoteBus] = end - t.ready;
+  if (!get) return out;
+  out.part[Breakdown::Wire] = out.part[Breakdown::Wire] + (t.request_delivered - t.request_sent);
+  out.part[Breakdown::RemoteNic] = out.part[Breakdown::RemoteNic] + (t.sent - t.request_delivered);
+  return out;
+}
+
 struct Packet {
   Header header;
   Stamps stamps;

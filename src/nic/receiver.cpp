@@ -432,21 +432,8 @@ void Receiver::record(const Packet& packet) {
   const Stamps& t = packet.stamps;
   bool get = h.operation == Operation::Get;
   NicId requester = get ? h.to : h.from, target = get ? h.from : h.to;
-  Record record{h.operation, Status::Ok, requester,      target, h.source_port, h.target_port,
-                h.length,    t.posted,   context_.now(), {},     t.physical};
-  Time* part = record.parts.part;
-  part[Breakdown::HostBus] = t.at_chip - t.posted;
-  part[Breakdown::Queue] = (get ? t.first_started : t.started) - t.at_chip;
-  part[Breakdown::Nic] = get ? t.request_sent - t.first_started : t.sent - t.started;
-  part[Breakdown::Wire] = t.delivered - t.sent;
-  part[Breakdown::RemoteQueue] = t.received - t.delivered;
-  part[Breakdown::RemoteNic] = t.ready - t.received;
-  part[Breakdown::RemoteBus] = context_.now() - t.ready;
-  if (get) {
-    part[Breakdown::Wire] = part[Breakdown::Wire] + (t.request_delivered - t.request_sent);
-    part[Breakdown::RemoteNic] = part[Breakdown::RemoteNic] + (t.sent - t.request_delivered);
-  }
-  (*context_.on_record)(record);
+  (*context_.on_record)({h.operation, Status::Ok, requester, target, h.source_port, h.target_port, h.length,
+                         t.posted, context_.now(), breakdown_of(t, get, context_.now()), t.physical});
 }
 
 /// Nothing more of the operation is written, and the requester hears why.
