@@ -21,6 +21,7 @@
 #include "node/flash.hpp"
 #include "node/kind.hpp"
 #include "node/nvme_commands.hpp"
+#include "node/nvme_identify.hpp"
 #include "pcie/function.hpp"
 #include "pcie/link.hpp"
 #include "pcie/requester.hpp"
@@ -51,14 +52,12 @@ struct NvmeParameters {
   }
 };
 
-constexpr pcie::Identity kIdentity{0x1234, 0x0108, 0x010802};
-constexpr std::uint64_t kPageBytes = 4096, kBlock = 512;
-constexpr unsigned kTransferPages = 5;  // a command moves at most 2 to this power of pages
-constexpr std::uint64_t kLargestTransfer = kPageBytes << kTransferPages;
-constexpr unsigned kLargestQueue = 1024, kAsynchronousEvents = 4;
+constexpr std::uint64_t kPageBytes = 4096, kBlock = kNvmeBlock;
+constexpr std::uint64_t kLargestTransfer = kPageBytes << kNvmeTransferPages;
+constexpr unsigned kLargestQueue = 1024;
 
 pcie::ConfigSpace config_space(const NvmeParameters& p) {
-  pcie::ConfigSpace space = pcie::ConfigSpace::device(kIdentity, {{kNvmeBarSize, true, false}});
+  pcie::ConfigSpace space = pcie::ConfigSpace::device(kNvmeIdentity, {{kNvmeBarSize, true, false}});
   pcie::add_express(space, {0, p.generation, p.width, static_cast<std::uint32_t>(p.max_payload.value)});
   pcie::add_msix(space, p.queues + 1, 0, kNvmeVectors, kNvmePending);
   return space;
@@ -166,7 +165,6 @@ class Nvme final : public Device, public pcie::Function, public ExpressPlace, pr
   std::uint16_t create_completion(const NvmeEntry& e);
   std::uint16_t create_submission(const NvmeEntry& e);
   std::uint16_t delete_queue(const NvmeEntry& e);
-  std::uint16_t identify(const NvmeEntry& e, std::vector<std::uint8_t>& out) const;
 
   void complete(std::uint32_t index, std::uint16_t status, std::uint32_t result = 0);
   void post(Completions& queue, NvmeCompletion entry);
@@ -507,7 +505,7 @@ void Nvme::begin_admin(std::uint32_t index) {
       return complete(index, create_completion(e));
     case kNvmeIdentify: {
       c.buffer.assign(std::max<std::size_t>(c.buffer.size(), kPageBytes), 0);
-      const std::uint16_t status = identify(e, c.buffer);
+      const std::uint16_t status = nvme_identify(e, {Device::name(), node(), disk_.size()}, c.buffer);
       return status == kNvmeWell ? begin_transfer(index, kPageBytes) : complete(index, status);
     }
     case kNvmeGetLog: {  // nothing has happened that a log would tell
@@ -525,7 +523,7 @@ void Nvme::begin_admin(std::uint32_t index) {
     case kNvmeAbort:
       return complete(index, kNvmeWell, 1);  // it was not aborted
     case kNvmeAsynchronousEvent:
-      if (events_ == kAsynchronousEvents) return complete(index, kNvmeTooManyEvents);
+      if (events_ == kNvmeAsynchronousEvents) return complete(index, kNvmeTooManyEvents);
       ++events_;  // nothing ever happens that would answer it
       return commands_.give(index);
     default:
@@ -571,54 +569,6 @@ std::uint16_t Nvme::delete_queue(const NvmeEntry& e) {
     completion_[number] = {};
   }
   return kNvmeWell;
-}
-
-std::uint16_t Nvme::identify(const NvmeEntry& e, std::vector<std::uint8_t>& out) const {
-  auto put = [&](std::size_t at, unsigned bytes, std::uint64_t value) {
-    for (unsigned i = 0; i < bytes; ++i) out[at + i] = static_cast<std::uint8_t>(value >> 8 * i);
-  };
-  auto text = [&](std::size_t at, std::size_t room, std::string_view value) {
-    for (std::size_t i = 0; i < room; ++i)
-      out[at + i] = i < value.size() ? static_cast<std::uint8_t>(value[i]) : ' ';
-  };
-  const std::uint64_t number = 0x5745'4654'0000'0000 | node();
-  switch (e.words[0] & 0xff) {
-    case 0:  // the namespace
-      if (e.space != 1) return kNvmeBadNamespace;
-      for (std::size_t at : {0, 8, 16}) put(at, 8, disk_.size() / kBlock);
-      put(120, 8, number);
-      put(130, 1, 9);  // blocks of 2 to this power
-      return kNvmeWell;
-    case 1:  // the controller
-      put(0, 2, kIdentity.vendor);
-      put(2, 2, kIdentity.vendor);
-      text(4, 20, fmt::format("{}-{}", Device::name().substr(0, 10), node()));
-      text(24, 40, "Weft flash disk");
-      text(64, 8, "1");
-      put(77, 1, kTransferPages);
-      put(80, 4, 0x00010300);
-      put(259, 1, kAsynchronousEvents - 1);
-      put(512, 1, 0x66);  // sizes of entries
-      put(513, 1, 0x44);
-      put(516, 4, 1);
-      put(520, 2, 8);  // it can write zeroes
-      put(525, 1, 1);  // and keeps writes in a buffer
-      text(768, 64, fmt::format("nqn.2026-01.weft:node{}.{}", node(), Device::name()));
-      for (std::size_t i = 768; i < 1024; ++i)
-        if (out[i] == ' ') out[i] = 0;
-      return kNvmeWell;
-    case 2:  // namespaces there are
-      if (e.space == 0) put(0, 4, 1);
-      return kNvmeWell;
-    case 3:  // names of the namespace
-      if (e.space != 1) return kNvmeBadNamespace;
-      put(0, 1, 1);
-      put(1, 1, 8);
-      put(4, 8, number);
-      return kNvmeWell;
-    default:
-      return kNvmeBadField;
-  }
 }
 
 // --- Ends.
