@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "lib/offload/trees.hpp"
 #include "lib/rank_thread.hpp"
 
 namespace weft::offload {
@@ -47,53 +48,6 @@ void give_block(std::uint16_t first) {
   groups[first / collective::kParts] = nullptr;
 }
 
-/// A variable that holds a number for each rank of the world; empty: there is none.
-std::vector<std::uint32_t> numbers_in(const char* variable) {
-  std::vector<std::uint32_t> out;
-  const char* text = getenv(variable);
-  while (text && *text) {
-    char* end = nullptr;
-    out.push_back(static_cast<std::uint32_t>(strtoul(text, &end, 10)));
-    text = *end ? end + 1 : end;
-  }
-  return out;
-}
-
-/// Ranks of the world in the order of trees; empty: by number.
-const std::vector<std::uint32_t>& world_order() {
-  static const std::vector<std::uint32_t> order = numbers_in(abi::kTreeOrderVariable);
-  return order;
-}
-
-/// The group of each rank of the world in trees of two levels; empty: trees have one.
-const std::vector<std::uint32_t>& world_groups() {
-  static const std::vector<std::uint32_t> groups_of_ranks = numbers_in(abi::kTreeGroupsVariable);
-  return groups_of_ranks;
-}
-
-/// Brings members of one group together, groups in the order of their first members; how many are in each.
-std::vector<collective::Place> bring_together(std::vector<std::uint32_t>& members,
-                                              const std::vector<std::uint32_t>& group_of_member) {
-  std::vector<std::uint32_t> names;
-  std::vector<std::vector<std::uint32_t>> parts;
-  for (std::uint32_t member : members) {
-    std::size_t at = 0;
-    while (at < names.size() && names[at] != group_of_member[member]) ++at;
-    if (at == names.size()) {
-      names.push_back(group_of_member[member]);
-      parts.emplace_back();
-    }
-    parts[at].push_back(member);
-  }
-  std::vector<collective::Place> sizes;
-  members.clear();
-  for (const auto& part : parts) {
-    sizes.push_back(static_cast<collective::Place>(part.size()));
-    members.insert(members.end(), part.begin(), part.end());
-  }
-  return sizes;
-}
-
 Stream stream_of(Part part) {
   switch (part) {
     case Part::Up:
@@ -105,20 +59,6 @@ Stream stream_of(Part part) {
     default:
       return Stream::Outward;
   }
-}
-
-collective::Tree tree_of(const abi::CollectiveModel& model, collective::Place members) {
-  const auto shape = static_cast<collective::Shape>(model.tree);
-  const unsigned arity =
-      model.arity ? model.arity : collective::arity_of_fewest_levels(shape, members, model.inputs - 1);
-  return collective::Tree(shape, arity, members);
-}
-
-collective::Tree tree_of(const abi::CollectiveModel& model, const std::vector<collective::Place>& sizes) {
-  const auto shape = static_cast<collective::Shape>(model.tree);
-  collective::Arities arities{model.arity, model.arity};
-  if (!model.arity) arities = collective::arities_of_fewest_levels(shape, sizes, model.inputs - 1);
-  return collective::Tree(shape, arities.within, arities.across, sizes);
 }
 
 const char* name_of(std::uint16_t call) { return abi::call_facts(call).name; }
