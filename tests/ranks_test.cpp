@@ -137,6 +137,20 @@ TEST(Ranks, GiveTheSameBytesForEveryRouterAndPastSaturation) {
   }
 }
 
+// A ring with one channel jams: no rank sees who waits for whom, but all see that nothing moves, and say so.
+TEST(Ranks, ANetworkThatJamsIsToldByAll) {
+  machine::Machine machine = make_machine("torus", {"dims=[8]"}, "shortest-path", {"channel_rule=one"}, 1,
+                                          {"router.switching=wormhole", "router.buffer_flits=2"});
+  measure::SweepOptions how;
+  how.loads = {1};
+  workload::Workload workload = workload::read_workload({.packet = "12"});
+  json alone = sweep_on(1, 1, machine, workload, how), together = sweep_on(3, 1, machine, workload, how);
+  ASSERT_EQ(alone["points"][0]["stalled"], true);
+  EXPECT_EQ(together["points"][0]["stalled"], true);
+  EXPECT_THAT(alone["points"][0]["stall"].dump(), HasSubstr("waits"));
+  EXPECT_THAT(together["points"][0]["stall"].dump(), HasSubstr("the flit engine does, in one process"));
+}
+
 TEST(Ranks, MoreThanRoutersAreRefused) {
   machine::Machine machine = make_machine("mesh", {"dims=[2]"}, "dimension-order", {}, 2);
   Team team(3);

@@ -106,7 +106,7 @@ class CycleEngine {
   /// Nothing moves any more while packets wait, or a packet is older than the limit.
   virtual bool stalled() const = 0;
   /// Who waits for whom when nothing moves: a cycle of queues where there is one, else the oldest packet and
-  /// what it waits for in turn.
+  /// what it waits for in turn. Empty where an engine does not see it.
   virtual std::vector<Waiting> explain_stall() const = 0;
 
   /// These three of all ranks together, where there are several: called by all of them.

@@ -408,11 +408,12 @@ class PointRun {
   }
 
   void explain_stall() {
-    if (ranks_)
-      point_.stall.emplace_back("who waits for whom is seen where one process runs the whole machine");
     for (const network::Waiting& hop : engine_.explain_stall())
       point_.stall.push_back(fmt::format("{}, channel {}: packet e{} -> e{}, made in cycle {}, {}", hop.place,
                                          hop.channel, hop.source, hop.destination, hop.created, hop.reason));
+    if (point_.stall.empty())
+      point_.stall.emplace_back(
+          "this engine does not see who waits for whom; the flit engine does, in one process");
   }
 
   const Experiment& experiment_;
