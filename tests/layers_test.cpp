@@ -35,6 +35,14 @@ TEST(Layers, IncludesOfTheProjectKeepToThem) {
   EXPECT_EQ(said.code, 0) << said.text;
 }
 
+// Every process of a run loads it: a library more would be a third of what it takes to start one.
+TEST(Layers, WhatProgramsLinkNeedsNothingOfTheCppLibrary) {
+  ProgramResult said = run_command("readelf", {"-d", WEFT_BUILD "/libweft.so"});
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("libc.so"));
+  EXPECT_THAT(said.out, testing::Not(HasSubstr("libstdc++")));
+}
+
 /// A file with an include that must not be there, and what is said of it.
 struct Planted {
   const char *name, *path, *line, *complaint;

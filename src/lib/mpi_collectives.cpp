@@ -1,9 +1,7 @@
 #include "lib/mpi_collectives.hpp"
 
 #include <dlfcn.h>
-
-#include <algorithm>
-#include <vector>
+#include <stdlib.h>
 
 namespace weft::lib {
 
@@ -57,15 +55,33 @@ bool starts(abi::MpiCall call) { return call == abi::MpiCall::Start || call == a
 struct Lent {
   Word place, request;
 };
-thread_local std::vector<Lent> lent;
+
+/// Grows to the most it ever held and stays there: this library has nothing of the C++ library, which every
+/// process would load.
+struct LentList {
+  Lent* first = nullptr;
+  int count = 0, room = 0;
+
+  void push(Lent one) {
+    if (count == room) {
+      room = 2 * room + 16;
+      first = static_cast<Lent*>(realloc(first, static_cast<std::size_t>(room) * sizeof(Lent)));
+      if (!first) abort();
+    }
+    first[count++] = one;
+  }
+  const Lent* begin() const { return first; }
+  const Lent* end() const { return first + count; }
+};
+thread_local LentList lent;
 
 void lend(const Requests& requests) {
-  lent.clear();
+  lent.count = 0;
   for (int i = 0; i < requests.count; ++i) {
     const Word place = requests.first + i * handle_size(), request = handle_at(place);
     const Word stand_in = collective_service.stands_for(request);
     if (!stand_in) continue;
-    lent.push_back({place, request});
+    lent.push({place, request});
     set_handle(place, stand_in);
   }
 }
@@ -75,20 +91,21 @@ void take_back() {
     if (is_null_request(handle_at(one.place))) collective_service.ended(one.request);
     set_handle(one.place, one.request);
   }
-  lent.clear();
+  lent.count = 0;
 }
 
 /// Those of several that interfaces run are started here, and each of the others by the library.
 bool start(const Requests& requests, Word& result) {
-  std::vector<bool> ours;
-  for (int i = 0; i < requests.count; ++i)
-    ours.push_back(collective_service.started(handle_at(requests.first + i * handle_size())));
-  if (std::none_of(ours.begin(), ours.end(), [](bool own) { return own; })) return false;
+  lent.count = 0;
+  for (int i = 0; i < requests.count; ++i) {
+    const Word place = requests.first + i * handle_size(), request = handle_at(place);
+    if (!collective_service.started(request)) lent.push({place, request});
+  }
+  if (lent.count == requests.count) return false;
   result = 0;
-  for (int i = 0; i < requests.count && !result; ++i)
-    if (!ours[static_cast<std::size_t>(i)])
-      result =
-          reinterpret_cast<Word (*)(Word)>(mpi_function("PMPI_Start"))(requests.first + i * handle_size());
+  for (int i = 0; i < lent.count && !result; ++i)
+    result = reinterpret_cast<Word (*)(Word)>(mpi_function("PMPI_Start"))(lent.first[i].place);
+  lent.count = 0;
   return true;
 }
 
