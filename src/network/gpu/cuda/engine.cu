@@ -1,7 +1,9 @@
 // The GPU engine on a CUDA device. All that a router does is in the headers, which the host build compiles
-// too; here is only who does it when: a thread for each port, a block for some routers, a barrier over the
-// device after each cycle.
+// too; here is only who does it when: a thread for each port, a team of threads for a few routers, a barrier
+// over the device after each cycle.
 #include <cooperative_groups.h>
+
+#include <type_traits>
 
 #include "network/gpu/device_interface.hpp"
 #include "network/gpu/stages.hpp"
@@ -12,47 +14,102 @@ namespace {
 
 namespace cg = cooperative_groups;
 
-// Threads of a block, and blocks that a processor has at once: what a router does is a chain of loads that
-// wait for each other, so many of them must be under way. Measured on an H200: 8 blocks, with 32 registers a
-// thread, are 10 to 20% faster than 4 with 64. Routers of more ports than that need a larger block.
-constexpr unsigned kThreads = 256, kBlocks = 8, kMostThreads = 1024;
+constexpr unsigned kWarp = 32, kWholeWarp = ~0u;
 
-/// One cycle of the routers of a block, one group of them after the other.
-__device__ void run_routers(const Network& n, Moment& t) {
-  const u32 index = threadIdx.y;
-  for (u32 group = blockIdx.x * blockDim.x; group < n.routers; group += gridDim.x * blockDim.x) {
-    const Place at{group + threadIdx.x, index};
-    const bool here = at.router < n.routers;
+// Threads of a block, and blocks that a processor has at once: what a router does is a chain of loads that
+// wait for each other, so many of them must be under way, each with fewer registers the more there are.
+// Measured on an H200: a grid's routers, which need little, are fastest by five; of others, eight are faster
+// than six, whatever they keep in memory. Routers of more ports than a warp has threads need a larger block.
+constexpr unsigned kThreads = 256, kMostThreads = 1024;
+template <class Net>
+constexpr unsigned kBlocks = 8;
+template <>
+constexpr unsigned kBlocks<PlainGrid> = 5;
+
+/// Threads that do routers together, waiting for each other after each stage: a warp, whose threads go in
+/// step anyway, or where a router has more ports than that a block.
+struct WarpTeam {
+  u32 number, count;   // which team, of how many
+  u32 routers, lanes;  // that it does at once; threads for each
+
+  __device__ explicit WarpTeam(const Network& n)
+      : number((blockIdx.x * blockDim.x + threadIdx.x) / kWarp), count(gridDim.x * blockDim.x / kWarp) {
+    lanes = 1;
+    while (lanes < n.ports) lanes *= 2;
+    routers = kWarp / lanes;
+  }
+  __device__ u32 router() const { return threadIdx.x % kWarp / lanes; }
+  __device__ u32 index() const { return threadIdx.x % lanes; }
+  __device__ u32 first_thread() const { return threadIdx.x - index(); }
+  static __device__ void sync() { __syncwarp(); }
+  static __device__ bool any(bool one) { return __any_sync(kWholeWarp, one); }
+};
+struct BlockTeam {
+  u32 number, count, routers, lanes;
+
+  __device__ explicit BlockTeam(const Network& n)
+      : number(blockIdx.x), count(gridDim.x), routers(blockDim.x / n.ports), lanes(n.ports) {}
+  __device__ u32 router() const { return threadIdx.x / lanes; }
+  __device__ u32 index() const { return threadIdx.x % lanes; }
+  __device__ u32 first_thread() const { return threadIdx.x - index(); }
+  static __device__ void sync() { __syncthreads(); }
+  static __device__ bool any(bool one) { return __syncthreads_or(one); }
+};
+
+/// One cycle of the routers of a team, some of them after the others.
+template <class Net, class Team>
+__device__ void run_routers(const Net& n, const Team& team, Place at, Moment& t) {
+  const u32 mine = team.router();
+  for (u32 group = team.number * team.routers; group < n.routers; group += team.count * team.routers) {
+    at.router = group + mine;
+    const bool here = mine < team.routers && at.index < n.ports && at.router < n.routers;
     const bool busy = here && arrive(n, t, at);
-    if (!__syncthreads_or(busy)) continue;
+    if (!team.any(busy)) continue;
     if (here) request_channels(n, t, at);
-    __syncthreads();
+    team.sync();
     if (here) grant_channels(n, t, at);
-    __syncthreads();
+    team.sync();
     for (u32 round = 0; round < n.iterations; ++round) {
       if (here) request_switch(n, t, at, round);
-      __syncthreads();
+      team.sync();
       if (here) grant_switch(n, at, round);
-      __syncthreads();
+      team.sync();
       if (here) accept_grant(n, t, at, round);
-      if (round + 1 < n.iterations) __syncthreads();
+      team.sync();
     }
     if (here) finish(n, t, at);
   }
 }
 
-template <unsigned Threads, unsigned Blocks>
+/// What the threads of a warp have noted in a window, told once for all of them.
+__device__ void tell_window(const Network& n, Moment& t) {
+  const bool moved = __any_sync(kWholeWarp, t.moved);
+  u64 soon = t.soon;
+  for (unsigned apart = kWarp / 2; apart; apart /= 2) soon |= __shfl_xor_sync(kWholeWarp, soon, apart);
+  if (threadIdx.x % kWarp == 0) end_window(n, t, moved, soon);
+  t.moved = false;
+  t.soon = 0;
+}
+
+template <class Net, class Team, unsigned Threads, unsigned Blocks>
 __global__ void __launch_bounds__(Threads, Blocks)
-    run_windows(const __grid_constant__ Network n, const Span span) {
+    run_windows(const __grid_constant__ Net n, const Span span) {
+  extern __shared__ Exchange exchanges[];
+  auto* const all_wants = reinterpret_cast<Requests*>(exchanges + blockDim.x);
+  exchanges[threadIdx.x] = {};
+  __syncthreads();
   cg::grid_group grid = cg::this_grid();
-  const bool first_of_all = grid.thread_rank() == 0;
+  const Team team(n);
+  const u32 first = team.first_thread();
+  const Place at{0, team.index(), exchanges + first, all_wants + first};
   Moment t;
   u64 begin = n.control->now, end = 0;
   bool known = n.control->known;
   while (next_window(n, span, begin, known, end)) {
     for (u64 now = begin; now < end; ++now) {
       set_cycle(n, t, now, begin, end);
-      run_routers(n, t);
+      run_routers(n, team, at, t);
+      if (now + 1 == end) tell_window(n, t);
       grid.sync();
     }
     begin = end;
@@ -61,17 +118,13 @@ __global__ void __launch_bounds__(Threads, Blocks)
     grid.sync();  // all must have looked before anybody goes on
     if (stop) break;
   }
-  __shared__ unsigned long long sums[kCounts];
-  const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
-  if (thread < kCounts) sums[thread] = 0;
-  __syncthreads();
-  for (unsigned i = 0; i < kCounts; ++i)
-    if (t.counts[i]) atomicAdd(&sums[i], static_cast<unsigned long long>(t.counts[i]));
-  __syncthreads();
-  if (thread < kCounts)
-    atomicAdd(reinterpret_cast<unsigned long long*>(&n.control->counts[thread]), sums[thread]);
+  for (unsigned i = 0; i < kCounts; ++i) {
+    const unsigned sum = __reduce_add_sync(kWholeWarp, t.counts[i]);
+    if (sum && threadIdx.x % kWarp == 0)
+      atomicAdd(reinterpret_cast<unsigned long long*>(&n.control->counts[i]), sum);
+  }
   grid.sync();
-  if (first_of_all) {
+  if (grid.thread_rank() == 0) {
     n.control->now = begin;
     n.control->known = known;
   }
@@ -119,31 +172,40 @@ const char* copy(void* to, const void* from, std::size_t bytes) {
   return words(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice));
 }
 
-/// So many routers for a block that it has a warp's worth of neighbours, or else a few hundred threads.
-dim3 block_for(const Network& n) {
-  unsigned routers = 32;
-  while (routers > 1 && routers * n.ports > kThreads) routers /= 2;
-  return {routers, n.ports, 1};
-}
-
-const char* run(const Network& network, const Span& span) {
-  const dim3 block = block_for(network);
-  if (block.x * block.y > kMostThreads) return "a router has more ports than a block has threads";
-  auto* const kernel =
-      block.x * block.y <= kThreads ? run_windows<kThreads, kBlocks> : run_windows<kMostThreads, 1>;
+template <class Net, class Team, unsigned Threads, unsigned Blocks>
+const char* launch(const Net& network, const Span& span, unsigned threads, unsigned blocks_wanted) {
+  auto* const kernel = run_windows<Net, Team, Threads, Blocks>;
+  const std::size_t shared = threads * (sizeof(Exchange) + sizeof(Requests));
+  if (const char* wrong = words(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                     static_cast<int>(shared))))
+    return wrong;
   int each = 0, processors = 0;
-  if (const char* wrong = words(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-          &each, kernel, static_cast<int>(block.x * block.y), 0)))
+  if (const char* wrong = words(
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, static_cast<int>(threads), shared)))
     return wrong;
   if (const char* wrong = words(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0)))
     return wrong;
-  const unsigned wanted = (network.routers + block.x - 1) / block.x;
-  const unsigned blocks = least(wanted, static_cast<unsigned>(each * processors));
-  void* arguments[] = {const_cast<Network*>(&network), const_cast<Span*>(&span)};
+  const unsigned blocks = least(blocks_wanted, static_cast<unsigned>(each * processors));
+  void* arguments[] = {const_cast<Net*>(&network), const_cast<Span*>(&span)};
   if (const char* wrong = words(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), dim3(blocks),
-                                                            block, arguments, 0, nullptr)))
+                                                            dim3(threads), arguments, shared, nullptr)))
     return wrong;
   return words(cudaDeviceSynchronize());
+}
+
+const char* run(const Network& network, const Span& span) {
+  if (network.ports > kMostThreads) return "a router has more ports than a block has threads";
+  return as_its_kind(network, [&](const auto& n) {
+    using Net = std::decay_t<decltype(n)>;
+    const auto blocks_of = [&](unsigned routers) { return (n.routers + routers - 1) / routers; };
+    if (n.ports > kWarp) {
+      const unsigned threads = (n.ports + kWarp - 1) / kWarp * kWarp;
+      return launch<Net, BlockTeam, kMostThreads, 1>(n, span, threads, blocks_of(threads / n.ports));
+    }
+    unsigned lanes = 1;
+    while (lanes < n.ports) lanes *= 2;
+    return launch<Net, WarpTeam, kThreads, kBlocks<Net>>(n, span, kThreads, blocks_of(kThreads / lanes));
+  });
 }
 
 const char* occupancy(const Network& network, u32* by_port) {
