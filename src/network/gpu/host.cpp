@@ -12,13 +12,17 @@ namespace {
 
 /// One router's cycle, stage by stage; on a device each port has a thread of its own.
 template <class Net>
-void run_router(const Net& n, Moment& t, Place at) {
+void run_router(const Net& n, Moment& t, Place at, std::vector<Found>& found) {
   const auto every_port = [&](auto stage) {
     for (at.index = 0; at.index < n.ports; ++at.index) stage();
   };
   bool busy = false;
-  every_port([&] { busy |= arrive(n, t, at); });
+  every_port([&] {
+    found[at.index] = look(n, t, at);
+    busy |= is_busy(n, at, found[at.index]);
+  });
   if (!busy) return;
+  every_port([&] { arrive(n, t, at, found[at.index]); });
   every_port([&] { request_channels(n, t, at); });
   every_port([&] { grant_channels(n, t, at); });
   for (u32 round = 0; round < n.iterations; ++round) {
@@ -34,12 +38,15 @@ void run_windows(const Net& n, const Span& span) {
   Control& control = *n.control;
   std::vector<Exchange> exchange(n.ports);
   std::vector<Requests> wants(n.ports);
+  std::vector<Port> ports(n.ports);
+  std::vector<OutChannel> channels(std::size_t{n.ports} * n.channels);
+  std::vector<Found> found(n.ports);
   for (u64 end = 0; next_window(n, span, control.now, control.known, end);) {
     Moment t;
     for (u64 now = control.now; now < end; ++now) {
       set_cycle(n, t, now, control.now, end);
       for (u32 router = 0; router < n.routers; ++router)
-        run_router(n, t, {router, 0, exchange.data(), wants.data()});
+        run_router(n, t, {router, 0, exchange.data(), wants.data(), ports.data(), channels.data()}, found);
     }
     end_window(n, t, t.moved, t.soon);
     for (unsigned i = 0; i < kCounts; ++i) control.counts[i] += t.counts[i];

@@ -73,14 +73,14 @@ struct OutChannel {
 
 /// What ports of a router leave for each other between the stages of a cycle, and for no longer. In a chain a
 /// queue of the router is port << kChainPort | its number at the port.
-struct alignas(16) Exchange {
+struct Exchange {
   u32 requester = kNobody;   // of an output: chain of queues that request a channel, or the switch
   u32 granted = kNobody;     // of an input: chain of outputs that would take a flit from it
   u32 grant = kNobody;       // of an output: the queue it grants the switch,
   u32 next_grant = kNobody;  // and the next output that grants the same input
-  u32 input_matched = 0;     // the input has its partner in this cycle,
-  u32 output_matched = 0;    // the output has
-  u32 pad[2] = {0, 0};
+  u16 input_matched = 0;     // the input has its partner in this cycle,
+  u16 output_matched = 0;    // the output has
+  u32 changed = 0;           // the port's records are to be laid down at the cycle's end
 };
 inline constexpr u32 kChainPort = 16;
 
@@ -293,9 +293,17 @@ struct Moment {
 /// Where a thread is: a port of a router.
 struct Place {
   u32 router, index;
-  Exchange* exchange;  // of the router's ports
-  Requests* wants;     // of this port, where it has one word of them
+  // Of the router's ports, for this cycle.
+  Exchange* exchange;
+  Requests* wants;       // where a port has one word of them
+  Port* ports;           // as the network has them, and laid down there at the end
+  OutChannel* channels;  // the same
   WEFT_DEVICE Exchange& own() const { return exchange[index]; }
+  WEFT_DEVICE Port& own_port() const { return ports[index]; }
+  template <class Net>
+  WEFT_DEVICE OutChannel& channel(const Net& n, u32 port_index, u32 channel) const {
+    return channels[port_index * n.channels + channel];
+  }
 };
 
 // Buffers: each channel has its own share, and what goes beyond it comes from what the port's channels share.

@@ -8,13 +8,13 @@ namespace weft::network::gpu {
 
 /// Channels of an output a new packet can have now.
 template <class Net>
-WEFT_DEVICE u32 open_channels(const Net& n, u32 router, u32 out, u32 wanted, unsigned flits) {
-  const Port& port = n.port[n.port_at(router, out)];
+WEFT_DEVICE u32 open_channels(const Net& n, Place at, u32 out, u32 wanted, unsigned flits) {
+  const Port& port = at.ports[out];
   u32 open = wanted & port.free_channels;
   if (!n.cut_through || (port.flags & Port::kEndpoint)) return open;
   for (u32 left = open; left; left &= left - 1) {
     unsigned c = lowest_bit(left);
-    if (!has_room(n.out[n.channel_at(router, out, c)], port, flits)) open &= ~(1u << c);
+    if (!has_room(at.channel(n, out, c), port, flits)) open &= ~(1u << c);
   }
   return open;
 }
@@ -82,7 +82,7 @@ WEFT_DEVICE Answer answer_to(const Net& n, const u32* answers, u32 row, u32 dest
 template <class Net>
 WEFT_DEVICE Answer ask_routing(const Net& n, Place at, u32 channel, Entry entry, bool& arrived) {
   const Tables& tables = n.tables;
-  bool starts_leg = n.port[n.port_at(at.router, at.index)].flags & Port::kEndpoint;
+  bool starts_leg = at.own_port().flags & Port::kEndpoint;
   bool second_leg = false;
   u32 via = kNobody;
   if (tables.vias) {
@@ -116,7 +116,7 @@ WEFT_DEVICE void find_route_by_tables(const Net& n, Place at, u32 channel, Queue
   }
   queue.out = kUndecided;
   queue.channels = 0;
-  if (n.tables.chooses && (n.port[n.port_at(at.router, at.index)].flags & Port::kEndpoint))
+  if (n.tables.chooses && (at.own_port().flags & Port::kEndpoint))
     return;  // direct or by a third place: chosen when it requests a channel
   u32 mask = 0;
   for (u32 i = 0; i < answer.count(); ++i) {
@@ -152,10 +152,9 @@ WEFT_DEVICE u32 least_loaded(const Net& n, const Moment& t, Place at, Answer ans
 #endif
   for (u32 i = 0; i < count; ++i) {
     const u32 out = answer.port(i), channel_class = answer.channel_class(i);
-    const u32 open =
-        open_channels(n, at.router, out, n.class_channels[channel_class] << shift, entry.flits());
+    const u32 open = open_channels(n, at, out, n.class_channels[channel_class] << shift, entry.flits());
     // Escape channels are for packets that find no other channel: they count as fully loaded.
-    u64 load = n.port[n.port_at(at.router, out)].owed;
+    u64 load = at.ports[out].owed;
     load += n.tables.escape_classes >> channel_class & 1 ? 1u << 20 : 0u;
     load = open ? load << 32 | (first + out + turn) * 0x9e3779b9u : ~u64{0};
     channels = load < best_load ? open : load == best_load ? channels | open : channels;
@@ -181,11 +180,11 @@ WEFT_DEVICE u32 pace_of(const Net& n, const Moment& t, u32 port, const Pace& pac
   return static_cast<u32>((n.sent[port] - pace.sent) * pace.round_trip / most<u64>(1, t.now - pace.since));
 }
 template <class Net>
-WEFT_DEVICE u32 queue_behind(const Net& n, const Moment& t, u32 router, u32 out) {
-  const u32 port = n.port_at(router, out);
+WEFT_DEVICE u32 queue_behind(const Net& n, const Moment& t, Place at, u32 out) {
+  const u32 port = n.port_at(at.router, out);
   Pace& pace = n.pace[port];
   pace.asked = 1;
-  const u32 under_way = pace_of(n, t, port, pace), owed = n.port[port].owed;
+  const u32 under_way = pace_of(n, t, port, pace), owed = at.ports[out].owed;
   // A cable that was never idle has others waiting for it here, where no credit shows them.
   return (owed > under_way ? owed - under_way : 0) + (under_way >= pace.full ? pace.round_trip : 0);
 }
@@ -201,12 +200,11 @@ WEFT_DEVICE void update_pace(const Net& n, const Moment& t, u32 port) {
 }
 
 template <class Net>
-WEFT_DEVICE Congestion least_congestion(const Net& n, const Moment& t, u32 router, Answer answer,
-                                        Entry entry) {
+WEFT_DEVICE Congestion least_congestion(const Net& n, const Moment& t, Place at, Answer answer, Entry entry) {
   Congestion found;
   for (u32 i = 0; i < answer.count(); ++i) {
-    const u32 out = answer.port(i), port = n.port_at(router, out);
-    const u32 queue = queue_behind(n, t, router, out);
+    const u32 out = answer.port(i), port = n.port_at(at.router, out);
+    const u32 queue = queue_behind(n, t, at, out);
     if (queue < found.queue) {
       found.queue = queue;
       found.by_chance = n.pace[port].round_trip / 2;
@@ -214,8 +212,8 @@ WEFT_DEVICE Congestion least_congestion(const Net& n, const Moment& t, u32 route
     for (u32 left = n.class_channels[answer.channel_class(i)]
                     << entry.message_class() * n.class_channels_count;
          left; left &= left - 1)
-      found.full &= !has_room(n.out[n.channel_at(router, out, lowest_bit(left))], n.port[port],
-                              n.cut_through ? entry.flits() : 1);
+      found.full &=
+          !has_room(at.channel(n, out, lowest_bit(left)), at.ports[out], n.cut_through ? entry.flits() : 1);
   }
   return found;
 }
@@ -223,9 +221,9 @@ WEFT_DEVICE Congestion least_congestion(const Net& n, const Moment& t, u32 route
 /// Valiant always goes by way of a random place; UGAL only where the route there is the less congested for
 /// its length, as its router sees it each time the packet requests a channel.
 template <class Net>
-WEFT_DEVICE void choose_via(const Net& n, const Moment& t, Entry entry) {
+WEFT_DEVICE void choose_via(const Net& n, const Moment& t, Place at, Entry entry) {
   const u32 id = entry.id(), source = n.source[id];
-  const u32 router = n.endpoint_router[source], goal = n.endpoint_router[entry.destination()];
+  const u32 router = at.router, goal = n.endpoint_router[entry.destination()];
   n.via[id] = kNobody;
   if (router == goal) return;
   const u32 via = random_below(n.seed, source, n.created[id], n.tables.vias);
@@ -234,8 +232,8 @@ WEFT_DEVICE void choose_via(const Net& n, const Moment& t, Entry entry) {
   if (!n.tables.chooses) return;
   const u32 row = n.tables.first_row[router];
   const Congestion direct =
-      least_congestion(n, t, router, answer_to(n, n.tables.answer, row, entry.destination()), entry);
-  const Congestion around = least_congestion(n, t, router, via_answer(n, row, via), entry);
+      least_congestion(n, t, at, answer_to(n, n.tables.answer, row, entry.destination()), entry);
+  const Congestion around = least_congestion(n, t, at, via_answer(n, row, via), entry);
   const bool straight =
       direct.full == around.full ? direct.queue <= 2 * around.queue + direct.by_chance : around.full;
   if (straight) n.via[id] = kNobody;
@@ -246,8 +244,7 @@ template <class Net>
 WEFT_DEVICE u32 choose_output(const Net& n, const Moment& t, Place at, u32 channel, Entry entry, u32& open) {
   open = 0;
   if (n.on_grid) return kUndecided;
-  if (n.tables.chooses && (n.port[n.port_at(at.router, at.index)].flags & Port::kEndpoint))
-    choose_via(n, t, entry);
+  if (n.tables.chooses && (at.own_port().flags & Port::kEndpoint)) choose_via(n, t, at, entry);
   bool arrived = false;
   const Answer answer = ask_routing(n, at, channel, entry, arrived);
   return least_loaded(n, t, at, answer, entry, open);

@@ -28,11 +28,13 @@ WEFT_DEVICE Requests& requests_of(const Net& n, Place at, u32 index, u32 word) {
 // --- arrivals: input and output side of the port
 
 template <class Net>
-WEFT_DEVICE void take_credit(const Net& n, Place at, u32 p, u8 credit) {
-  OutChannel& channel = n.out[n.channel_at(at.router, at.index, credit & Network::kChannel)];
-  if (n.shares && channel.used > n.port[p].room) ++n.port[p].spare;
+WEFT_DEVICE void take_credit(const Net& n, Place at, u8 credit) {
+  OutChannel& channel = at.channel(n, at.index, credit & Network::kChannel);
+  Port& port = at.own_port();
+  if (n.shares && channel.used > port.room) ++port.spare;
   --channel.used;
-  if (!n.on_grid) --n.port[p].owed;
+  if (!n.on_grid) --port.owed;
+  at.own().changed = 1;
 }
 
 /// The queue of an input for a packet that arrives; where there is one for each output, its route says which.
@@ -157,22 +159,54 @@ WEFT_DEVICE void end_requests(const Net& n, Moment& t, Place at, u32 p) {
   if (any != static_cast<bool>(wants.stored)) n.waiting[p] = any;
 }
 
-/// Returns whether anything is left to do in this cycle.
+/// What a port finds at the beginning of a cycle.
+struct Found {
+  Arrival arrival;
+  bool endpoint_sends;
+  WEFT_DEVICE bool anything() const { return arrival.flit | arrival.credit | endpoint_sends; }
+};
 template <class Net>
-WEFT_DEVICE bool arrive(const Net& n, Moment& t, Place at) {
-  const u32 p = n.port_at(at.router, at.index);
-  const u64 slot = n.slot(t.now, p);
-  const Arrival arrival = n.arrival[slot];
-  const u32 endpoint = n.port_endpoint[p];
+WEFT_DEVICE Found look(const Net& n, Moment& t, Place at) {
+  const u32 p = n.port_at(at.router, at.index), endpoint = n.port_endpoint[p];
+  Found found{n.arrival[n.slot(t.now, p)], false};
   begin_requests(n, at, p);
-  if (arrival.flit | arrival.credit) {
-    n.arrival[slot] = {0, 0};
-    if (arrival.credit) take_credit(n, at, p, arrival.credit);
-    if (arrival.flit) take_flit(n, t, at, slot, arrival.flit);
-  }
-  if (endpoint == kNobody) return waits(n, at);
+  if (endpoint == kNobody) return found;
   if (t.window_begins) create_packets(n, t, endpoint);
-  return waits(n, at) || n.sender[endpoint].current != kNobody || n.sender[endpoint].first != kNobody;
+  found.endpoint_sends = n.sender[endpoint].current != kNobody || n.sender[endpoint].first != kNobody;
+  return found;
+}
+
+/// Takes the port's records up for the cycle,
+template <class Net>
+WEFT_DEVICE void take_up(const Net& n, Place at) {
+  at.own_port() = n.port[n.port_at(at.router, at.index)];
+  for (u32 c = 0; c < n.channels; ++c)
+    at.channel(n, at.index, c) = n.out[n.channel_at(at.router, at.index, c)];
+}
+/// and lays them down at its end.
+template <class Net>
+WEFT_DEVICE void lay_down(const Net& n, Place at) {
+  if (!at.own().changed) return;
+  at.own().changed = 0;
+  n.port[n.port_at(at.router, at.index)] = at.own_port();
+  for (u32 c = 0; c < n.channels; ++c)
+    n.out[n.channel_at(at.router, at.index, c)] = at.channel(n, at.index, c);
+}
+
+/// Whether anything is to be done in this cycle at any port of the router.
+template <class Net>
+WEFT_DEVICE bool is_busy(const Net& n, Place at, const Found& found) {
+  return found.anything() || waits(n, at);
+}
+
+template <class Net>
+WEFT_DEVICE void arrive(const Net& n, const Moment& t, Place at, const Found& found) {
+  take_up(n, at);
+  if (!(found.arrival.flit | found.arrival.credit)) return;
+  const u64 slot = n.slot(t.now, n.port_at(at.router, at.index));
+  n.arrival[slot] = {0, 0};
+  if (found.arrival.credit) take_credit(n, at, found.arrival.credit);
+  if (found.arrival.flit) take_flit(n, t, at, slot, found.arrival.flit);
 }
 
 // --- virtual-channel allocation
@@ -193,7 +227,7 @@ WEFT_DEVICE void request_channel(const Net& n, const Moment& t, Place at, u32 lo
   if (out == kUndecided)
     out = choose_output(n, t, at, local, entry, open);
   else
-    open = open_channels(n, at.router, out, queue.channels, entry.flits());
+    open = open_channels(n, at, out, queue.channels, entry.flits());
   if (!open) return;
   queue.offered = open;
   queue.chain = exchange(at.exchange[out].requester, at.index << kChainPort | local);
@@ -224,8 +258,9 @@ WEFT_DEVICE void give_channel(const Net& n, Place at, u32 q, Queue& queue, u32 o
   queue.out_channel = static_cast<u8>(channel);
   queue.flags = Queue::kActive;
   queue.offered = 0;
-  Port& port = n.port[n.port_at(at.router, at.index)];
-  OutChannel& taken = n.out[n.channel_at(at.router, at.index, channel)];
+  Port& port = at.own_port();
+  OutChannel& taken = at.channel(n, at.index, channel);
+  at.own().changed = 1;
   taken.last_queue = n.turn_number(at.router, port_of(q), local_of(q));
   port.free_channels ^= 1u << channel;
   if (n.cut_through && !(port.flags & Port::kEndpoint)) take_room(n, taken, port, Entry{queue.entry}.flits());
@@ -234,15 +269,14 @@ WEFT_DEVICE void give_channel(const Net& n, Place at, u32 q, Queue& queue, u32 o
 /// Of those who may take a channel, all but the first in rank lose it.
 template <class Net>
 WEFT_DEVICE void contest_channel(const Net& n, Place at, u32 first, u32 channel) {
-  const u32 last = n.out[n.channel_at(at.router, at.index, channel)].last_queue;
+  const u32 last = at.channel(n, at.index, channel).last_queue;
   u32 best = kNobody;
   Rank best_rank;
   for (u32 q = first; q != kNobody; q = queue_of(n, at.router, q).chain) {
     const Queue& queue = queue_of(n, at.router, q);
     if (!(queue.offered >> channel & 1)) continue;
     const u32 input = port_of(q), number = n.turn_number(at.router, input, local_of(q));
-    const Rank rank =
-        rank_of(n, n.port[n.port_at(at.router, input)], queue, static_cast<u16>(number - last - 1));
+    const Rank rank = rank_of(n, at.ports[input], queue, static_cast<u16>(number - last - 1));
     if (rank.before(best_rank)) best = q, best_rank = rank;
   }
   for (u32 q = first; q != kNobody; q = queue_of(n, at.router, q).chain)
@@ -253,8 +287,8 @@ WEFT_DEVICE void contest_channel(const Net& n, Place at, u32 first, u32 channel)
 /// grants.
 template <class Net>
 WEFT_DEVICE void grant_channels(const Net& n, const Moment& t, Place at) {
-  const u32 p = n.port_at(at.router, at.index), first = at.own().requester;
-  if (!n.on_grid && n.pace) update_pace(n, t, p);
+  const u32 first = at.own().requester;
+  if (!n.on_grid && n.pace) update_pace(n, t, n.port_at(at.router, at.index));
   if (n.iterations > 1) at.own().input_matched = at.own().output_matched = 0;
   if (first == kNobody) return;
   at.own().requester = kNobody;
@@ -264,7 +298,7 @@ WEFT_DEVICE void grant_channels(const Net& n, const Moment& t, Place at) {
     any |= queue_of(n, at.router, q).offered;
   }
   for (u32 left = contested; left; left &= left - 1) contest_channel(n, at, first, lowest_bit(left));
-  if (!(n.cut_through && n.shares) || (n.port[p].flags & Port::kEndpoint)) {
+  if (!(n.cut_through && n.shares) || (at.own_port().flags & Port::kEndpoint)) {
     for (u32 q = first; q != kNobody; q = queue_of(n, at.router, q).chain)
       if (u32 mine = queue_of(n, at.router, q).offered)
         give_channel(n, at, q, queue_of(n, at.router, q), mine);
@@ -277,8 +311,7 @@ WEFT_DEVICE void grant_channels(const Net& n, const Moment& t, Place at) {
     for (u32 q = first; q != kNobody; q = queue_of(n, at.router, q).chain) {
       Queue& queue = queue_of(n, at.router, q);
       if (!queue.offered || pick_after(queue.offered, queue.out_channel + 1u) != channel) continue;
-      if (alone ||
-          has_room(n.out[n.channel_at(at.router, at.index, channel)], n.port[p], Entry{queue.entry}.flits()))
+      if (alone || has_room(at.channel(n, at.index, channel), at.own_port(), Entry{queue.entry}.flits()))
         give_channel(n, at, q, queue, 1u << channel);
       break;
     }
@@ -289,27 +322,27 @@ WEFT_DEVICE void grant_channels(const Net& n, const Moment& t, Place at) {
 
 /// Of the channels a packet may still take, those it could start on now.
 template <class Net>
-WEFT_DEVICE u32 channels_with_room(const Net& n, u32 router, const Queue& queue, const Port& out) {
+WEFT_DEVICE u32 channels_with_room(const Net& n, Place at, const Queue& queue, const Port& out) {
   u32 open = queue.offered & out.free_channels;
   if (out.flags & Port::kEndpoint) return open;
   const unsigned flits = n.cut_through ? Entry{queue.entry}.flits() : 1;
   for (u32 left = open; left; left &= left - 1) {
     const u32 c = lowest_bit(left);
-    if (!has_room(n.out[n.channel_at(router, queue.out, c)], out, flits)) open &= ~(1u << c);
+    if (!has_room(at.channel(n, queue.out, c), out, flits)) open &= ~(1u << c);
   }
   return open;
 }
 
 /// May the first flit of this queue be sent now?
 template <class Net>
-WEFT_DEVICE bool may_send(const Net& n, const Moment& t, u32 router, const Queue& queue, const Port& out) {
+WEFT_DEVICE bool may_send(const Net& n, const Moment& t, Place at, const Queue& queue, const Port& out) {
   const bool needs_channel = n.queue_per_output && queue.offered;
-  if (needs_channel && channels_with_room(n, router, queue, out) == 0) return false;
+  if (needs_channel && channels_with_room(n, at, queue, out) == 0) return false;
   if ((out.flags & Port::kNarrow) &&
       static_cast<std::int32_t>(out.next_send - static_cast<u32>(t.now << 8)) > 0)
     return false;
   if (needs_channel || n.cut_through || (out.flags & Port::kEndpoint)) return true;
-  return has_room(n.out[n.channel_at(router, queue.out, queue.out_channel)], out, 1);
+  return has_room(at.channel(n, queue.out, queue.out_channel), out, 1);
 }
 
 /// Do those who request the switch towards an endpoint for the first time sit out (sit_out())?
@@ -321,12 +354,12 @@ WEFT_DEVICE bool some_sit_out(const Net& n, const Port& out) {
 template <class Net>
 WEFT_DEVICE void request_output(const Net& n, const Moment& t, Place at, u32 local, u32 round, bool again) {
   Queue& queue = n.queue[n.queue_at(at.router, at.index, local)];
-  const u32 out = n.port_at(at.router, queue.out);
+  const Port& out = at.ports[queue.out];
   if (round > 0 && ((queue.flags & Queue::kSitsOut) || at.exchange[queue.out].output_matched)) return;
   if (queue.flags & Queue::kSitsOut) queue.flags = Queue::kActive;  // of an earlier cycle
-  if (may_send(n, t, at.router, queue, n.port[out]))
+  if (may_send(n, t, at, queue, out))
     queue.chain = exchange(at.exchange[queue.out].requester, at.index << kChainPort | local);
-  else if (round == 0 && !again && some_sit_out(n, n.port[out]))
+  else if (round == 0 && !again && some_sit_out(n, out))
     queue.flags |= Queue::kSitsOut;
 }
 
@@ -351,12 +384,12 @@ WEFT_DEVICE void request_switch(const Net& n, const Moment& t, Place at, u32 rou
 
 /// A queue's rank for an output: inputs in turn, then the channels of an input.
 template <class Net>
-WEFT_DEVICE Rank switch_rank(const Net& n, u32 router, const Port& port, u32 q) {
+WEFT_DEVICE Rank switch_rank(const Net& n, Place at, const Port& port, u32 q) {
   const u32 input = port_of(q), channel = local_of(q) / n.outputs;
-  const Port& from = n.port[n.port_at(router, input)];
+  const Port& from = at.ports[input];
   const u32 channel_turn = (channel - from.last_channel - 1u) & ((1u << n.channel_bits) - 1);
   const u64 turn = u64{static_cast<u16>(input - port.last_input - 1u)} << 8 | channel_turn;
-  return rank_of(n, from, queue_of(n, router, q), turn);
+  return rank_of(n, from, queue_of(n, at.router, q), turn);
 }
 
 /// Of those who request the switch towards an endpoint for the first time, all but the first in rank sit out
@@ -369,7 +402,7 @@ WEFT_DEVICE void sit_out(const Net& n, Place at, const Port& port, u32 first) {
   for (u32 q = first; q != kNobody; q = queue_of(n, at.router, q).chain) {
     const u32 local = local_of(q);
     if (requests_of(n, at, port_of(q), local / 32).before >> (local & 31) & 1) continue;
-    const Rank rank = switch_rank(n, at.router, port, q);
+    const Rank rank = switch_rank(n, at, port, q);
     if (best != kNobody) queue_of(n, at.router, rank.before(best_rank) ? best : q).flags |= Queue::kSitsOut;
     if (rank.before(best_rank)) best = q, best_rank = rank;
   }
@@ -382,15 +415,16 @@ WEFT_DEVICE void grant_switch(const Net& n, Place at, u32 round) {
   const u32 first = own.requester;
   if (first == kNobody) return;
   own.requester = kNobody;
-  Port& port = n.port[n.port_at(at.router, at.index)];
+  Port& port = at.own_port();
   u32 best = first;
   Rank best_rank;
   for (u32 q = first; q != kNobody; q = queue_of(n, at.router, q).chain) {
-    const Rank rank = switch_rank(n, at.router, port, q);
+    const Rank rank = switch_rank(n, at, port, q);
     if (rank.before(best_rank)) best = q, best_rank = rank;
   }
   if (round == 0 && some_sit_out(n, port)) sit_out(n, at, port, first);
   const u32 input = port_of(best);
+  own.changed = 1;
   if (n.moves_turns) port.last_input = static_cast<u16>(input);  // iSLIP's move only when the input accepts
   own.grant = best;
   own.next_grant = exchange(at.exchange[input].granted, at.index);
@@ -429,25 +463,25 @@ WEFT_DEVICE void put_on_cable(const Net& n, Moment& t, const Port& port, u32 out
 
 /// A packet that has won the switch takes one of the channels it may, in turn.
 template <class Net>
-WEFT_DEVICE void take_channel(const Net& n, u32 router, Queue& queue, Port& port) {
-  const u32 channel = pick_after(channels_with_room(n, router, queue, port), queue.out_channel + 1u);
+WEFT_DEVICE void take_channel(const Net& n, Place at, Queue& queue, Port& port) {
+  const u32 channel = pick_after(channels_with_room(n, at, queue, port), queue.out_channel + 1u);
   queue.out_channel = static_cast<u8>(channel);
   queue.offered = 0;
   port.free_channels ^= 1u << channel;
   if (n.cut_through && !(port.flags & Port::kEndpoint))
-    take_room(n, n.out[n.channel_at(router, queue.out, channel)], port, Entry{queue.entry}.flits());
+    take_room(n, at.channel(n, queue.out, channel), port, Entry{queue.entry}.flits());
 }
 
 /// Moves one flit from the front of its queue through the switch.
 template <class Net>
 WEFT_DEVICE void send(const Net& n, Moment& t, Place at, u32 local) {
-  const u32 p = n.port_at(at.router, at.index), channel = local / n.outputs;
-  const Port& from = n.port[p];
+  const u32 channel = local / n.outputs;
+  const Port& from = at.own_port();
   Queue& queue = n.queue[n.queue_at(at.router, at.index, local)];
   Requests& wants = requests_of(n, at, at.index, local / 32);
   const u32 out = n.port_at(at.router, queue.out);
-  Port& port = n.port[out];
-  if (n.queue_per_output && queue.offered) take_channel(n, at.router, queue, port);
+  Port& port = at.ports[queue.out];
+  if (n.queue_per_output && queue.offered) take_channel(n, at, queue, port);
   n.arrival[n.slot(t.now + from.flight, from.peer)].credit = static_cast<u8>(Network::kCredit | channel);
   wake_in(n, t, from.flight);
   const Entry entry{queue.entry};
@@ -469,7 +503,7 @@ WEFT_DEVICE void send(const Net& n, Moment& t, Place at, u32 local) {
   } else {
     ++t.counts[kFlitHops];
     put_on_cable(n, t, port, out, queue, entry, head);
-    if (!n.cut_through) take_room(n, n.out[n.channel_at(at.router, queue.out, queue.out_channel)], port, 1);
+    if (!n.cut_through) take_room(n, at.channel(n, queue.out, queue.out_channel), port, 1);
   }
   const u32 bit = 1u << (local & 31);
   if (!tail) {
@@ -493,7 +527,7 @@ WEFT_DEVICE void accept_grant(const Net& n, Moment& t, Place at, u32 round) {
   const u32 first = at.own().granted;
   if (first == kNobody) return;
   at.own().granted = kNobody;
-  Port& from = n.port[n.port_at(at.router, at.index)];
+  Port& from = at.own_port();
   u32 best = first;
   Rank best_rank;
   for (u32 out = first; out != kNobody; out = at.exchange[out].next_grant) {
@@ -503,11 +537,12 @@ WEFT_DEVICE void accept_grant(const Net& n, Moment& t, Place at, u32 round) {
   }
   const u32 local = local_of(at.exchange[best].grant);
   if (round == 0) {
-    n.port[n.port_at(at.router, best)].last_input = static_cast<u16>(at.index);
+    at.ports[best].last_input = static_cast<u16>(at.index);
     from.last_output = static_cast<u16>(best);
     from.last_channel = static_cast<u8>(local / n.outputs);
   }
   if (n.iterations > 1) at.own().input_matched = at.exchange[best].output_matched = 1;
+  at.own().changed = at.exchange[best].changed = 1;
   t.moved = true;
   send(n, t, at, local);
 }
@@ -527,7 +562,7 @@ WEFT_DEVICE bool start_packet(const Net& n, const Moment& t, Place at, Port& por
   for (u32 i = 0; i < n.class_channels_count; ++i) {
     const u32 channel = base + turn;
     turn = turn + 1 == n.class_channels_count ? 0 : turn + 1;
-    OutChannel& out = n.out[n.channel_at(at.router, at.index, channel)];
+    OutChannel& out = at.channel(n, at.index, channel);
     if (!has_room(out, port, wanted)) continue;
     if (n.cut_through) take_room(n, out, port, wanted);
     sender.channel = static_cast<u8>(channel);
@@ -536,7 +571,7 @@ WEFT_DEVICE bool start_packet(const Net& n, const Moment& t, Place at, Port& por
     sender.left = static_cast<u16>(entry.flits());
     sender.first = static_cast<u32>(n.behind[id]);
     --sender.queued;
-    if (!n.on_grid && n.tables.vias && !n.tables.chooses) choose_via(n, t, entry);
+    if (!n.on_grid && n.tables.vias && !n.tables.chooses) choose_via(n, t, at, entry);
     return true;
   }
   return false;
@@ -548,14 +583,15 @@ WEFT_DEVICE void inject(const Net& n, Moment& t, Place at, u32 endpoint) {
   Sender& sender = n.sender[endpoint];
   if (sender.current == kNobody && sender.first == kNobody) return;
   const u32 p = n.port_at(at.router, at.index);
-  Port& port = n.port[p];
+  Port& port = at.own_port();
   bool sends = sender.current != kNobody || start_packet(n, t, at, port, sender);
   if (sends && !n.cut_through) {
-    OutChannel& channel = n.out[n.channel_at(at.router, at.index, sender.channel)];
+    OutChannel& channel = at.channel(n, at.index, sender.channel);
     sends = has_room(channel, port, 1);
     if (sends) take_room(n, channel, port, 1);
   }
   if (sends) {
+    at.own().changed = 1;
     const Entry entry{n.packet[sender.current]};
     const bool head = sender.left == entry.flits();
     const u64 slot = n.slot(t.now + n.endpoint_cycles, p);
@@ -578,6 +614,7 @@ WEFT_DEVICE void finish(const Net& n, Moment& t, Place at) {
   const u32 p = n.port_at(at.router, at.index);
   end_requests(n, t, at, p);
   if (n.port_endpoint[p] != kNobody) inject(n, t, at, n.port_endpoint[p]);
+  lay_down(n, at);
 }
 
 }  // namespace weft::network::gpu

@@ -1,8 +1,6 @@
 // The GPU engine on a CUDA device. All that a router does is in the headers, which the host build compiles
 // too; here is only who does it when: a thread for each port, a team of threads for a few routers, a barrier
 // over the device after each cycle.
-#include <cooperative_groups.h>
-
 #include <type_traits>
 
 #include "network/gpu/device_interface.hpp"
@@ -12,19 +10,21 @@ namespace weft::network::gpu {
 
 namespace {
 
-namespace cg = cooperative_groups;
-
 constexpr unsigned kWarp = 32, kWholeWarp = ~0u;
 
 // Threads of a block, and blocks that a processor has at once: what a router does is a chain of loads that
 // wait for each other, so many of them must be under way, each with fewer registers the more there are.
-// Measured on an H200: a grid's routers, which need little, are fastest by five; of others, eight are faster
-// than six, whatever they keep in memory. Routers of more ports than a warp has threads need a larger block.
-constexpr unsigned kThreads = 256, kMostThreads = 1024;
+// Measured on an H200: a grid's routers, which need little, are fastest in one large block, the fewest to
+// meet at a barrier; of others eight blocks of 256 are faster than six, whatever they keep in memory.
+constexpr unsigned kMostThreads = 1024;
+template <class Net>
+constexpr unsigned kThreads = 256;
 template <class Net>
 constexpr unsigned kBlocks = 8;
 template <>
-constexpr unsigned kBlocks<PlainGrid> = 5;
+constexpr unsigned kThreads<PlainGrid> = 1024;
+template <>
+constexpr unsigned kBlocks<PlainGrid> = 1;
 
 /// Threads that do routers together, waiting for each other after each stage: a warp, whose threads go in
 /// step anyway, or where a router has more ports than that a block.
@@ -63,8 +63,11 @@ __device__ void run_routers(const Net& n, const Team& team, Place at, Moment& t)
   for (u32 group = team.number * team.routers; group < n.routers; group += team.count * team.routers) {
     at.router = group + mine;
     const bool here = mine < team.routers && at.index < n.ports && at.router < n.routers;
-    const bool busy = here && arrive(n, t, at);
-    if (!team.any(busy)) continue;
+    Found found{};
+    if (here) found = look(n, t, at);
+    if (!team.any(here && is_busy(n, at, found))) continue;
+    if (here) arrive(n, t, at, found);
+    team.sync();
     if (here) request_channels(n, t, at);
     team.sync();
     if (here) grant_channels(n, t, at);
@@ -81,6 +84,30 @@ __device__ void run_routers(const Net& n, const Team& team, Place at, Moment& t)
   }
 }
 
+/// Blocks that have come to a barrier in this launch.
+__device__ u32 arrived;
+
+/// A barrier over all blocks, which are all on the device at once. Who waits looks at a number in the cache
+/// that all processors share, and at nothing else: the library's own barrier empties its processor's cache
+/// with each look, and so slows down those it waits for.
+struct Barrier {
+  u32 passed = 0;
+
+  __device__ void wait() {
+    passed += gridDim.x;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicAdd(&arrived, 1u);
+      u32 now;
+      do asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(&arrived) : "memory");
+      while (static_cast<std::int32_t>(now - passed) < 0);
+      __threadfence();
+    }
+    __syncthreads();
+  }
+};
+
 /// What the threads of a warp have noted in a window, told once for all of them.
 __device__ void tell_window(const Network& n, Moment& t) {
   const bool moved = __any_sync(kWholeWarp, t.moved);
@@ -96,12 +123,19 @@ __global__ void __launch_bounds__(Threads, Blocks)
     run_windows(const __grid_constant__ Net n, const Span span) {
   extern __shared__ Exchange exchanges[];
   auto* const all_wants = reinterpret_cast<Requests*>(exchanges + blockDim.x);
+  auto* const all_ports = reinterpret_cast<Port*>(all_wants + blockDim.x);
+  auto* const all_channels = reinterpret_cast<OutChannel*>(all_ports + blockDim.x);
   exchanges[threadIdx.x] = {};
   __syncthreads();
-  cg::grid_group grid = cg::this_grid();
+  Barrier all;
   const Team team(n);
   const u32 first = team.first_thread();
-  const Place at{0, team.index(), exchanges + first, all_wants + first};
+  const Place at{0,
+                 team.index(),
+                 exchanges + first,
+                 all_wants + first,
+                 all_ports + first,
+                 all_channels + first * n.channels};
   Moment t;
   u64 begin = n.control->now, end = 0;
   bool known = n.control->known;
@@ -110,12 +144,12 @@ __global__ void __launch_bounds__(Threads, Blocks)
       set_cycle(n, t, now, begin, end);
       run_routers(n, team, at, t);
       if (now + 1 == end) tell_window(n, t);
-      grid.sync();
+      all.wait();
     }
     begin = end;
     known = false;
     const bool stop = host_must_look(n, span, end);
-    grid.sync();  // all must have looked before anybody goes on
+    all.wait();  // all must have looked before anybody goes on
     if (stop) break;
   }
   for (unsigned i = 0; i < kCounts; ++i) {
@@ -123,8 +157,8 @@ __global__ void __launch_bounds__(Threads, Blocks)
     if (sum && threadIdx.x % kWarp == 0)
       atomicAdd(reinterpret_cast<unsigned long long*>(&n.control->counts[i]), sum);
   }
-  grid.sync();
-  if (grid.thread_rank() == 0) {
+  all.wait();
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
     n.control->now = begin;
     n.control->known = known;
   }
@@ -175,7 +209,8 @@ const char* copy(void* to, const void* from, std::size_t bytes) {
 template <class Net, class Team, unsigned Threads, unsigned Blocks>
 const char* launch(const Net& network, const Span& span, unsigned threads, unsigned blocks_wanted) {
   auto* const kernel = run_windows<Net, Team, Threads, Blocks>;
-  const std::size_t shared = threads * (sizeof(Exchange) + sizeof(Requests));
+  const std::size_t shared =
+      threads * (sizeof(Exchange) + sizeof(Requests) + sizeof(Port) + network.channels * sizeof(OutChannel));
   if (const char* wrong = words(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                      static_cast<int>(shared))))
     return wrong;
@@ -186,6 +221,8 @@ const char* launch(const Net& network, const Span& span, unsigned threads, unsig
   if (const char* wrong = words(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0)))
     return wrong;
   const unsigned blocks = least(blocks_wanted, static_cast<unsigned>(each * processors));
+  const u32 none = 0;
+  if (const char* wrong = words(cudaMemcpyToSymbol(arrived, &none, sizeof none))) return wrong;
   void* arguments[] = {const_cast<Net*>(&network), const_cast<Span*>(&span)};
   if (const char* wrong = words(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), dim3(blocks),
                                                             dim3(threads), arguments, shared, nullptr)))
@@ -204,12 +241,13 @@ const char* run(const Network& network, const Span& span) {
     }
     unsigned lanes = 1;
     while (lanes < n.ports) lanes *= 2;
-    return launch<Net, WarpTeam, kThreads, kBlocks<Net>>(n, span, kThreads, blocks_of(kThreads / lanes));
+    return launch<Net, WarpTeam, kThreads<Net>, kBlocks<Net>>(n, span, kThreads<Net>,
+                                                              blocks_of(kThreads<Net> / lanes));
   });
 }
 
 const char* occupancy(const Network& network, u32* by_port) {
-  add_up_queues<<<(network.all_ports + kThreads - 1) / kThreads, kThreads>>>(network, by_port);
+  add_up_queues<<<(network.all_ports + kMostThreads - 1) / kMostThreads, kMostThreads>>>(network, by_port);
   return words(cudaDeviceSynchronize());
 }
 
