@@ -2,11 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -38,7 +43,52 @@ std::uint64_t bytes_below(pid_t process) {
   return bytes;
 }
 
+double processor_seconds(const rusage& used) {
+  auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+/// Two processes that wake each other in turn, as many times each. `turn`: shared; whose it is.
+void take_turns(std::atomic<std::uint32_t>& turn, std::uint32_t own, unsigned times) {
+  for (unsigned i = 0; i < times; ++i) {
+    while (turn.load(std::memory_order_acquire) != own)
+      syscall(SYS_futex, &turn, FUTEX_WAIT, 1 - own, nullptr, nullptr, 0);
+    turn.store(1 - own, std::memory_order_release);
+    syscall(SYS_futex, &turn, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+}
+
 }  // namespace
+
+double two_hand_overs_us() {
+  constexpr unsigned kTimes = 20'000;
+  void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto& turn = *new (shared) std::atomic<std::uint32_t>(0);
+  const pid_t first = fork();
+  if (first == 0) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(std::max(0, sched_getcpu())), &one);
+    sched_setaffinity(0, sizeof one, &one);
+    const pid_t second = fork();
+    take_turns(turn, second == 0, kTimes);
+    if (second > 0) waitpid(second, nullptr, 0);
+    _exit(0);
+  }
+  rusage used{};
+  wait4(first, nullptr, 0, &used);
+  munmap(shared, 4096);
+  return processor_seconds(used) * 1e6 / kTimes;
+}
+
+double MessageCost::best_us() const { return *std::min_element(messages_.begin(), messages_.end()); }
+
+double MessageCost::median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
 
 Cost run_weft(std::vector<std::string> arguments, bool weigh) {
   arguments.insert(arguments.begin(), std::filesystem::read_symlink("/proc/self/exe").string());
@@ -72,10 +122,7 @@ Cost run_command(std::vector<std::string> words, bool weigh) {
     }
   }
   cost.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  cost.cpu = seconds(used.ru_utime) + seconds(used.ru_stime);
+  cost.cpu = processor_seconds(used);
   cost.largest_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
   cost.fine = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   return cost;

@@ -21,4 +21,25 @@ Cost run_weft(std::vector<std::string> arguments, bool weigh);
 /// Runs a command, of words.
 Cost run_command(std::vector<std::string> words, bool weigh = false);
 
+/// Microseconds of processor time that two bare hand-overs take, there and back between two processes on one
+/// core by futex: what a message costs at least where its two ranks and the simulator take turns.
+double two_hand_overs_us();
+
+/// A message's cost, median of several, beside two bare hand-overs taken in turn with them.
+class MessageCost {
+ public:
+  void add(double us) {
+    messages_.push_back(us);
+    bare_.push_back(two_hand_overs_us());
+  }
+  double us() const { return median(messages_); }
+  double best_us() const;
+  double bare_us() const { return median(bare_); }
+  double ratio() const { return us() / bare_us(); }
+
+ private:
+  static double median(std::vector<double> values);
+  std::vector<double> messages_, bare_;
+};
+
 }  // namespace weft::bench
