@@ -72,6 +72,17 @@ TEST(Run, ThreadsOfTheNetworkChangeNothing) {
   EXPECT_EQ(one.err, three.err);
 }
 
+// Who is alone with its own work knows how long nothing else can come: a look in vain is no visit to the
+// simulator, and a message takes one turn of a rank.
+TEST(Run, AMessageOfAPingPongIsOneTurn) {
+  const auto turns = [](const std::string& round_trips) {
+    ProgramResult r = run_ranks(2, {kExamples + "pingpong", round_trips, "0"}, {"--json"});
+    EXPECT_EQ(r.code, 0) << r.err;
+    return parse_json(r.out.substr(r.out.find("{\n")))["turns"].get<double>();
+  };
+  EXPECT_NEAR((turns("300") - turns("100")) / 400, 1, 0.05);
+}
+
 TEST(Run, HaloComputesWhatOneProcessComputes) {
   // Four ranks with the values 1 to 4; the rims take means with their neighbours, the inside stays.
   ProgramResult r = run_ranks(4, {kExamples + "halo", "8", "1"});

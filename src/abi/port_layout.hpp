@@ -23,7 +23,7 @@
 namespace weft::abi {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 9;
+inline constexpr std::uint32_t kLayoutVersion = 10;
 inline constexpr unsigned kThreads = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
@@ -118,6 +118,7 @@ struct Limits {
 
 struct Costs {
   std::int64_t post, poll, receive, look, interrupt, registration_hit;  // picoseconds
+  std::int64_t write_latency;  // before that nothing happens by what is posted
   std::uint32_t compute;                                                // machine::Compute
   std::int64_t fixed;
   double scale;

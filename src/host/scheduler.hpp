@@ -66,6 +66,11 @@ class Scheduler {
   };
 
   Scheduler(std::uint32_t ranks, Time look_ahead);
+  /// When the first of those who wait will go on, as far as that is known; kNever.
+  Time first_plan() {
+    drop_old_plans();
+    return plans_.empty() ? kNever : plans_.front().at;
+  }
 
   std::uint32_t ranks() const { return static_cast<std::uint32_t>(ranks_.size()); }
   /// Threads a rank has had so far: those from there on are absent.

@@ -89,6 +89,7 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                    .look = (h.cache_injection ? h.cache_read : h.memory_read).value,
                    .interrupt = h.interrupt.value,
                    .registration_hit = n.registration_hit.value,
+                   .write_latency = h.write_latency.value,
                    .compute = static_cast<std::uint32_t>(h.compute),
                    .fixed = h.compute_fixed.value,
                    .scale = h.compute_scale};

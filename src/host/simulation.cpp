@@ -465,10 +465,22 @@ bool Simulation::keep_pace(const std::vector<ThreadRef>& runnable) {
   return problem.empty() || fail(problem);
 }
 
+/// How long the only rank that runs will find nothing but what it makes happen itself, so that a look in vain
+/// need not be asked about. What it posts, it knows (lib/port.hpp).
+Time Simulation::quiet_until(std::uint32_t rank) {
+  const Time now = fabric_->now();
+  if (neighbours_ || pacing_ || supervisor_->have_threads() || supervisor_->anyone_outside() ||
+      supervisor_->anyone_asleep() || calls_->watches_files() || scheduler_.have_spinners())
+    return now;
+  const Time next = std::min(fabric_->quiet_until(ports_->nic(rank)), scheduler_.first_plan());
+  return std::max(now, next - Time{1});
+}
+
 void Simulation::grant() {
   const std::vector<ThreadRef>& runnable = scheduler_.runnable();
   if (runnable.empty() || !keep_pace(runnable)) return;
   supervisor_->let_run(runnable);
+  const bool alone = runnable.size() == 1;
   for (ThreadRef r : runnable) {
     const Request& request = scheduler_.thread(r).request;
     const Time granted = scheduler_.grant(r);
@@ -480,7 +492,8 @@ void Simulation::grant() {
     }
     const CallHandler::Answer& answer = calls_->grant(r);
     if (on_wait) on_wait(r.rank, r.thread, request.clock, granted, request.call);
-    segments_[r.rank]->grant(r.thread, granted, fabric_->now(), answer.result, answer.value);
+    segments_[r.rank]->grant(r.thread, granted, alone ? quiet_until(r.rank) : fabric_->now(), answer.result,
+                             answer.value);
   }
   ++result_.rounds;
   result_.grants += runnable.size();

@@ -96,6 +96,7 @@ class Simulation : private nic::Host {
   bool come_to(Time at);
   bool may_run(ThreadRef thread, Time at);
   bool keep_pace(const std::vector<ThreadRef>& runnable);
+  Time quiet_until(std::uint32_t rank);
   void grant();
   bool only_polling() const;
   bool stuck();

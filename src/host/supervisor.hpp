@@ -71,6 +71,7 @@ class Supervisor {
 
   // Where nobody can go on in virtual time.
   bool anyone_outside() const { return !outside_.empty(); }
+  bool anyone_asleep() const { return !asleep_.empty(); }
   /// Has a process more threads than so many? One of them may yet join.
   bool has_more_threads(std::uint32_t rank, unsigned than) const {
     return threads_of(processes_[rank].owner) > than;

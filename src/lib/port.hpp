@@ -63,6 +63,9 @@ inline void post_now(weft_port* p, abi::Thread& thread, nic::Descriptor& d) {
   std::uint32_t posted = p->area->posted.load(std::memory_order_relaxed);
   abi::submissions_of(p->area)[posted % p->header->limits.queue_slots] = d;
   p->area->posted.store(posted + 1, std::memory_order_release);
+  // Until it can have been noticed the rings are as the simulator knew they would be.
+  const std::int64_t noticed = d.posted + p->header->costs.write_latency;
+  if (noticed < thread.safe_until) thread.safe_until = noticed;
 }
 
 /// The time computed before a call, and the start of the time after it.

@@ -239,6 +239,13 @@ void Fabric::core_stalled(PortRef ref, Time time, bool ended) {
 
 bool Fabric::idle() const { return queue_.empty() && heard_ == notices_.size() && network_.idle(); }
 
+Time Fabric::quiet_until(NicId nic) const {
+  const bool settled = heard_ == notices_.size() && network_.idle();
+  return settled && !interfaces_[nic]->rings.holds_back() && !interfaces_[nic]->notifier.holds_back()
+             ? queue_.next()
+             : now();
+}
+
 bool Fabric::advance(Time until) {
   queue_.go_on();
   while (!queue_.stopped()) {

@@ -93,6 +93,9 @@ class Fabric : private event::EventHandler {
   bool advance(Time until);
   /// Nothing is under way: only new work can make anything happen.
   bool idle() const;
+  /// Until then nothing happens at this interface that its processes do not make happen by new work: a lower
+  /// bound, now() where that is not easily told.
+  Time quiet_until(NicId nic) const;
   /// Operations that are not done, in words, for reports on what hangs.
   std::vector<std::string> pending(NicId nic) const;
   /// Rounds of its sequences that have begun and wait for packets.

@@ -1,6 +1,7 @@
 // What an interface tells its processes: events of ports, interrupts, and packets it refused.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 
 #include "nic/context.hpp"
@@ -28,6 +29,10 @@ class Notifier {
   void reset(PortNo port);
   void close(PortNo port);
 
+  /// Does anything happen when a process takes an event?
+  bool holds_back() const {
+    return std::any_of(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.held.empty(); });
+  }
   std::size_t waiting(PortNo port) const { return port < queues_.size() ? queues_[port].held.size() : 0; }
   const std::deque<Interrupt>& interrupts() const { return interrupts_; }
   const std::deque<ErrorPacket>& errors() const { return errors_; }

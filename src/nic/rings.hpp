@@ -38,6 +38,8 @@ class Rings {
   /// A paused sender must hear that it may go on, also where the network lost it.
   void lost_resume(const Header& header);
 
+  /// Does anything happen when a process takes a message?
+  bool holds_back() const { return held_ > 0 || !paused_.empty(); }
   std::size_t waiting(PortNo port) const { return port < rings_.size() ? rings_[port].held.size() : 0; }
 
  private:

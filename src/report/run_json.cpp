@@ -103,6 +103,7 @@ Json run_json(const measure::ProgramResult& result, const measure::RunStats& sta
     out["run"]["details"] = result.run.details;
   }
   out["virtual_time_ns"] = ns(result.run.end);
+  out["turns"] = result.run.grants;  // hand-overs from the simulator to a rank: what a run costs
   out["ranks"] = Json::array();
   for (std::size_t i = 0; i < result.run.ranks.size(); ++i) {
     const host::RankResult& rank = result.run.ranks[i];
