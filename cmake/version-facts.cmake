@@ -10,7 +10,7 @@ if(WEFT_SANITIZE)
 endif()
 string(APPEND built_with "\\nlibfabric ${FABRIC_VERSION}, PMIx ${PMIX_VERSION}, fmt ${fmt_VERSION}, CLI11 ${CLI11_VERSION}")
 string(APPEND built_with ", nlohmann-json ${nlohmann_json_VERSION}, toml++ ${tomlplusplus_VERSION}, pugixml ${pugixml_VERSION}")
-set(version_facts ${CMAKE_BINARY_DIR}/version/base/version_facts.hpp)
+set(version_facts ${CMAKE_BINARY_DIR}/version/version_facts.hpp)
 set(write_version ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DFALLBACK=${PROJECT_VERSION} -DOUTPUT=${version_facts}
   "-DBUILT_WITH=${built_with}" -P ${CMAKE_SOURCE_DIR}/cmake/version.cmake)
 add_custom_target(weft_version COMMAND ${write_version} BYPRODUCTS ${version_facts} VERBATIM)

@@ -1,6 +1,6 @@
 #include "base/version.hpp"
 
-#include "base/version_facts.hpp"
+#include <version_facts.hpp>
 
 namespace weft {
 
