@@ -1,8 +1,8 @@
 // What `weft run --power` adds to a run, in processor time of everything in it.
 #include <algorithm>
-#include <filesystem>
 
 #include "app/bench.hpp"
+#include "base/own_files.hpp"
 #include "run_cost.hpp"
 
 namespace weft::bench {
@@ -38,8 +38,7 @@ void compare(const std::string& name, const std::vector<std::string>& machine,
 }
 
 void run(const std::function<void(app::BenchCase)>& done) {
-  const std::string halo =
-      (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "examples" / "halo").string();
+  const std::string halo = own_file("examples/halo").string();
   compare("halo, 16 ranks of greenice, flit engine, milliseconds", {"run", "greenice", "-n", "16"},
           {halo, "64", "3000"}, done);
   compare("halo, 16 ranks of greenice, flit engine, a minute",

@@ -1,10 +1,10 @@
 // What a message between two processes costs in processor time, everything included: both ranks, the
 // simulator and the system calls between them; and what it takes to start many ranks.
 #include <algorithm>
-#include <filesystem>
 
 #include "app/bench.hpp"
 #include "base/diagnostics.hpp"
+#include "base/own_files.hpp"
 #include "base/text.hpp"
 #include "network/network.hpp"
 #include "run_cost.hpp"
@@ -13,9 +13,7 @@ namespace weft::bench {
 
 namespace {
 
-std::string example(const std::string& name) {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "examples" / name).string();
-}
+std::string example(const std::string& name) { return own_file("examples/" + name).string(); }
 
 std::vector<std::string> on_ring(const std::string& engine, unsigned ranks,
                                  std::vector<std::string> program) {

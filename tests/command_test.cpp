@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "json.hpp"
 #include "machine/profiles.hpp"
 #include "run_program.hpp"
@@ -196,7 +197,12 @@ TEST(Command, DeadPartsAreRoutedAround) {
   EXPECT_EQ(last_line(result.out), "torus is connected and deadlock-free");
 }
 
-TEST(Command, SaysItsVersion) { EXPECT_EQ(expect_success({"--version"}).out, "weft " WEFT_VERSION "\n"); }
+TEST(Command, SaysItsVersionAndWhatItWasBuiltWith) {
+  const std::string text = expect_success({"--version"}).out;
+  EXPECT_EQ(text.find("weft " + std::string(version()) + "\n"), 0u) << text;
+  EXPECT_THAT(text, testing::HasSubstr("GNU " + std::to_string(__GNUC__)));
+  EXPECT_THAT(text, testing::HasSubstr("libfabric "));
+}
 
 class ProfileCheck : public ::testing::TestWithParam<std::string> {};
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "base/text.hpp"
 #include "json.hpp"
@@ -117,6 +119,45 @@ TEST(RunTools, RanksRunWhereTheyArePlaced) {
   EXPECT_THAT(run_ranks(3, {kHalo}, {"--place", "0,1,99"}).err, HasSubstr("torus has nodes 0 to 7"));
   EXPECT_THAT(run_ranks(3, {kHalo}, {"--place", "nowhere"}).err,
               HasSubstr("there is no placement 'nowhere'"));
+}
+
+/// Programs of people open it; here it is read as they read it.
+TEST(RunTools, ATraceHasCallsArrowsAndLinks) {
+  ScratchFolder folder;
+  ProgramResult r = run_ranks(4, {kMpi + "allreduce", "64", "3"}, {"--trace", folder.file("t.json")});
+  ASSERT_EQ(r.code, 0) << r.err;
+  std::map<std::string, std::uint64_t> calls;
+  std::map<std::uint64_t, unsigned> arrows;
+  std::set<std::string> links, processes;
+  for (const json& event : parse_json(read_file(folder.file("t.json")))["traceEvents"]) {
+    const std::string kind = event["ph"], about = event.value("cat", "");
+    if (kind == "X" && about == "mpi") {
+      ++calls[event["name"]];
+      if (event["name"] == "MPI_Allreduce") {
+        EXPECT_TRUE(event["args"].contains("bytes")) << event;
+        EXPECT_EQ(event["args"]["members"], 4) << event;
+      }
+    }
+    if (kind == "s") arrows[event["id"]] |= 1;
+    if (kind == "f") arrows[event["id"]] |= 2;
+    if (kind == "C") links.insert(event["name"]);
+    if (kind == "M" && event["name"] == "process_name") processes.insert(event["args"]["name"]);
+  }
+  EXPECT_EQ(calls["MPI_Allreduce"], 4 * (3 * 3 + 1));
+  EXPECT_FALSE(arrows.empty());
+  for (const auto& [id, ends] : arrows) EXPECT_EQ(ends, 3u) << "an arrow has two ends: " << id;
+  EXPECT_FALSE(links.empty());
+  EXPECT_TRUE(processes.contains("rank 3 on node 3"));
+}
+
+TEST(RunTools, ATraceKeepsToItsSizeAndSaysWhatIsMissing) {
+  ScratchFolder folder;
+  ProgramResult r =
+      run_ranks(4, {kMpi + "halo", "32", "400"}, {"--trace", folder.file("t.json"), "--trace-size", "1"});
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("are left out"));
+  EXPECT_LT(std::filesystem::file_size(folder.file("t.json")), 1.05 * (1 << 20));
+  parse_json(read_file(folder.file("t.json")));  // and is whole
 }
 
 TEST(RunTools, ReportShowsWhatRanksCalled) {

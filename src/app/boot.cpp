@@ -14,7 +14,9 @@
 #include "app/run_place.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
+#include "base/own_files.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "guest/cluster.hpp"
 #include "guest/pcapng.hpp"
 #include "guest/traffic.hpp"
@@ -47,11 +49,6 @@ struct Options {
 
 volatile sig_atomic_t interrupts = 0;
 
-fs::path program_folder() {
-  std::error_code failed;
-  return fs::read_symlink("/proc/self/exe", failed).parent_path();
-}
-
 /// Runs a command whose standard output is one line; empty where it fails.
 std::string line_of(const std::string& command, int& code) {
   std::string out;
@@ -72,10 +69,10 @@ std::string find_kernel(const Options& o) {
       throw UserError(fmt::format("--kernel {}: there is no such program", o.kernel));
     return fs::absolute(o.kernel).string();
   }
-  const fs::path tool = program_folder().parent_path() / "tools/build-linux";
-  if (access(tool.c_str(), X_OK) != 0)
-    throw UserError(fmt::format("{}: what builds the kernel of Linux nodes is not there; --kernel names one",
-                                tool.string()));
+  const fs::path tool = own_data("tools/build-linux");
+  if (tool.empty() || access(tool.c_str(), X_OK) != 0)
+    throw UserError(
+        "tools/build-linux, which builds the kernel of Linux nodes, is not there; --kernel names one");
   int code = 0;
   std::string kernel = line_of(fmt::format("'{}'", tool.string()), code);
   if (kernel.empty())
@@ -84,7 +81,7 @@ std::string find_kernel(const Options& o) {
 }
 
 std::string find_init() {
-  const fs::path init = program_folder() / "weft-init";
+  const fs::path init = own_file("weft-init");
   if (access(init.c_str(), X_OK) != 0)
     throw UserError(fmt::format("{}: what Linux nodes start first is not there", init.string()));
   return init.string();
@@ -478,7 +475,7 @@ int boot(Options& o) {
   if (!o.out.empty()) {
     const report::BootReport report{
         machine, outcome.nodes, outcome.ranks, watch.traffic(), engine.name,
-        command, WEFT_VERSION,  o.boot.seed,   captured,        network->incidents()};
+        command, version(),     o.boot.seed,   captured,        network->incidents()};
     write_file(o.out + "/result.json", report::boot_json(report).dump(1) + "\n");
     write_file(o.out + "/report.html", report::boot_page(report));
   }

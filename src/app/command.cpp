@@ -13,6 +13,7 @@
 #include "app/verb.hpp"
 #include "base/plain_text.hpp"
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "base/virtual_time.hpp"
 
 namespace weft::app {
@@ -62,7 +63,7 @@ int dispatch(const Words& arguments) {
   std::string name = arguments.empty() ? "help" : arguments.front();
   if (name == "--help" || name == "-h") name = "help";
   if (name == "--version" || name == "version") {
-    fmt::print("weft {}\n", WEFT_VERSION);
+    fmt::print("weft {}\n{}\n", version(), built_with());
     return 0;
   }
   const Verb* verb = Verbs::find(name);

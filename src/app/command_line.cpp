@@ -91,6 +91,23 @@ std::vector<std::string> CommandLine::option_names() const {
   return out;
 }
 
+std::vector<OptionFacts> CommandLine::facts() const {
+  std::vector<OptionFacts> named, positional;
+  for (const CLI::Option* option : app_->get_options()) {
+    OptionFacts facts{.names = {},
+                      .text = option->get_option_text(),
+                      .help = option->get_description(),
+                      .takes_value = option->get_items_expected_max() > 0,
+                      .required = option->get_required()};
+    for (const std::string& name : option->get_snames()) facts.names.push_back("-" + name);
+    for (const std::string& name : option->get_lnames()) facts.names.push_back("--" + name);
+    if (facts.text.empty() && facts.names.empty()) facts.text = option->get_name();
+    (facts.names.empty() ? positional : named).push_back(facts);
+  }
+  named.insert(named.end(), positional.begin(), positional.end());
+  return named;
+}
+
 bool CommandLine::has_option(const std::string& name) const {
   return app_->get_option_no_throw(name) != nullptr;
 }

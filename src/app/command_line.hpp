@@ -32,6 +32,14 @@ class CommandOption {
   CLI::Option* option_;
 };
 
+/// An option as manual pages and shells need it.
+struct OptionFacts {
+  std::vector<std::string> names;  // "-n", "--ranks"; none for a positional argument
+  std::string text;                // what stands behind its names: "N [1]"; a positional argument's own name
+  std::string help;
+  bool takes_value = false, required = false;
+};
+
 /// Which options a verb has, and where their values go.
 class CommandLine {
  public:
@@ -55,6 +63,8 @@ class CommandLine {
   std::string help() const;
   /// Every option, as it is written.
   std::vector<std::string> option_names() const;
+  /// All of them, positional arguments last.
+  std::vector<OptionFacts> facts() const;
   bool has_option(const std::string& name) const;
   bool takes_value(const std::string& name) const;
 

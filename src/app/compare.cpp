@@ -15,6 +15,7 @@
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
+#include "base/version.hpp"
 #include "report/compare_report.hpp"
 
 namespace weft::app {
@@ -157,7 +158,7 @@ int compare(const Options& o) {
   }
   std::vector<std::string> wrong =
       complete ? measure::check_expected(work.spec, results) : std::vector<std::string>();
-  Json whole{{"spec", o.spec},         {"title", work.spec.title}, {"version", WEFT_VERSION},
+  Json whole{{"spec", o.spec},         {"title", work.spec.title}, {"version", version()},
              {"seed", work.spec.seed}, {"complete", complete},     {"not_as_expected", wrong},
              {"points", results}};
   std::string command = fmt::format("weft compare {}", o.spec);

@@ -11,6 +11,7 @@
 #include <map>
 
 #include "app/verb.hpp"
+#include "base/own_files.hpp"
 #include "machine/machine.hpp"
 
 namespace weft::app {
@@ -29,18 +30,11 @@ struct Options {
   std::string out;
 };
 
-fs::path own_program() {
-  std::error_code ignored;
-  return fs::read_symlink("/proc/self/exe", ignored);
-}
-
-/// Beside the profiles, wherever the source tree is.
 std::string source_file() {
-  std::error_code ignored;
-  for (fs::path at = own_program().parent_path(); at.has_relative_path(); at = at.parent_path())
-    if (fs::path file = at / "examples" / (std::string(kProgram) + ".c"); fs::is_regular_file(file, ignored))
-      return file.string();
-  throw UserError(fmt::format("examples/{}.c is not there: run the demo from a source tree", kProgram));
+  const std::string name = fmt::format("examples/{}.c", kProgram);
+  if (const fs::path file = own_data(name); !file.empty()) return file.string();
+  throw UserError(fmt::format("{} is neither above {} nor in a share/weft there", name,
+                              own_program().parent_path().string()));
 }
 
 /// Cables between the router of the first node and every other router.

@@ -3,12 +3,20 @@
 
 #include <algorithm>
 
+#include "app/pages.hpp"
 #include "app/verb.hpp"
 #include "machine/collective_network.hpp"
 #include "machine/description.hpp"
 #include "power/body.hpp"
 
 namespace weft::app {
+
+std::vector<const Verb*> verbs_in_order() {
+  std::vector<const Verb*> out;
+  for (const auto& [name, verb] : Verbs::all()) out.push_back(&verb);
+  std::stable_sort(out.begin(), out.end(), [](auto* a, auto* b) { return a->order < b->order; });
+  return out;
+}
 
 namespace {
 
@@ -65,18 +73,13 @@ const std::vector<KindSection>& kind_sections() {
   return sections;
 }
 
-std::vector<const Verb*> verbs_in_order() {
-  std::vector<const Verb*> out;
-  for (const auto& [name, verb] : Verbs::all()) out.push_back(&verb);
-  std::stable_sort(out.begin(), out.end(), [](auto* a, auto* b) { return a->order < b->order; });
-  return out;
-}
-
 std::string overview() {
   std::string out = "Weft: an HPC interconnect you can run.\n\nUsage: weft VERB [...]\n\n";
   for (const Verb* verb : verbs_in_order())
     out += fmt::format("  {:<10} {}\n", verb->name, wrap(verb->about, 100, 13));
   out += "  build      build what changed, and no more (through ./weft)\n";
+  out += "  install    put it into a folder of one's own, as a package would (through ./weft)\n";
+  out += "  package    make a package for Debian of it (through ./weft)\n";
   out += "  test       build and run every test (through ./weft)\n";
   out +=
       "\nA machine is described in sections; `weft help SECTION` and `weft help SECTION KIND` say what goes "
@@ -194,13 +197,22 @@ namespace {
 std::function<int()> declare_help(CommandLine& app) {
   struct Options {
     std::vector<std::string> words;
+    std::string pages;
     bool reference = false;
   };
   auto options = std::make_shared<Options>();
   app.add_option("words", options->words, "A verb, a section, or a section and one of its kinds")
       .option_text("WORD...");
   app.add_flag("--reference", options->reference, "Print the reference page (Markdown)");
+  app.add_option("--pages", options->pages,
+                 "Write manual pages and completions for bash, zsh and fish into a folder, as an "
+                 "installation has them")
+      .option_text("DIR");
   return [options] {
+    if (!options->pages.empty()) {
+      write_pages(options->pages);
+      return 0;
+    }
     fmt::print("{}", options->reference ? reference_page() : help_text(options->words));
     return 0;
   };

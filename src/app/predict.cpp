@@ -8,6 +8,7 @@
 
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
+#include "base/own_files.hpp"
 #include "host/simulation.hpp"
 #include "report/predict_report.hpp"
 #include "workload/replay.hpp"
@@ -61,9 +62,7 @@ PredictWorkload program(const Options& o) {
     options.command = o.command;
     options.seed = o.seed;
     options.output.to_error = true;
-    std::error_code failed;
-    fs::path here = fs::read_symlink("/proc/self/exe", failed);
-    options.library = (here.parent_path() / "libweft.so").string();
+    options.library = own_file("libweft.so").string();
     host::find_program(options.command.front());
     host::Simulation simulation(m, *network, options);
     host::RunResult r = simulation.run();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/diagnostics.hpp"
+#include "base/own_files.hpp"
 #include "base/text.hpp"
 #include "config/registry.hpp"
 #include "host/mpi_launch.hpp"
@@ -17,9 +18,8 @@ namespace fs = std::filesystem;
 
 std::string library_path() {
   std::error_code failed;
-  fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  fs::path library = program.parent_path() / "libweft.so";
-  if (failed || !fs::exists(library, failed))
+  const fs::path library = own_file("libweft.so");
+  if (!fs::exists(library, failed))
     throw UserError(fmt::format("{}: the library that programs need is not there", library.string()));
   return library.string();
 }

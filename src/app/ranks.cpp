@@ -8,12 +8,12 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 
 #include "app/ranks_plugin.h"
 #include "base/diagnostics.hpp"
 #include "base/output_file.hpp"
+#include "base/own_files.hpp"
 #include "base/text.hpp"
 
 namespace weft::app {
@@ -93,7 +93,7 @@ std::unique_ptr<MpiRanks> joined;
 void join_ranks() {
   const unsigned count = processes_started();
   if (count < 2) return;
-  const auto library = std::filesystem::read_symlink("/proc/self/exe").parent_path() / kLibrary;
+  const auto library = own_file(kLibrary);
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
   auto start =
       handle ? reinterpret_cast<decltype(&weft_ranks_start)>(dlsym(handle, "weft_ranks_start")) : nullptr;

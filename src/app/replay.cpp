@@ -6,6 +6,7 @@
 #include "app/verb.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"
+#include "base/version.hpp"
 #include "machine/collective_network.hpp"
 #include "report/figures.hpp"
 #include "workload/skeleton.hpp"
@@ -71,7 +72,7 @@ Json as_json(const workload::ReplayResult& r, const machine::Machine& m) {
           {"jobs", jobs},
           {"stall", r.run.stall},
           {"wall_seconds", r.seconds},
-          {"version", WEFT_VERSION}};
+          {"version", version()}};
 }
 
 void print(const workload::ReplayResult& r, const machine::Machine& m) {

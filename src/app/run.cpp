@@ -17,9 +17,11 @@
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
+#include "base/version.hpp"
 #include "measure/run/collective_table.hpp"
 #include "measure/run/run_power.hpp"
 #include "network/two_networks.hpp"
+#include "report/run_answer.hpp"
 #include "report/run_power.hpp"
 #include "report/run_report.hpp"
 #include "workload/placement.hpp"
@@ -36,6 +38,7 @@ struct Options {
   std::string engine, cores = "auto", compute, out, trace, record, noise, fault, mpi = "auto",
                       windows = "auto", place = "linear", collectives = "software", table;
   std::vector<std::string> slow;
+  std::uint64_t trace_megabytes = 1024;
   bool json = false;
   unsigned threads = 1;
   bool quiet = false;
@@ -169,7 +172,7 @@ bool used_no_network(const measure::ProgramResult& result) {
   return std::ranges::all_of(result.nics, [](const nic::Counters& c) { return c.packets_sent == 0; });
 }
 
-void summarize(const Options& o, const measure::ProgramResult& result,
+void summarize(const Options& o, const measure::ProgramResult& result, const std::string& answer,
                const std::optional<measure::RunPower>& power) {
   if (!o.run.mpi && o.run.ranks > 1 && used_no_network(result))
     fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
@@ -179,6 +182,7 @@ void summarize(const Options& o, const measure::ProgramResult& result,
       fmt::print(stderr, "weft: {}\n", line);
   fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
              result.machine, result.engine, host::time_text(result.run.end));
+  if (!answer.empty()) fmt::print(stderr, "weft: {}\n", answer);
   if (power) fmt::print(stderr, "weft: {}\n", report::run_power_text(*power));
 }
 
@@ -205,7 +209,7 @@ void simulate(const Options& o, const machine::Machine& machine, network::Networ
     result.nics.push_back(simulation.fabric().counters(i));
     result.nodes.push_back(simulation.fabric().node(i));
   }
-  watch.finish(simulation, result.run);
+  watch.finish(simulation, result.run, machine);
   result.incidents = network.incidents();
 }
 
@@ -235,12 +239,13 @@ int run(Options& o) {
   end_when_interrupted();
   if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
   if (!o.out.empty()) make_folder(o.out);
-  RunWatch watch(o.run.ranks, !o.out.empty() || o.json || heat, o.trace, o.record);
+  RunWatch watch(o.run.ranks, !o.out.empty() || o.json || heat, o.trace,
+                 std::min<std::uint64_t>(o.trace_megabytes, 1 << 20) << 20, o.record);
   o.run.log_calls = watch.wants_calls();
   measure::ProgramResult result;
   simulate(o, machine, *network, heat.get(), watch, result);
   result.command = command_line(o);
-  result.version = WEFT_VERSION;
+  result.version = version();
   result.machine = machine.description.identity.name;
   result.engine = engine.name;
   result.seed = o.run.seed;
@@ -257,7 +262,7 @@ int run(Options& o) {
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
     return 1;
   }
-  if (!o.quiet) summarize(o, result, power);
+  if (!o.quiet) summarize(o, result, report::answer_text(watch.details().answer, machine), power);
   return 0;
 }
 
@@ -276,8 +281,13 @@ void declare_output(CommandLine& app, Options& o) {
       .range(1, 1024);
   app.add_option("--out", o.out, "Folder for the results: report.html, result.json and tables (CSV)")
       .option_text("DIR");
-  app.add_option("--trace", o.trace, "File for a trace of all operations and waits; opens in ui.perfetto.dev")
+  app.add_option(
+         "--trace", o.trace,
+         "File for a trace that opens in ui.perfetto.dev: calls of MPI, waits, operations with arrows, links")
       .option_text("FILE");
+  app.add_option("--trace-size", o.trace_megabytes, "MiB at most of that file; what comes later is left out")
+      .option_text("N [1024]")
+      .positive();
   app.add_option("--record", o.record,
                  "File for a .weftrace of the run's traffic, which `weft replay` runs again")
       .option_text("FILE");

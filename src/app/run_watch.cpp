@@ -3,15 +3,20 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include "base/output_file.hpp"
+#include "base/text.hpp"
 #include "workload/trace.hpp"
 
 namespace weft::app {
 
-RunWatch::RunWatch(unsigned ranks, bool figures, const std::string& trace, const std::string& record)
+RunWatch::RunWatch(unsigned ranks, bool figures, const std::string& trace, std::uint64_t trace_size,
+                   const std::string& record)
     : figures_(figures), record_(record), stats_(ranks), details_(ranks) {
-  if (!trace.empty()) trace_.emplace(trace);
+  if (figures) waits_.emplace(ranks);
+  if (!trace.empty()) trace_.emplace(trace, trace_size);
   if (record.empty()) return;
   if (!record.ends_with(".weftrace"))
     throw UserError(
@@ -27,16 +32,21 @@ void RunWatch::attach(host::Simulation& simulation) {
     std::uint32_t to = simulation.rank_of({record.to, record.to_port});
     if (figures_) {
       stats_.add(record, from, to);
+      waits_->operation(record, from, to);
+    }
+    if (wants_calls())
       details_.transfers.add(record, simulation.fabric().node(record.from),
                              simulation.fabric().node(record.to));
-    }
     if (trace_) trace_->operation(record, from, to);
     if (recorder_) recorder_->operation(record, from, to);
   };
   simulation.on_wait = [this](std::uint32_t rank, std::uint32_t lane, Time from, Time until, abi::Call call) {
     if (figures_ && lane == 0) {
       details_.times.add(measure::RankTimes::Idle, rank, from, until);
-      if (host::waits_for_others(call)) details_.times.add(measure::RankTimes::Waiting, rank, from, until);
+      if (host::waits_for_others(call)) {
+        details_.times.add(measure::RankTimes::Waiting, rank, from, until);
+        waits_->wait(rank, from, until);
+      }
     }
     if (trace_) trace_->wait(rank, lane, from, until, host::call_name(call));
     if (recorder_) recorder_->wait(rank, lane, from, until, call);
@@ -45,8 +55,50 @@ void RunWatch::attach(host::Simulation& simulation) {
     for (std::uint32_t rank = 0; rank < stats_.ranks(); ++rank) trace_->rank(rank, simulation.node_of(rank));
 }
 
-void RunWatch::finish(host::Simulation& simulation, const host::RunResult& result) {
-  if (figures_) {
+void RunWatch::finish_trace(const std::vector<std::vector<abi::CallRecord>>& calls, Time end,
+                            const machine::Machine& machine) {
+  for (std::uint32_t rank = 0; rank < calls.size(); ++rank) trace_->calls(rank, calls[rank]);
+  constexpr std::size_t kMostLinks = 32;
+  constexpr std::int64_t kSlices = 100;
+  measure::LinkLoads loads(machine);
+  std::set<network::flow::LinkId> busiest;
+  for (const measure::LinkLoad& load : loads.between(details_.transfers.all(), Time{0}, end))
+    if (busiest.size() < kMostLinks) busiest.insert(load.link);
+  std::map<network::flow::LinkId, double> last;  // nothing is said of what has not changed
+  for (std::int64_t i = 0; i < kSlices && end.value >= kSlices; ++i) {
+    const Time from{end.value * i / kSlices}, until{end.value * (i + 1) / kSlices};
+    std::map<network::flow::LinkId, double> now;
+    for (const measure::LinkLoad& load : loads.between(details_.transfers.all(), from, until - Time{1}))
+      if (busiest.contains(load.link)) now[load.link] = load.share;
+    for (network::flow::LinkId link : busiest)
+      if (now[link] != last[link] || i == 0) trace_->link(loads.links().name(link), from, now[link]);
+    last = std::move(now);
+  }
+  trace_->finish();
+}
+
+void RunWatch::find_answer(host::Simulation& simulation, const host::RunResult& result,
+                           const machine::Machine& machine,
+                           const std::vector<std::vector<abi::CallRecord>>& calls) {
+  std::vector<Time> ends;
+  measure::CauseFacts facts{machine, {}, details_.transfers.all()};
+  double stalled = 0, alive = 0;
+  for (const host::RankResult& rank : result.ranks) {
+    ends.push_back(rank.end);
+    facts.nodes.push_back(rank.node);
+    alive += static_cast<double>(rank.end.value);
+  }
+  for (nic::NicId i = 0; i < simulation.fabric().nics(); ++i)
+    stalled += simulation.fabric().counters(i).core_stall_time.picoseconds();
+  if (alive > 0) facts.stalled_share = stalled / alive;
+  const measure::RunHistory history(*waits_, calls, std::move(ends));
+  details_.answer = measure::find_causes(history, facts);
+  details_.answer.partial = waits_->full() || details_.mpi.left_out > 0;
+}
+
+void RunWatch::finish(host::Simulation& simulation, const host::RunResult& result,
+                      const machine::Machine& machine) {
+  if (wants_calls()) {
     std::vector<std::vector<abi::CallRecord>> calls;
     for (std::uint32_t rank = 0; rank < stats_.ranks(); ++rank) {
       calls.push_back(simulation.calls(rank));
@@ -56,11 +108,14 @@ void RunWatch::finish(host::Simulation& simulation, const host::RunResult& resul
     }
     details_.mpi = measure::profile_of(calls);
     details_.mpi.left_out = simulation.calls_left_out();
+    if (figures_) find_answer(simulation, result, machine, calls);
+    if (trace_) finish_trace(calls, result.end, machine);
   }
-  if (trace_) trace_->finish();
   if (trace_ && trace_->left_out())
-    fmt::print(stderr, "weft: the trace holds the first operations only; {} are left out\n",
-               trace_->left_out());
+    fmt::print(stderr,
+               "weft: the trace would be longer than --trace-size: {} are left out, the last of operations, "
+               "waits and calls\n",
+               count_of(trace_->left_out(), "event"));
   if (!recorder_) return;
   if (!result.fine) {  // messages without an end would make a trace that cannot end
     std::error_code ignored;

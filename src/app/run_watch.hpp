@@ -16,22 +16,30 @@ class RunWatch {
  public:
   /// Figures cost time for every operation, so they are taken where somebody wants them. Files that cannot be
   /// written are refused before the run.
-  RunWatch(unsigned ranks, bool figures, const std::string& trace, const std::string& record);
+  RunWatch(unsigned ranks, bool figures, const std::string& trace, std::uint64_t trace_size,
+           const std::string& record);
 
-  bool wants_calls() const { return figures_; }
+  bool wants_calls() const { return figures_ || trace_; }
   /// Before the run; it must live until the run is over.
   void attach(host::Simulation& simulation);
   /// After the run: writes what is to be written, and says what is missing.
-  void finish(host::Simulation& simulation, const host::RunResult& result);
+  void finish(host::Simulation& simulation, const host::RunResult& result, const machine::Machine& machine);
 
   const measure::RunStats& stats() const { return stats_; }
   const measure::RunDetails& details() const { return details_; }
 
  private:
+  /// Calls and what links carried, which are known at the end.
+  void finish_trace(const std::vector<std::vector<abi::CallRecord>>& calls, Time end,
+                    const machine::Machine& machine);
+  void find_answer(host::Simulation& simulation, const host::RunResult& result,
+                   const machine::Machine& machine, const std::vector<std::vector<abi::CallRecord>>& calls);
+
   bool figures_;
   std::string record_;
   measure::RunStats stats_;
   measure::RunDetails details_;
+  std::optional<measure::WaitRecorder> waits_;
   std::optional<report::Trace> trace_;
   std::optional<measure::TraceRecorder> recorder_;
 };

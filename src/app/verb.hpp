@@ -36,6 +36,8 @@ struct MachineOptions {
 std::string help_text(const std::vector<std::string>& words);
 /// The reference page: every section, kind, key and verb.
 std::string reference_page();
+/// Verbs as `weft help` lists them.
+std::vector<const Verb*> verbs_in_order();
 /// The options of one verb as its own --help prints them.
 std::string verb_help(const Verb& verb);
 

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/own_files.hpp"
+
 namespace weft::machine {
 
 namespace fs = std::filesystem;
@@ -13,13 +15,7 @@ namespace {
 std::vector<fs::path> folders() {
   std::vector<fs::path> out;
   if (const char* named = std::getenv("WEFT_PROFILES")) out.emplace_back(named);
-  std::error_code ignored;
-  fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  // The program stands in build/ of the source tree, in build/tests/, or in bin/ of an installation.
-  for (fs::path at = program.parent_path(); at.has_relative_path(); at = at.parent_path()) {
-    if (fs::is_directory(at / "profiles", ignored)) out.push_back(at / "profiles");
-    if (fs::is_directory(at / "share/weft/profiles", ignored)) out.push_back(at / "share/weft/profiles");
-  }
+  if (fs::path ours = own_data("profiles"); !ours.empty()) out.push_back(ours);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <cctype>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "report/figures.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_chart.hpp"
@@ -291,7 +292,7 @@ class Report {
                    escape_xml(command),
                    html_table({{"Machine"}, {"Machine settings"}, {"Workload settings"}}, rows))) +
            fmt::format("<footer>Weft {}, seed {}. The same command gives the same figures.</footer>\n",
-                       WEFT_VERSION, spec_.seed);
+                       version(), spec_.seed);
   }
 
   const CompareSpec& spec_;

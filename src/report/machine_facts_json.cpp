@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "base/json.hpp"
+#include "base/version.hpp"
 #include "network/flit/buffers.hpp"
 #include "report/machine_facts.hpp"
 
@@ -158,7 +159,7 @@ Json facts_json(const MachineFacts& facts) {
            {"seconds", stages},
            {"files", d.files},
            {"parameters", parameters},
-           {"version", WEFT_VERSION}};
+           {"version", version()}};
   if (!d.devices.empty()) out["devices"] = devices;
   return out;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "report/html_page.hpp"
 #include "report/svg.hpp"
 #include "report/validation_parts.hpp"
@@ -189,7 +190,7 @@ std::string paper_page(const Paper& paper, const ValidateResult& result) {
   body += fmt::format(
       "<footer>weft {}. The paper is {}; <code>weft show MACHINE --sources</code> says where every parameter "
       "comes from.</footer>\n",
-      WEFT_VERSION, escape_xml(paper.file));
+      version(), escape_xml(paper.file));
   return html_page("Weft validation: " + paper.name, body);
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "base/version.hpp"
 #include "power/body.hpp"
 #include "report/power_report.hpp"
 
@@ -43,7 +44,7 @@ std::string hours_text(double seconds) {
 Json power_json(const OperationResult& r, const machine::Description& machine, const std::string& command) {
   Json out = Json::object();
   out["command"] = command;
-  out["version"] = WEFT_VERSION;
+  out["version"] = version();
   out["machine"] = machine.identity.name;
   out["seconds"] = r.seconds;
   out["pue"] = r.pue;

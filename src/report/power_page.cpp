@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "power/body.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_chart.hpp"
@@ -272,9 +273,8 @@ class Page {
   }
 
   std::string made_by() const {
-    return html_section(
-        "made-by", "Made by", "",
-        fmt::format("<p><code>{}</code>, version {}</p>\n", escape_xml(command_), WEFT_VERSION));
+    return html_section("made-by", "Made by", "",
+                        fmt::format("<p><code>{}</code>, version {}</p>\n", escape_xml(command_), version()));
   }
 
   const OperationResult& r_;

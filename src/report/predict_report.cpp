@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_chart.hpp"
 
@@ -107,7 +108,7 @@ Json prediction_json(const Prediction& p) {
           {"benchmark_shares",
            {{"message_rate", p.shares[0]}, {"bandwidth", p.shares[1]}, {"latency", p.shares[2]}}},
           {"workloads", workloads},
-          {"version", WEFT_VERSION}};
+          {"version", version()}};
 }
 
 namespace {
@@ -212,7 +213,7 @@ std::string prediction_page(const Prediction& p, const std::string& command) {
   body += fmt::format("<div class=\"pair\">{}</div>\n", charts);
   for (const WorkloadPrediction& w : p.workloads)
     if (!w.beyond.empty()) body += html_section(w.name, w.name, "", workload_table(w));
-  body += fmt::format("<footer>weft {}<pre>{}</pre></footer>\n", WEFT_VERSION, escape_xml(command));
+  body += fmt::format("<footer>weft {}<pre>{}</pre></footer>\n", version(), escape_xml(command));
   return html_page(fmt::format("{} varied on {}", p.variation.name(), p.machine), body);
 }
 

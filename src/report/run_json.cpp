@@ -3,6 +3,7 @@
 #include "measure/run/collective_pattern.hpp"
 #include "measure/run/collective_table.hpp"
 #include "report/mpi_protocols.hpp"
+#include "report/run_answer.hpp"
 #include "report/run_report.hpp"
 
 namespace weft::report {
@@ -114,6 +115,7 @@ Json run_json(const measure::ProgramResult& result, const measure::RunStats& sta
                             {"exit_code", rank.ending.code},
                             {"signal", rank.ending.signal}});
   }
+  if (details.answer.known) out["answer"] = answer_json(details.answer, machine);
   if (!details.mpi.calls.empty()) out.update(calls_json(result, details));
   for (std::size_t i = 1; i < measure::kOperations; ++i)
     if (const OperationSums& sums = stats.operations(i); sums.count || sums.failed)

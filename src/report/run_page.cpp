@@ -9,6 +9,7 @@
 #include "report/mpi_protocols.hpp"
 #include "report/plot_chart.hpp"
 #include "report/plot_heat.hpp"
+#include "report/run_answer.hpp"
 #include "report/run_report.hpp"
 #include "report/run_sections.hpp"
 
@@ -37,12 +38,13 @@ class Page {
 
   std::string html() const {
     measure::LinkLoads loads(machine_);
-    return html_page(
-        title(), head() + failure() + summary_section(result_, details_) +
-                     timeline_section(result_, details_) + more_ + calls_section(details_, stats_.ranks()) +
-                     collectives_section(result_, details_, loads) + offload_section(result_) +
-                     links_section(result_, details_, loads, machine_) + matrix() + sizes() +
-                     protocols_section(result_.run) + breakdown() + ranks() + interfaces() + configuration());
+    return html_page(title(), head() + failure() + summary_section(result_, details_, machine_) +
+                                  timeline_section(result_, details_) + more_ +
+                                  waits_section(details_.answer) + calls_section(details_, stats_.ranks()) +
+                                  collectives_section(result_, details_, loads) + offload_section(result_) +
+                                  links_section(result_, details_, loads, machine_) + matrix() + sizes() +
+                                  protocols_section(result_.run) + breakdown() + ranks() + interfaces() +
+                                  configuration());
   }
 
  private:

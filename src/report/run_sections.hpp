@@ -9,8 +9,10 @@
 
 namespace weft::report {
 
-/// A few sentences: what ranks did with their time, what they called most, which collective was slowest.
-std::string summary_section(const measure::ProgramResult& result, const measure::RunDetails& details);
+/// A few sentences: why the run took as long, what ranks did with their time, what they called most, which
+/// collective was slowest.
+std::string summary_section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                            const machine::Machine& machine);
 
 /// A line for each rank: computing, in MPI and waiting, over virtual time.
 std::string timeline_section(const measure::ProgramResult& result, const measure::RunDetails& details);

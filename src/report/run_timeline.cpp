@@ -7,6 +7,7 @@
 #include "report/html_page.hpp"
 #include "report/plot_axis.hpp"
 #include "report/plot_chart.hpp"
+#include "report/run_answer.hpp"
 #include "report/run_sections.hpp"
 #include "report/svg.hpp"
 #include "report/time_axis.hpp"
@@ -142,7 +143,8 @@ std::string timeline_section(const measure::ProgramResult& result, const measure
   return html_section("timeline", "What the ranks did", lead, timeline.legend() + timeline.svg());
 }
 
-std::string summary_section(const measure::ProgramResult& result, const measure::RunDetails& details) {
+std::string summary_section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                            const machine::Machine& machine) {
   const measure::MpiProfile& mpi = details.mpi;
   Shares sum;
   for (unsigned rank = 0; rank < details.times.ranks() && rank < result.run.ranks.size(); ++rank) {
@@ -166,7 +168,10 @@ std::string summary_section(const measure::ProgramResult& result, const measure:
     text += fmt::format(" The slowest collective was {}{} over {}: {}.", abi::call_facts(c.call).name, size,
                         count_of(c.members, "rank"), rounded(c.took()));
   }
-  return fmt::format("<p class=\"summary\">{}</p>\n", escape_xml(text));
+  std::string out;
+  if (const std::string answer = answer_text(details.answer, machine); !answer.empty())
+    out = fmt::format("<p class=\"summary answer\">{}</p>\n", escape_xml(answer));
+  return out + fmt::format("<p class=\"summary\">{}</p>\n", escape_xml(text));
 }
 
 }  // namespace weft::report

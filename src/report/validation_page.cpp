@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "report/html_page.hpp"
 #include "report/svg.hpp"
 #include "report/validation_parts.hpp"
@@ -70,7 +71,7 @@ std::string validation_page(const ValidateResult& result) {
   body += fmt::format(
       "<footer>weft {}. Sources are sections and tables of each machine's paper; <code>weft show MACHINE "
       "--sources</code> says where every parameter comes from.</footer>\n",
-      WEFT_VERSION);
+      version());
   return html_page("Weft validation", body);
 }
 

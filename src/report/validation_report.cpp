@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/text.hpp"
+#include "base/version.hpp"
 #include "report/validation_words.hpp"
 
 namespace weft::report {
@@ -115,7 +116,7 @@ Json validation_json(const ValidateResult& result) {
                     {"source", f.figure.source},
                     {"experiment", f.experiment},
                     {"note", f.note},
-                    {"version", WEFT_VERSION}});
+                    {"version", version()}});
   for (const measure::MissingFigure& f : result.missing)
     rows.push_back({{"id", f.id},
                     {"what", f.what},
@@ -124,7 +125,7 @@ Json validation_json(const ValidateResult& result) {
                     {"measured", false},
                     {"needs", f.needs},
                     {"source", f.source},
-                    {"version", WEFT_VERSION}});
+                    {"version", version()}});
   return rows;
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/input_file.hpp"
+#include "base/version.hpp"
 #include "config/registry.hpp"
 #include "machine/machine.hpp"
 #include "network/network.hpp"
@@ -199,7 +200,7 @@ std::vector<ComparePoint> compare_points(const CompareSpec& spec) {
 std::string point_key(const CompareSpec& spec, const ComparePoint& point) {
   const CompareMachine& m = spec.machines[point.machine];
   const CompareWorkload& w = spec.workloads[point.workload];
-  std::string all = fmt::format("{}|{}|{}|", WEFT_VERSION, spec.engines[point.engine], spec.seed);
+  std::string all = fmt::format("{}|{}|{}|", version(), spec.engines[point.engine], spec.seed);
   auto d = machine::describe(m.base, joined(spec.set, m.set, variant(m, point.machine_variant)));
   for (const config::Setting& s : d.settings) all += s.key + "=" + s.value + "|";
   all += fmt::format("{}|{}|{}|{}|{}|{}|", w.kind, w.placement, w.ranks, w.bytes.value, spec.send_cost.value,

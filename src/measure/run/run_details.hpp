@@ -4,6 +4,7 @@
 
 #include "measure/run/mpi_profile.hpp"
 #include "measure/run/rank_times.hpp"
+#include "measure/run/root_causes.hpp"
 #include "measure/run/transfers.hpp"
 
 namespace weft::measure {
@@ -14,6 +15,7 @@ struct RunDetails {
   RankTimes times;
   MpiProfile mpi;
   Transfers transfers;
+  RunAnswer answer;
 };
 
 }  // namespace weft::measure

@@ -35,6 +35,12 @@ LinkLoads::LinkLoads(const machine::Machine& machine)
   if (maker_.needs_load()) no_load_.resize(links_.count());
 }
 
+std::vector<Share> LinkLoads::route(network::EndpointId from, network::EndpointId to) {
+  std::vector<Share> out;
+  if (!maker_.route(from, to, no_load_.empty() ? nullptr : no_load_.data(), scratch_, out)) out.clear();
+  return out;
+}
+
 bool LinkLoads::between_routers(LinkId link) const {
   return link < graph_.ports() && graph_.port_cable(link) != topology::kNone;
 }

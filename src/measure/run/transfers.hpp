@@ -47,6 +47,12 @@ class LinkLoads {
   /// The links that carried anything between two times, the busiest first. A transfer counts where it began.
   std::vector<LinkLoad> between(const std::vector<Transfer>& transfers, Time from, Time until);
 
+  /// The links between two endpoints on an empty network, with their shares; none where there is no way.
+  std::vector<network::flow::Share> route(network::EndpointId from, network::EndpointId to);
+  std::int64_t delay_ps(const std::vector<network::flow::Share>& route) const {
+    return maker_.delay_ps(route);
+  }
+
   const network::flow::Links& links() const { return links_; }
   /// Between two routers; else to or from an endpoint.
   bool between_routers(network::flow::LinkId link) const;

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/parallel.hpp"
+#include "base/version.hpp"
 #include "measure/traffic/point.hpp"
 #include "network/cycle_engine.hpp"
 
@@ -59,7 +60,7 @@ void describe(const machine::Machine& machine, const Workload& workload, const n
   out.pattern = workload.pattern->name;
   out.source = workload.source->name;
   out.packet_flits = workload.sizes.text();
-  out.version = WEFT_VERSION;
+  out.version = version();
   out.seed = workload.seed;
   out.batch = workload.batch;
   out.cycle_ns = facts.cycle.nanoseconds(1);

@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 
-#include "machine/profiles.hpp"
+#include "base/own_files.hpp"
 #include "measure/compare/compare.hpp"
 #include "measure/validate/figure.hpp"
 
@@ -31,8 +30,7 @@ std::string in_words(const std::vector<std::pair<double, std::string>>& values, 
 
 /// A comparison of examples/, with the user's settings over its own.
 CompareSpec example(const Trial& trial, const char* file) {
-  auto beside = std::filesystem::path(machine::profile_path("torus")).parent_path().parent_path();
-  CompareSpec spec = read_compare((beside / "examples" / file).string());
+  CompareSpec spec = read_compare(own_data(std::string("examples/") + file).string());
   spec.set.insert(spec.set.end(), trial.settings().begin(), trial.settings().end());
   return spec;
 }

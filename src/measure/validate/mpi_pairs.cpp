@@ -8,16 +8,18 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/own_files.hpp"
+
 namespace weft::measure {
 
 namespace {
 
 namespace fs = std::filesystem;
 
-/// The folder of the `weft` that runs, or of the one this test belongs to.
-fs::path build_folder() {
-  fs::path self = fs::read_symlink("/proc/self/exe"), folder = self.parent_path();
-  return self.filename() == "weft" ? folder : folder.parent_path();
+/// The `weft` that runs, or the one this test belongs to.
+std::string weft_program() {
+  const fs::path self = own_program();
+  return self.filename() == "weft" ? self.string() : own_file("weft").string();
 }
 
 struct Said {
@@ -64,20 +66,12 @@ Said run(std::vector<std::string> words) {
 std::vector<std::pair<double, double>> run_pairs(const Trial& trial, const MpiPairs& how,
                                                  std::vector<std::string> words,
                                                  const std::vector<std::uint64_t>& sizes) {
-  const fs::path folder = build_folder();
-  std::vector<std::string> command{(folder / "weft").string(),
-                                   "run",
-                                   trial.machine_name(),
-                                   "--quiet",
-                                   "--engine",
-                                   how.engine,
-                                   "-n",
-                                   std::to_string(2 * how.pairs),
-                                   "--per-node",
-                                   std::to_string(how.pairs)};
+  std::vector<std::string> command{
+      weft_program(), "run", trial.machine_name(),          "--quiet",    "--engine",
+      how.engine,     "-n",  std::to_string(2 * how.pairs), "--per-node", std::to_string(how.pairs)};
   for (const auto* settings : {&how.settings, &trial.settings()})
     for (const std::string& setting : *settings) command.insert(command.end(), {"--set", setting});
-  command.insert(command.end(), {"--", (folder / "validation" / "pairs").string()});
+  command.insert(command.end(), {"--", own_file("validation/pairs").string()});
   command.insert(command.end(), words.begin(), words.end());
   for (std::uint64_t bytes : sizes) command.push_back(std::to_string(bytes));
   Said said = run(command);
@@ -91,10 +85,9 @@ std::vector<std::pair<double, double>> run_pairs(const Trial& trial, const MpiPa
 
 std::string run_validation_program(std::vector<std::string> words, const std::string& program,
                                    const std::vector<std::string>& arguments) {
-  const fs::path folder = build_folder();
-  std::vector<std::string> command{(folder / "weft").string(), "run"};
+  std::vector<std::string> command{weft_program(), "run"};
   command.insert(command.end(), words.begin(), words.end());
-  command.insert(command.end(), {"--quiet", "--", (folder / "validation" / program).string()});
+  command.insert(command.end(), {"--quiet", "--", own_file("validation/" + program).string()});
   command.insert(command.end(), arguments.begin(), arguments.end());
   Said said = run(command);
   if (!said.fine)
@@ -103,9 +96,8 @@ std::string run_validation_program(std::vector<std::string> words, const std::st
 }
 
 std::string run_example(const std::string& script, const std::vector<std::string>& arguments) {
-  const fs::path folder = build_folder();
-  std::vector<std::string> command{"/usr/bin/env", "WEFT=" + (folder / "weft").string(),
-                                   (folder.parent_path() / "examples" / script).string()};
+  std::vector<std::string> command{"/usr/bin/env", "WEFT=" + weft_program(),
+                                   own_data("examples/" + script).string()};
   command.insert(command.end(), arguments.begin(), arguments.end());
   Said said = run(command);
   if (!said.fine)

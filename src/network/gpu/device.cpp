@@ -7,6 +7,7 @@
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
 #include "base/memory_left.hpp"
+#include "base/own_files.hpp"
 #include "network/gpu/backend.hpp"
 #include "network/gpu/device_interface.hpp"
 
@@ -20,12 +21,10 @@ constexpr const char* kInstead = "--engine gpu-host runs the same code here, --e
   throw UserError(fmt::format("--engine gpu: {}; {}", why, kInstead));
 }
 
-/// The library beside this program, or in the folder above it, where tests look for what they test.
 std::string library_path() {
   std::error_code ignored;
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  for (const auto& place : {folder, folder.parent_path()})
-    if (std::filesystem::exists(place / kDeviceLibrary, ignored)) return (place / kDeviceLibrary).string();
+  if (const auto library = own_file(kDeviceLibrary); std::filesystem::exists(library, ignored))
+    return library.string();
   refuse(fmt::format("this build has no {}: no CUDA compiler was found when it was made", kDeviceLibrary));
 }
 

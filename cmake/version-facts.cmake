@@ -1,0 +1,18 @@
+# What src/base/version.cpp says. Looked up whenever something is built, since tags come and go without any file being edited.
+set(built_with "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}, ${CMAKE_BUILD_TYPE}")
+if(WEFT_NATIVE AND WEFT_HAS_NATIVE)
+  string(APPEND built_with " for this processor")
+else()
+  string(APPEND built_with " for any ${CMAKE_SYSTEM_PROCESSOR}")
+endif()
+if(WEFT_SANITIZE)
+  string(APPEND built_with ", sanitizers ${WEFT_SANITIZE}")
+endif()
+string(APPEND built_with "\\nlibfabric ${FABRIC_VERSION}, PMIx ${PMIX_VERSION}, fmt ${fmt_VERSION}, CLI11 ${CLI11_VERSION}")
+string(APPEND built_with ", nlohmann-json ${nlohmann_json_VERSION}, toml++ ${tomlplusplus_VERSION}, pugixml ${pugixml_VERSION}")
+set(version_facts ${CMAKE_BINARY_DIR}/version/version_facts.hpp)
+set(write_version ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DFALLBACK=${PROJECT_VERSION} -DOUTPUT=${version_facts}
+  "-DBUILT_WITH=${built_with}" -P ${CMAKE_SOURCE_DIR}/cmake/version.cmake)
+add_custom_target(weft_version COMMAND ${write_version} BYPRODUCTS ${version_facts} VERBATIM)
+add_dependencies(weft_objects weft_version)
+set_source_files_properties(src/base/version.cpp PROPERTIES INCLUDE_DIRECTORIES ${CMAKE_BINARY_DIR}/version OBJECT_DEPENDS ${version_facts})
