@@ -192,6 +192,23 @@ int weft_wait_device(weft_device* device, int64_t timeout_ns);
 /* The number of this process's memory, for devices that reach memory of several on their node. */
 int64_t weft_space(void);
 
+/* Registers of chips anywhere in the machine, over the network: interfaces and routers have a file of them
+ * each, listed by `weft help registers`. Anybody reads; who may write is said there, and others are refused
+ * (WEFT_NO_RIGHT). */
+typedef struct {
+  uint32_t node;   /* its interface, where `router` is 0 */
+  uint64_t router; /* else one more than the number of a router */
+} weft_chip;
+/* Both wait for the answer: 0, a WEFT_ status that says why not, or a negative errno. They use a port of
+ * their own, opened at the first call. One thread at a time (-EBUSY). Up to 64 registers one after the other,
+ * and no more than fit into a packet. */
+int weft_register_read(weft_chip chip, uint64_t offset, uint64_t* values, unsigned count);
+int weft_register_write(weft_chip chip, uint64_t offset, uint64_t value);
+/* Where "block.register" is in the block of that index (a port, say); -ENOENT where there is none. */
+int64_t weft_register_offset(const char* name, uint64_t index);
+/* Takes "block.register.field" out of the register's value. */
+int weft_register_field(const char* name, uint64_t value, uint64_t* field);
+
 /* Registers of a device of kind "dma", and what its status may be. */
 enum {
   WEFT_DMA_SOURCE_SPACE = 0,

@@ -30,9 +30,10 @@ struct Interface {
                 groups, outgoing, counters},
                number),
         rings(context, number, ports, bus, egress, notifier, counters),
-        receiver(
-            {context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups, counters},
-            number),
+        registers(context, number, ports, counters),
+        receiver({context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups,
+                  registers, counters},
+                 number),
         smfu(context, number, egress) {}
 
   node::Node site;
@@ -49,6 +50,7 @@ struct Interface {
   Groups groups;
   Sender sender;
   Rings rings;
+  RegisterUnit registers;
   Receiver receiver;
   Smfu smfu;
   std::unique_ptr<RootPort> root_port;  // where devices of PCI Express are below it
@@ -57,7 +59,8 @@ struct Interface {
 Fabric::Fabric(const machine::Machine& machine, network::Network& network, event::EventQueue& queue,
                Host& host, const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
     : context_(std::make_unique<Context>(
-          Context{.nic = machine.description.nic,
+          Context{.machine = machine,
+                  .nic = machine.description.nic,
                   .host_parameters = machine.description.host,
                   .network = network,
                   .queue = queue,
@@ -81,21 +84,42 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
                                   needed, largest)}});
   c.payload = std::min(static_cast<std::uint64_t>(c.nic.payload.value), largest - header);
   network.set_reaction_time(c.nic.send_latency);  // a packet is launched behind it, whatever is heard
+  c.attach = [this](network::EndpointId node) { return attach(node); };
   Diagnostics problems;
+  if (c.nic.manager >= machine.graph->endpoints())
+    problems.add(machine.description.origin("nic.manager"), "nic.manager",
+                 fmt::format("the machine has nodes 0 to {}", machine.graph->endpoints() - 1));
   for (network::EndpointId node : nodes) {
     WEFT_CHECK(node < c.nic_of_node.size() && c.nic_of_node[node] == kNobody, "a node named twice");
-    c.nic_of_node[node] = static_cast<NicId>(interfaces_.size());
-    interfaces_.push_back(std::make_unique<Interface>(c, static_cast<NicId>(interfaces_.size())));
-    Interface& n = *interfaces_.back();
-    n.site.add(std::make_unique<NicDevice>(n.site.next_slot(node::kNicDevice), c.nic.ports, n.counters));
-    for (const machine::Device& device : machine.description.devices)
-      if (device.sits_on(node))
-        n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
-    DeviceTree below = device_tree(n.site, n.smfu.payload(), machine.description, problems);
-    if (below.tree && problems.empty())
-      n.root_port = std::make_unique<RootPort>(n.smfu, queue, std::move(below.tree), below.window);
+    add_interface(node, problems);
   }
   problems.throw_if_any();
+}
+
+void Fabric::add_interface(network::EndpointId node, Diagnostics& problems) {
+  Context& c = *context_;
+  const auto number = static_cast<NicId>(interfaces_.size());
+  if (number == c.nodes.size()) c.nodes.push_back(node);
+  c.nic_of_node[node] = number;
+  interfaces_.push_back(std::make_unique<Interface>(c, number));
+  Interface& n = *interfaces_.back();
+  const machine::Description& description = c.machine.description;
+  n.site.add(std::make_unique<NicDevice>(n.site.next_slot(node::kNicDevice), c.nic.ports, n.counters));
+  for (const machine::Device& device : description.devices)
+    if (device.sits_on(node))
+      n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
+  DeviceTree below = device_tree(n.site, n.smfu.payload(), description, problems);
+  if (below.tree && problems.empty())
+    n.root_port = std::make_unique<RootPort>(n.smfu, queue_, std::move(below.tree), below.window);
+}
+
+NicId Fabric::attach(network::EndpointId node) {
+  if (context_->nic_of_node[node] == kNobody) {
+    Diagnostics problems;
+    add_interface(node, problems);
+    problems.throw_if_any();
+  }
+  return context_->nic_of_node[node];
 }
 
 Fabric::~Fabric() = default;

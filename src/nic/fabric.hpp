@@ -22,6 +22,10 @@
 #include "nic/host.hpp"
 #include "nic/waiting_round.hpp"
 
+namespace weft {
+class Diagnostics;
+}
+
 namespace weft::nic {
 
 struct Context;
@@ -36,6 +40,8 @@ class Fabric : private event::EventHandler {
          const std::vector<network::EndpointId>& nodes, std::uint64_t seed);
   ~Fabric() override;
 
+  /// The interface of a node, made where there was none.
+  NicId attach(network::EndpointId node);
   NicId nics() const { return static_cast<NicId>(interfaces_.size()); }
   network::EndpointId node(NicId nic) const;
   /// The node an interface sits on, with its bus and its other devices.
@@ -113,6 +119,7 @@ class Fabric : private event::EventHandler {
   void copy_lost(std::uint32_t packet, Time when);
   void copy_arrived(std::uint32_t packet);
   void lost(std::uint32_t packet, Time when);
+  void add_interface(network::EndpointId node, Diagnostics& problems);
   Status open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port);
 
   std::unique_ptr<Context> context_;
