@@ -21,6 +21,8 @@ enum class Operation : std::uint8_t {
   Join = 11,    // a group whose members a put may be for at once: `length` bytes of memory list its nodes
   Expect = 12,  // where the put of round `operand` goes here; see below
   Leave = 13,
+  Load = 14,  // in events alone: no descriptor asks for these
+  Store = 15,
 };
 
 constexpr bool is_atomic(Operation operation) {

@@ -586,6 +586,10 @@ bool Simulation::has_space(node::NodeId node, node::SpaceId space) const {
   return space < options_.ranks && options_.place[space] == node && !supervisor_->ended(space);
 }
 
+void Simulation::loaded(std::uint64_t token, nic::Status status, std::uint64_t value) {
+  calls_->loaded(token, status, value);
+}
+
 void Simulation::register_read(std::uint64_t token, std::uint64_t value) {
   calls_->register_read(token, value);
 }

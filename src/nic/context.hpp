@@ -31,6 +31,7 @@ enum class What : std::uint32_t {
   GroupHere,  // a packet for a group, for those on its sender's own node
   TlpHere,    // shared memory unit: a packet
   TlpAgain,   // shared memory unit: a packet
+  LoadStore,  // loads and stores: a job
 };
 
 /// Which operations have not ended yet, by the port they were posted on: for a host that lets a process go

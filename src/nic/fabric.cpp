@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nic/device_tree.hpp"
+#include "nic/load_store.hpp"
 #include "nic/nic_device.hpp"
 #include "nic/receiver.hpp"
 #include "nic/root_port.hpp"
@@ -34,7 +35,8 @@ struct Interface {
         receiver({context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups,
                   registers, counters},
                  number),
-        smfu(context, number, egress) {}
+        smfu(context, number, egress),
+        load_store({context, ports, bus, registration, notifier, smfu, counters}, number) {}
 
   node::Node site;
   PortTable ports;
@@ -53,6 +55,7 @@ struct Interface {
   RegisterUnit registers;
   Receiver receiver;
   Smfu smfu;
+  LoadStore load_store;
   std::unique_ptr<RootPort> root_port;  // where devices of PCI Express are below it
 };
 
@@ -127,6 +130,7 @@ Fabric::~Fabric() = default;
 node::Node& Fabric::site(NicId nic) { return interfaces_[nic]->site; }
 network::EndpointId Fabric::node(NicId nic) const { return context_->nodes[nic]; }
 Smfu& Fabric::smfu(NicId nic) { return interfaces_[nic]->smfu; }
+LoadStore& Fabric::load_store(NicId nic) { return interfaces_[nic]->load_store; }
 RootPort* Fabric::root_port(NicId nic) { return interfaces_[nic]->root_port.get(); }
 const machine::NicParameters& Fabric::parameters() const { return context_->nic; }
 
@@ -186,6 +190,7 @@ void Fabric::close(PortRef ref) {
   n.receiver.close(ref.port);
   n.triggered.close(ref.port);
   n.groups.close(ref.port);
+  n.load_store.close(ref.port);
   n.notifier.close(ref.port);
   n.rings.resume_senders();
 }
@@ -357,6 +362,8 @@ void Fabric::handle(const event::Event& due) {
       return n.smfu.here(index);
     case What::TlpAgain:
       return n.smfu.again(index);
+    case What::LoadStore:
+      return n.load_store.act(index);
   }
 }
 

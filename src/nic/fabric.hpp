@@ -30,6 +30,7 @@ namespace weft::nic {
 
 struct Context;
 struct Interface;
+class LoadStore;
 class RootPort;
 class Smfu;
 
@@ -49,6 +50,8 @@ class Fabric : private event::EventHandler {
   const machine::NicParameters& parameters() const;
   /// How packets of PCI Express leave and enter an interface.
   Smfu& smfu(NicId nic);
+  /// Loads and stores of its processes to memory of other nodes.
+  LoadStore& load_store(NicId nic);
   /// What is below an interface that is a root port; nothing where it is none.
   RootPort* root_port(NicId nic);
 

@@ -145,7 +145,7 @@ TEST(Registers, AreWrittenByThoseWhoMay) {
   EXPECT_EQ(m.client.write({.node = 2}, spot("interface.packets_sent").at(), 0).status, Status::NoRight);
   EXPECT_EQ(m.read({.node = 2}, spot("chip.accesses.refused")), 3u);
   const NicId third = m.client.fabric().attach(3);
-  EXPECT_EQ(m.client.fabric().counters(third).refused, 2u);
+  EXPECT_EQ(m.client.fabric().counters(third).refused, 3u);  // its router is asked there too
 }
 
 TEST(Registers, TheManagerWritesEverywhereAndHandsItsRightsOver) {
@@ -172,13 +172,14 @@ TEST(Registers, CountersCountAndStartAnew) {
   std::uint64_t flits = 0, links = m.read(first, spot("chip.kind.links"));
   for (std::uint64_t p = 0; p < links; ++p) flits += m.read(first, spot("traffic.sent").at(p));
   EXPECT_GT(flits, 0u);
+  // Requests for the router next to the interface cross no cable.
   EXPECT_EQ(m.client.write(first, spot("chip.clear").at(), 1).status, Status::Ok);
+  for (std::uint64_t p = 0; p < links; ++p) EXPECT_EQ(m.read(first, spot("traffic.sent").at(p)), 0u);
   EXPECT_EQ(m.client.write({.node = 3}, spot("chip.clear").at(), 1).status, Status::Ok);
-  // One answer has left since: that to the write.
-  EXPECT_EQ(m.read({.node = 3}, sent), 1u);
+  EXPECT_EQ(m.read({.node = 3}, sent), 1u);  // the answer to the write
   std::uint64_t anew = 0;
   for (std::uint64_t p = 0; p < links; ++p) anew += m.read(first, spot("traffic.sent").at(p));
-  EXPECT_LT(anew, flits + 200);
+  EXPECT_GT(anew, 0u);
 }
 
 TEST(Registers, WhatIsNotThereIsRefused) {
@@ -212,7 +213,10 @@ TEST(Registers, TakeTheTimeOfTheWayAndOfTheFile) {
 }
 
 TEST(Registers, ADeadLinkSaysSoAndItsNeighbourIsNotSeen) {
-  Machine m(test::torus("", "", "[4]") + "[faults]\ndead_cables = [\"r1.p0\"]\n");
+  std::string text = test::torus("", "", "[4]") + "[faults]\ndead_cables = [\"r1.p0\"]\n";
+  const std::string routing = "dimension-order";
+  text.replace(text.find(routing), routing.size(), "up-down");
+  Machine m(text);
   const topology::Graph& graph = *m.machine.graph;
   const topology::PortId port = graph.port(1, 0);
   const Chip chip = router(1);
