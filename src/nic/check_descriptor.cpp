@@ -21,6 +21,13 @@ Status check_registers(const Context& context, const Registration& registration,
 
 }  // namespace
 
+void find_node(Context& context, Descriptor& d) {
+  if (d.flags & kGlobal) d.node = node_of(d.remote_key);
+  if (!(d.flags & kRegisters)) return;
+  if (d.remote_key) d.node = context.chips.node_of(d.remote_key);
+  if (d.node < context.nic_of_node.size() && context.interface_of(d.node) == kNobody) context.attach(d.node);
+}
+
 Status check_descriptor(const Context& context, const Registration& registration, const Port& from,
                         PortNo port, const Descriptor& d) {
   const machine::NicParameters& p = context.nic;

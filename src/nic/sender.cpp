@@ -51,8 +51,7 @@ void Sender::accept(std::uint32_t index) {
   Outgoing& x = outgoing_[index];
   submission_.reached_chip(x.port);
   x.at_chip = context_.now();
-  if (x.d.flags & kGlobal) x.d.node = node_of(x.d.remote_key);
-  if (x.d.flags & kRegisters) find_chip(x.d);
+  find_node(context_, x.d);
   Status status = ports_[x.port].generation == x.port_generation
                       ? check_descriptor(context_, registration_, ports_[x.port], x.port, x.d)
                       : Status::Closed;
@@ -99,13 +98,6 @@ void Sender::accept(std::uint32_t index) {
   x.queued = true;
   counters_.deepest_queue = std::max<std::uint64_t>(counters_.deepest_queue, q.waiting.size());
   dispatch();
-}
-
-/// Who has the registers of a chip. Every node has an interface, also one that no process has used.
-void Sender::find_chip(Descriptor& d) {
-  if (d.remote_key) d.node = context_.chips.node_of(d.remote_key);
-  if (d.node < context_.nic_of_node.size() && context_.interface_of(d.node) == kNobody)
-    context_.attach(d.node);
 }
 
 /// Round-robin over the ports that have work: one packet each, so that a long put delays nobody else's

@@ -48,7 +48,6 @@ class Sender {
 
   /// A descriptor is on the chip: it is checked, and queued.
   void accept(std::uint32_t index);
-  void find_chip(Descriptor& d);
   /// Sends what can be sent now.
   void dispatch();
   void dispatch_planned();
