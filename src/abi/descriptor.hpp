@@ -21,6 +21,8 @@ enum class Operation : std::uint8_t {
   Join = 11,    // a group whose members a put may be for at once: `length` bytes of memory list its nodes
   Expect = 12,  // where the put of round `operand` goes here; see below
   Leave = 13,
+  Load = 14,  // in events alone: no descriptor asks for these
+  Store = 15,
 };
 
 constexpr bool is_atomic(Operation operation) {
@@ -39,6 +41,10 @@ constexpr bool is_triggered(Operation operation) {
 // (triggered.hpp) and one more in spare[0], round in spare[1], RoundKind in spare[2], what a swap puts in
 // place in spare[3] and [4].
 
+// A put or get of registers names the chip in `remote_key`: 0 is the interface of `node`, any other number is
+// one more than that of a router, for which a node is found. `remote_offset` and `length` are whole
+// registers.
+
 // Flags of an operation.
 inline constexpr std::uint16_t kNotifyLocal = 1;   // an event once the local buffer is free again
 inline constexpr std::uint16_t kNotifyRemote = 2;  // an event at the target: arrived, or responded to a get
@@ -50,7 +56,8 @@ inline constexpr std::uint16_t kInterrupt = 64;    // interrupt the target's pro
 inline constexpr std::uint16_t kGlobal = 128;      // the remote memory is named by a global address
 inline constexpr std::uint16_t kPhysical = 256;    // offsets are physical addresses: of a kernel's port alone
 inline constexpr std::uint16_t kToGroup = 512;     // a put for all members of the group joined as `tag`
-inline constexpr std::uint16_t kAllFlags = 1023;
+inline constexpr std::uint16_t kRegisters = 1024;  // a put or get of registers of a chip (registers.hpp)
+inline constexpr std::uint16_t kAllFlags = 2047;
 inline constexpr std::uint16_t kDamaged = 0x8000;  // of a message that arrived with an error
 
 enum class Status : std::uint16_t {

@@ -73,7 +73,13 @@ enum class Call : std::uint32_t {
   DeviceRead,   // arguments: device, register -> value
   DeviceWrite,  // arguments: device, register, value
   DeviceWait,   // for an interrupt of the device, or the deadline; arguments: device
-  Last = DeviceWait,
+  Share,        // arguments: key, offset, length -> number
+  Unshare,      // arguments: number
+  Map,    // arguments: node, number, size, how (0: by its interval, 1: by a mask, 2: unchanged) -> window
+  Unmap,  // arguments: window
+  Load,   // arguments: window, offset, bytes -> value
+  Store,  // arguments: window, offset, value, bytes
+  Last = Store,
 };
 
 /// By this signal the simulator asks a thread that has computed for long whether it waits for memory to

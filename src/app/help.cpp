@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "app/pages.hpp"
+#include "app/register_table.hpp"
 #include "app/verb.hpp"
 #include "machine/collective_network.hpp"
 #include "machine/description.hpp"
@@ -94,6 +95,7 @@ std::string overview() {
         fmt::format("  {:<10} {}\n", fixed.name.substr(0, fixed.name.find('.')), wrap(fixed.about, 100, 13));
   out +=
       "  collective_network  A second network of its own topology, for the control packets of collectives\n"
+      "  registers  The registers of interfaces and routers, which programs read and write over the network\n"
       "  sources    Where each value comes from: \"section.key\" = \"paper and section, or assumed: why\"\n";
   out += "\nTry: weft show torus --picture torus.svg\n";
   return out;
@@ -158,6 +160,8 @@ std::string help_text(const std::vector<std::string>& words) {
   }
   known.push_back(machine::kCollectiveNetwork);
   if (words[0] == known.back()) return std::string(kCollectiveNetworkHelp) + "\n";
+  known.push_back("registers");
+  if (words[0] == known.back()) return register_text();
   throw UserError(fmt::format("there is no help on '{}'{}; `weft help` lists what there is", words[0],
                               did_you_mean(words[0], known)));
 }
@@ -185,7 +189,8 @@ std::string reference_page() {
          "\n\n"
          "## [sources]\n\nWhere each value comes from: `\"section.key\" = \"a paper's file and section, or "
          "assumed: why\"`.\n\n"
-         "## Verbs\n\n";
+         "## Registers\n\n" +
+         register_tables() + "## Verbs\n\n";
   for (const Verb* verb : verbs_in_order())
     out += fmt::format("### weft {}\n\n```\n{}```\n\n", verb->name, verb_help(*verb));
   while (out.ends_with("\n\n")) out.pop_back();

@@ -97,6 +97,13 @@ void CallHandler::act(ThreadRef t) {
     case Call::DeviceWrite:
     case Call::DeviceWait:
       return act_on_device(t, begin);
+    case Call::Share:
+    case Call::Unshare:
+    case Call::Map:
+    case Call::Unmap:
+    case Call::Load:
+    case Call::Store:
+      return act_on_window(t, begin);
     default:
       if (r.call == Call::MoveMemory) cost = Time{0};
       if (ports_.is_open(t.rank, r.port)) cost = act_on_memory(t, begin);

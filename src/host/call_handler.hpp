@@ -44,6 +44,8 @@ class CallHandler {
 
   /// The value of a register has come back to the thread that asked for it.
   void register_read(std::uint64_t token, std::uint64_t value);
+  /// A load has come back to the thread that waits for it.
+  void loaded(std::uint64_t token, nic::Status status, std::uint64_t value);
   /// A device interrupts: one of the threads that wait for it goes on, or the next that comes.
   void device_interrupt(node::NodeId node, node::DeviceId device);
   /// What a device of a rank's node is called; empty where there is no such device.
@@ -60,6 +62,7 @@ class CallHandler {
   void wait(ThreadRef thread);
   Time act_on_memory(ThreadRef thread, Time begin);
   void act_on_device(ThreadRef thread, Time begin);
+  void act_on_window(ThreadRef thread, Time begin);
   unsigned& unseen_interrupts(nic::NicId nic, node::DeviceId device);
   std::int32_t open_port(ThreadRef thread);
   void leave(ThreadRef thread);

@@ -64,6 +64,9 @@ class SharedHost : public nic::Host {
   bool has_space(node::NodeId node, node::SpaceId space) const override {
     return (space < first_space_ ? ranks_ : others_).has_space(node, space);
   }
+  void loaded(std::uint64_t token, nic::Status status, std::uint64_t value) override {
+    ranks_.loaded(token, status, value);
+  }
   void register_read(std::uint64_t token, std::uint64_t value) override {
     ranks_.register_read(token, value);  // neighbours ask for none
   }

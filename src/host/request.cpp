@@ -55,6 +55,18 @@ const char* call_name(Call call) {
       return "write register";
     case Call::DeviceWait:
       return "wait for an interrupt";
+    case Call::Share:
+      return "share memory";
+    case Call::Unshare:
+      return "stop to share memory";
+    case Call::Map:
+      return "map memory of another node";
+    case Call::Unmap:
+      return "unmap memory of another node";
+    case Call::Load:
+      return "load from another node";
+    case Call::Store:
+      return "store to another node";
   }
   return "wait";
 }

@@ -465,22 +465,17 @@ bool Simulation::keep_pace(const std::vector<ThreadRef>& runnable) {
   return problem.empty() || fail(problem);
 }
 
-/// How long the only rank that runs will find nothing but what it makes happen itself, so that a look in vain
-/// need not be asked about. What it posts, it knows (lib/port.hpp).
-Time Simulation::quiet_until(std::uint32_t rank) {
-  const Time now = fabric_->now();
-  if (neighbours_ || pacing_ || supervisor_->have_threads() || supervisor_->anyone_outside() ||
-      supervisor_->anyone_asleep() || calls_->watches_files() || scheduler_.have_spinners())
-    return now;
-  const Time next = std::min(fabric_->quiet_until(ports_->nic(rank)), scheduler_.first_plan());
-  return std::max(now, next - Time{1});
-}
-
 void Simulation::grant() {
   const std::vector<ThreadRef>& runnable = scheduler_.runnable();
   if (runnable.empty() || !keep_pace(runnable)) return;
   supervisor_->let_run(runnable);
-  const bool alone = runnable.size() == 1;
+  // The only one that runs finds nothing for a while but what it makes happen itself: a look in vain need not
+  // be asked about. What it posts, it knows (lib/port.hpp).
+  Time known = fabric_->now();
+  if (runnable.size() == 1 && !neighbours_ && !pacing_ && all_wait_here(*supervisor_, scheduler_, *calls_))
+    known = std::max(
+        known,
+        std::min(fabric_->quiet_until(ports_->nic(runnable[0].rank)), scheduler_.first_plan()) - Time{1});
   for (ThreadRef r : runnable) {
     const Request& request = scheduler_.thread(r).request;
     const Time granted = scheduler_.grant(r);
@@ -492,8 +487,7 @@ void Simulation::grant() {
     }
     const CallHandler::Answer& answer = calls_->grant(r);
     if (on_wait) on_wait(r.rank, r.thread, request.clock, granted, request.call);
-    segments_[r.rank]->grant(r.thread, granted, alone ? quiet_until(r.rank) : fabric_->now(), answer.result,
-                             answer.value);
+    segments_[r.rank]->grant(r.thread, granted, known, answer.result, answer.value);
   }
   ++result_.rounds;
   result_.grants += runnable.size();
@@ -597,6 +591,10 @@ bool Simulation::write(node::SpaceId owner, std::uint64_t address, const void* f
 
 bool Simulation::has_space(node::NodeId node, node::SpaceId space) const {
   return space < options_.ranks && options_.place[space] == node && !supervisor_->ended(space);
+}
+
+void Simulation::loaded(std::uint64_t token, nic::Status status, std::uint64_t value) {
+  calls_->loaded(token, status, value);
 }
 
 void Simulation::register_read(std::uint64_t token, std::uint64_t value) {

@@ -62,6 +62,7 @@ class Simulation : private nic::Host {
   bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override;
   bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override;
   bool has_space(node::NodeId node, node::SpaceId space) const override;
+  void loaded(std::uint64_t token, nic::Status status, std::uint64_t value) override;
   void register_read(std::uint64_t token, std::uint64_t value) override;
   void device_interrupt(node::NodeId node, node::DeviceId device) override;
   void message(nic::PortRef port, const nic::Message& message) override;
@@ -96,7 +97,6 @@ class Simulation : private nic::Host {
   bool come_to(Time at);
   bool may_run(ThreadRef thread, Time at);
   bool keep_pace(const std::vector<ThreadRef>& runnable);
-  Time quiet_until(std::uint32_t rank);
   void grant();
   bool only_polling() const;
   bool stuck();

@@ -21,6 +21,11 @@ bool all_in_calls(const Supervisor& supervisor, const Scheduler& scheduler, cons
   return true;
 }
 
+bool all_wait_here(const Supervisor& supervisor, const Scheduler& scheduler, const CallHandler& calls) {
+  return !supervisor.have_threads() && !supervisor.anyone_outside() && !supervisor.anyone_asleep() &&
+         !calls.watches_files() && !scheduler.have_spinners();
+}
+
 bool may_go_on_by_itself(const Supervisor& supervisor, const Scheduler& scheduler, const CallHandler& calls) {
   if (supervisor.anyone_outside() || calls.watches_files()) return true;
   for (std::uint32_t rank = 0; rank < scheduler.ranks(); ++rank) {

@@ -14,4 +14,7 @@ bool all_in_calls(const Supervisor& supervisor, const Scheduler& scheduler, cons
 /// Does a thread wait for something real, or may one come that is not in virtual time yet?
 bool may_go_on_by_itself(const Supervisor& supervisor, const Scheduler& scheduler, const CallHandler& calls);
 
+/// Do all who do not run wait in virtual time, so that the simulator knows when each of them goes on?
+bool all_wait_here(const Supervisor& supervisor, const Scheduler& scheduler, const CallHandler& calls);
+
 }  // namespace weft::host

@@ -38,6 +38,8 @@ std::string WaitExplainer::request(std::uint32_t rank, const Request& r) const {
       return "waits for the other ranks";
     case Call::DeviceRead:
       return "reads a register";
+    case Call::Load:
+      return "loads from memory of another node";
     case Call::DeviceWait:
       return fmt::format("waits for an interrupt of device '{}'", calls_.device_name(rank, r.argument[0]));
     default:

@@ -192,6 +192,46 @@ int weft_wait_device(weft_device* device, int64_t timeout_ns);
 /* The number of this process's memory, for devices that reach memory of several on their node. */
 int64_t weft_space(void);
 
+/* Memory of another node by loads and stores. Its owner shares a range of registered memory and hands over
+ * what weft_share gives; another maps it and uses words of 1, 2, 4 or 8 bytes in their natural place. */
+typedef struct {
+  uint32_t node, number;
+  uint64_t length;
+} weft_shared;
+typedef struct weft_window weft_window;
+int weft_share(weft_port* port, uint64_t key, uint64_t offset, uint64_t length, weft_shared* shared);
+int weft_unshare(weft_port* port, weft_shared shared);
+int weft_map_remote(weft_port* port, weft_shared shared, weft_window** window);
+/* One window for the ranges of this number of all nodes: offset `node * size` and on is that of a node.
+ * `size` is a power of two. */
+int weft_map_all(weft_port* port, uint32_t number, uint64_t size, weft_window** window);
+/* Offsets are physical addresses of the node; a kernel's port alone (-EPERM). */
+int weft_map_physical(weft_port* port, uint32_t node, uint64_t size, weft_window** window);
+int weft_unmap_remote(weft_window* window);
+/* Waits for the word, over the network and back. -EFAULT where the other node has no such memory, or not for
+ * this; -EHOSTUNREACH where no answer came. */
+int weft_load(weft_window* window, uint64_t offset, unsigned bytes, uint64_t* value);
+/* Goes on at once. Stores to a node arrive in their order, and no load of this node passes them. One that is
+ * refused there is an event of the port: WEFT_EVENT_FAILED, operation 15. */
+int weft_store(weft_window* window, uint64_t offset, unsigned bytes, uint64_t value);
+
+/* Registers of chips anywhere in the machine, over the network: interfaces and routers have a file of them
+ * each, listed by `weft help registers`. Anybody reads; who may write is said there, and others are refused
+ * (WEFT_NO_RIGHT). */
+typedef struct {
+  uint32_t node;   /* its interface, where `router` is 0 */
+  uint64_t router; /* else one more than the number of a router */
+} weft_chip;
+/* Both wait for the answer: 0, a WEFT_ status that says why not, or a negative errno. They use a port of
+ * their own, opened at the first call. One thread at a time (-EBUSY). Up to 64 registers one after the other,
+ * and no more than fit into a packet. */
+int weft_register_read(weft_chip chip, uint64_t offset, uint64_t* values, unsigned count);
+int weft_register_write(weft_chip chip, uint64_t offset, uint64_t value);
+/* Where "block.register" is in the block of that index (a port, say); -ENOENT where there is none. */
+int64_t weft_register_offset(const char* name, uint64_t index);
+/* Takes "block.register.field" out of the register's value. */
+int weft_register_field(const char* name, uint64_t value, uint64_t* field);
+
 /* Registers of a device of kind "dma", and what its status may be. */
 enum {
   WEFT_DMA_SOURCE_SPACE = 0,

@@ -196,6 +196,18 @@ config::Schema<P>&& triggered_operations(config::Schema<P>&& schema) {
                             kAnyTime);
 }
 
+template <class P>
+config::Schema<P>&& registers(config::Schema<P>&& schema) {
+  return std::move(schema)
+      .template field<Time>(
+          &N::register_access, "register_access",
+          "From a request at the register file of a chip to its answer, one after the other", kAnyTime)
+      .template field<unsigned>(
+          &N::manager, "manager",
+          "The node that has the rights of the manager on the registers of every chip, until it hands them "
+          "over");
+}
+
 void check_nic(const N& p, const config::Complain& complain) {
   if (p.kernel_ports && p.kernel_ports + p.memory_queues > p.ports)
     complain("kernel_ports", "with the queues in memory more than there are ports");
@@ -211,8 +223,8 @@ void check_nic(const N& p, const config::Complain& complain) {
 
 template <class P>
 config::Section nic_section() {
-  return triggered_operations(
-             errors_and_repetition(addresses(packets_and_units(ports_and_queues(config::Schema<P>())))))
+  return registers(triggered_operations(errors_and_repetition(
+                       addresses(packets_and_units(ports_and_queues(config::Schema<P>()))))))
       .check([](const P& p, const config::Complain& complain) { check_nic(p, complain); })
       .section();
 }

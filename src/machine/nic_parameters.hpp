@@ -70,6 +70,8 @@ struct NicParameters {
   Time trigger_time{20'000};
   unsigned operation_units = 0;
   Time operation_time{2'000};
+  Time register_access{20'000};
+  unsigned manager = 0;
 };
 
 enum class Bus {

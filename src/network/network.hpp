@@ -132,6 +132,20 @@ class Network {
   /// The largest packet it takes, in bytes. Engines that model packets as fluids have no limit.
   virtual std::uint64_t largest_packet() const { return std::numeric_limits<std::uint64_t>::max(); }
 
+  /// A port of a router and its cable, as the two are now: as far as the engine has run, which may be less
+  /// than the reaction time ahead of its caller. Engines that do not count flits leave counters at 0.
+  struct PortState {
+    bool up = true;
+    bool counts = false;                                                // flits
+    unsigned lanes = 0;                                                 // in use; 0: all there are
+    double rate_share = 1;                                              // of the full rate
+    std::uint64_t sent = 0, received = 0, damaged = 0, sent_again = 0;  // flits
+    std::uint64_t trainings = 0;
+  };
+  virtual PortState port_state(topology::PortId) const { return {}; }
+  /// The routes in force, where they have changed since the machine was built.
+  virtual const routing::Routing* routes_in_force() const { return nullptr; }
+
   /// What broke and was mended so far, in order of time.
   struct Incident {
     Time at;

@@ -28,6 +28,8 @@ class TwoNetworks final : public Network {
   bool multicasts() const override { return first_->multicasts(); }
   GroupNumber group(std::span<const EndpointId> members) override { return first_->group(members); }
   std::uint64_t largest_packet() const override;
+  PortState port_state(topology::PortId port) const override { return first_->port_state(port); }
+  const routing::Routing* routes_in_force() const override { return first_->routes_in_force(); }
   std::vector<Incident> incidents() const override;
   std::vector<std::string> explain() const override;
 

@@ -2,6 +2,32 @@
 
 namespace weft::nic {
 
+namespace {
+
+/// Whole registers, of one packet, and nothing that needs a process at the other end.
+Status check_registers(const Context& context, const Registration& registration, PortNo port,
+                       const Descriptor& d) {
+  constexpr std::uint16_t kAllowed = kRegisters | kNotifyLocal | kNotifyDone | kFence;
+  const bool put = d.operation == Operation::Put, get = d.operation == Operation::Get;
+  if ((d.flags & ~kAllowed) || !(put || get || d.operation == Operation::ImmediatePut))
+    return Status::BadOperation;
+  if (d.remote_offset % 8) return Status::BadRange;
+  const auto most =
+      put || get ? context.payload : static_cast<std::uint64_t>(context.nic.immediate_limit.value);
+  if (d.length == 0 || d.length % 8 || d.length > most) return Status::BadLength;
+  Place ignored;
+  return put || get ? registration.find_local(port, d, ignored) : Status::Ok;
+}
+
+}  // namespace
+
+void find_node(Context& context, Descriptor& d) {
+  if (d.flags & kGlobal) d.node = node_of(d.remote_key);
+  if (!(d.flags & kRegisters)) return;
+  if (d.remote_key) d.node = context.chips.node_of(d.remote_key);
+  if (d.node < context.nic_of_node.size() && context.interface_of(d.node) == kNobody) context.attach(d.node);
+}
+
 Status check_descriptor(const Context& context, const Registration& registration, const Port& from,
                         PortNo port, const Descriptor& d) {
   const machine::NicParameters& p = context.nic;
@@ -14,6 +40,7 @@ Status check_descriptor(const Context& context, const Registration& registration
   if ((d.flags & kToGroup) && (d.operation != Operation::Put || (d.flags & ~kOfGroups)))
     return Status::BadOperation;
   if (context.interface_of(d.node) == kNobody) return Status::BadNode;
+  if (d.flags & kRegisters) return check_registers(context, registration, port, d);
   if (d.flags & kPhysical) {
     if (!from.kernel) return Status::NoRight;
     if (d.operation == Operation::Message || (d.flags & kGlobal)) return Status::BadOperation;

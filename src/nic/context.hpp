@@ -7,8 +7,9 @@
 
 #include "base/slab.hpp"
 #include "event/event_queue.hpp"
-#include "machine/nic_parameters.hpp"
+#include "machine/machine.hpp"
 #include "network/network.hpp"
+#include "nic/chips.hpp"
 #include "nic/packet.hpp"
 
 namespace weft::nic {
@@ -30,6 +31,7 @@ enum class What : std::uint32_t {
   GroupHere,  // a packet for a group, for those on its sender's own node
   TlpHere,    // shared memory unit: a packet
   TlpAgain,   // shared memory unit: a packet
+  LoadStore,  // loads and stores: a job
 };
 
 /// Which operations have not ended yet, by the port they were posted on: for a host that lets a process go
@@ -67,6 +69,7 @@ class Ledger {
 };
 
 struct Context {
+  const machine::Machine& machine;
   const machine::NicParameters nic;
   const machine::HostParameters host_parameters;
   network::Network& network;
@@ -82,7 +85,10 @@ struct Context {
   std::vector<std::uint32_t> nodes_of_group;  // how many a group has, its sender's among them
   std::uint64_t received = 0;                 // packets that errors may have hit
   Ledger ledger{queue};
+  Chips chips{machine};
   std::function<void(const Record&)>* on_record = nullptr;
+  /// The interface of a node that a register file is asked of; made where nobody has used it yet.
+  std::function<NicId(network::EndpointId)> attach = {};
 
   Time now() const { return queue.now(); }
   void at(Time when, What what, NicId interface, std::uint32_t index) {

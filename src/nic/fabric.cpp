@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "nic/device_tree.hpp"
+#include "nic/load_store.hpp"
 #include "nic/nic_device.hpp"
 #include "nic/receiver.hpp"
 #include "nic/root_port.hpp"
@@ -30,10 +31,12 @@ struct Interface {
                 groups, outgoing, counters},
                number),
         rings(context, number, ports, bus, egress, notifier, counters),
-        receiver(
-            {context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups, counters},
-            number),
-        smfu(context, number, egress) {}
+        registers(context, number, ports, counters),
+        receiver({context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups,
+                  registers, counters},
+                 number),
+        smfu(context, number, egress),
+        load_store({context, ports, bus, registration, notifier, smfu, counters}, number) {}
 
   node::Node site;
   PortTable ports;
@@ -49,15 +52,18 @@ struct Interface {
   Groups groups;
   Sender sender;
   Rings rings;
+  RegisterUnit registers;
   Receiver receiver;
   Smfu smfu;
+  LoadStore load_store;
   std::unique_ptr<RootPort> root_port;  // where devices of PCI Express are below it
 };
 
 Fabric::Fabric(const machine::Machine& machine, network::Network& network, event::EventQueue& queue,
                Host& host, const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
     : context_(std::make_unique<Context>(
-          Context{.nic = machine.description.nic,
+          Context{.machine = machine,
+                  .nic = machine.description.nic,
                   .host_parameters = machine.description.host,
                   .network = network,
                   .queue = queue,
@@ -81,21 +87,42 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
                                   needed, largest)}});
   c.payload = std::min(static_cast<std::uint64_t>(c.nic.payload.value), largest - header);
   network.set_reaction_time(c.nic.send_latency);  // a packet is launched behind it, whatever is heard
+  c.attach = [this](network::EndpointId node) { return attach(node); };
   Diagnostics problems;
+  if (c.nic.manager >= machine.graph->endpoints())
+    problems.add(machine.description.origin("nic.manager"), "nic.manager",
+                 fmt::format("the machine has nodes 0 to {}", machine.graph->endpoints() - 1));
   for (network::EndpointId node : nodes) {
     WEFT_CHECK(node < c.nic_of_node.size() && c.nic_of_node[node] == kNobody, "a node named twice");
-    c.nic_of_node[node] = static_cast<NicId>(interfaces_.size());
-    interfaces_.push_back(std::make_unique<Interface>(c, static_cast<NicId>(interfaces_.size())));
-    Interface& n = *interfaces_.back();
-    n.site.add(std::make_unique<NicDevice>(n.site.next_slot(node::kNicDevice), c.nic.ports, n.counters));
-    for (const machine::Device& device : machine.description.devices)
-      if (device.sits_on(node))
-        n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
-    DeviceTree below = device_tree(n.site, n.smfu.payload(), machine.description, problems);
-    if (below.tree && problems.empty())
-      n.root_port = std::make_unique<RootPort>(n.smfu, queue, std::move(below.tree), below.window);
+    add_interface(node, problems);
   }
   problems.throw_if_any();
+}
+
+void Fabric::add_interface(network::EndpointId node, Diagnostics& problems) {
+  Context& c = *context_;
+  const auto number = static_cast<NicId>(interfaces_.size());
+  if (number == c.nodes.size()) c.nodes.push_back(node);
+  c.nic_of_node[node] = number;
+  interfaces_.push_back(std::make_unique<Interface>(c, number));
+  Interface& n = *interfaces_.back();
+  const machine::Description& description = c.machine.description;
+  n.site.add(std::make_unique<NicDevice>(n.site.next_slot(node::kNicDevice), c.nic.ports, n.counters));
+  for (const machine::Device& device : description.devices)
+    if (device.sits_on(node))
+      n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
+  DeviceTree below = device_tree(n.site, n.smfu.payload(), description, problems);
+  if (below.tree && problems.empty())
+    n.root_port = std::make_unique<RootPort>(n.smfu, queue_, std::move(below.tree), below.window);
+}
+
+NicId Fabric::attach(network::EndpointId node) {
+  if (context_->nic_of_node[node] == kNobody) {
+    Diagnostics problems;
+    add_interface(node, problems);
+    problems.throw_if_any();
+  }
+  return context_->nic_of_node[node];
 }
 
 Fabric::~Fabric() = default;
@@ -103,6 +130,7 @@ Fabric::~Fabric() = default;
 node::Node& Fabric::site(NicId nic) { return interfaces_[nic]->site; }
 network::EndpointId Fabric::node(NicId nic) const { return context_->nodes[nic]; }
 Smfu& Fabric::smfu(NicId nic) { return interfaces_[nic]->smfu; }
+LoadStore& Fabric::load_store(NicId nic) { return interfaces_[nic]->load_store; }
 RootPort* Fabric::root_port(NicId nic) { return interfaces_[nic]->root_port.get(); }
 const machine::NicParameters& Fabric::parameters() const { return context_->nic; }
 
@@ -162,6 +190,7 @@ void Fabric::close(PortRef ref) {
   n.receiver.close(ref.port);
   n.triggered.close(ref.port);
   n.groups.close(ref.port);
+  n.load_store.close(ref.port);
   n.notifier.close(ref.port);
   n.rings.resume_senders();
 }
@@ -340,6 +369,8 @@ void Fabric::handle(const event::Event& due) {
       return n.smfu.here(index);
     case What::TlpAgain:
       return n.smfu.again(index);
+    case What::LoadStore:
+      return n.load_store.act(index);
   }
 }
 

@@ -22,10 +22,15 @@
 #include "nic/host.hpp"
 #include "nic/waiting_round.hpp"
 
+namespace weft {
+class Diagnostics;
+}
+
 namespace weft::nic {
 
 struct Context;
 struct Interface;
+class LoadStore;
 class RootPort;
 class Smfu;
 
@@ -36,6 +41,8 @@ class Fabric : private event::EventHandler {
          const std::vector<network::EndpointId>& nodes, std::uint64_t seed);
   ~Fabric() override;
 
+  /// The interface of a node, made where there was none.
+  NicId attach(network::EndpointId node);
   NicId nics() const { return static_cast<NicId>(interfaces_.size()); }
   network::EndpointId node(NicId nic) const;
   /// The node an interface sits on, with its bus and its other devices.
@@ -43,6 +50,8 @@ class Fabric : private event::EventHandler {
   const machine::NicParameters& parameters() const;
   /// How packets of PCI Express leave and enter an interface.
   Smfu& smfu(NicId nic);
+  /// Loads and stores of its processes to memory of other nodes.
+  LoadStore& load_store(NicId nic);
   /// What is below an interface that is a root port; nothing where it is none.
   RootPort* root_port(NicId nic);
 
@@ -116,6 +125,7 @@ class Fabric : private event::EventHandler {
   void copy_lost(std::uint32_t packet, Time when);
   void copy_arrived(std::uint32_t packet);
   void lost(std::uint32_t packet, Time when);
+  void add_interface(network::EndpointId node, Diagnostics& problems);
   Status open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port);
 
   std::unique_ptr<Context> context_;

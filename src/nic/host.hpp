@@ -28,6 +28,10 @@ class Host : public node::Memory, public node::Processor {
  public:
   virtual void message(PortRef port, const Message& message) = 0;
   virtual void event(PortRef port, const Event& event) = 0;
+  /// What a load of a program has brought (load_store.hpp).
+  virtual void loaded(std::uint64_t token, Status status, std::uint64_t value) {
+    (void)token, (void)status, (void)value;
+  }
   /// A descriptor has left the submission queue.
   virtual void slot_free(PortRef port, Time at) = 0;
 };

@@ -19,6 +19,7 @@ Receiver::Receiver(const Parts& parts, NicId interface)
       sender_(parts.sender),
       triggered_(parts.triggered),
       groups_(parts.groups),
+      registers_(parts.registers),
       counters_(parts.counters),
       interface_(interface),
       incoming_(parts.context),
@@ -91,6 +92,7 @@ void Receiver::receive(std::uint32_t index, Time when) {
   ++counters_.packets_received;
   counters_.bytes_received += packet_bytes(context_.nic, packet.header.bytes);
   if (!intact(packet)) return release(index);
+  if ((packet.header.flags & kRegisters) && is_request(packet.header.kind)) return receive_registers(index);
   switch (packet.header.kind) {
     case PacketKind::GetRequest:
       return receive_get(index);
@@ -243,6 +245,33 @@ void Receiver::receive_message(std::uint32_t index) {
   rings_.accept(index);
 }
 
+/// A request for registers goes to their file, not to memory.
+void Receiver::receive_registers(std::uint32_t index) {
+  Packet& packet = context_.packets[index];
+  packet.stamps.request_sent = packet.stamps.sent;
+  packet.stamps.request_delivered = packet.stamps.delivered;
+  context_.at(registers_.serve(packet.header, packet.stamps.ready), What::Data, interface_, index);
+}
+
+void Receiver::land_registers(Packet& packet) {
+  const Header& h = packet.header;
+  const Time back = context_.now() + registers_.way_back(h);
+  if (h.kind != PacketKind::GetRequest) {
+    const Status status = registers_.write(h, packet.data);
+    return status == Status::Ok ? arrived(packet, Status::Ok, 0, h.damaged) : reject(packet, status, 0, back);
+  }
+  const std::uint32_t number = context_.new_answer(PacketKind::GetData, h, packet.stamps);
+  Packet& answer = context_.packets[number];
+  if (Status status = registers_.read(h, answer.data); status != Status::Ok) {
+    context_.packets.give(number);
+    return reject(packet, status, 0, back);
+  }
+  answer.stamps.started = back;
+  answer.header.bytes = static_cast<std::uint32_t>(h.length);
+  answer.header.last = true;
+  egress_.launch(number, back + context_.nic.send_latency);
+}
+
 void Receiver::close(PortNo port) {
   for (std::uint32_t index : rings_.close(port)) {
     reject(context_.packets[index], Status::NoPort, 0, context_.now());
@@ -253,7 +282,9 @@ void Receiver::close(PortNo port) {
 void Receiver::land(std::uint32_t index) {
   Packet& packet = context_.packets[index];
   const Header& h = packet.header;
-  if (h.kind == PacketKind::GetRequest) {
+  if ((h.flags & kRegisters) && h.kind != PacketKind::GetData) {
+    land_registers(packet);
+  } else if (h.kind == PacketKind::GetRequest) {
     answer_get(packet);
   } else if (h.kind == PacketKind::GetData) {
     land_get_data(packet);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nic/incoming.hpp"
+#include "nic/register_unit.hpp"
 #include "nic/rings.hpp"
 #include "nic/sender.hpp"
 
@@ -20,6 +21,7 @@ class Receiver {
     Sender& sender;
     Triggered& triggered;
     Groups& groups;
+    RegisterUnit& registers;
     Counters& counters;
   };
   Receiver(const Parts& parts, NicId interface);
@@ -49,6 +51,8 @@ class Receiver {
   void receive_get(std::uint32_t packet);
   void receive_data(std::uint32_t packet);
   void receive_message(std::uint32_t packet);
+  void receive_registers(std::uint32_t packet);
+  void land_registers(Packet& packet);
   void answer_get(const Packet& packet);
   Status place(Packet& packet, std::uint32_t rights, Place& place);
   void land_get_data(Packet& packet);
@@ -75,6 +79,7 @@ class Receiver {
   Sender& sender_;
   Triggered& triggered_;
   Groups& groups_;
+  RegisterUnit& registers_;
   Counters& counters_;
   NicId interface_;
   IncomingTable incoming_;

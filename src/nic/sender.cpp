@@ -51,7 +51,7 @@ void Sender::accept(std::uint32_t index) {
   Outgoing& x = outgoing_[index];
   submission_.reached_chip(x.port);
   x.at_chip = context_.now();
-  if (x.d.flags & kGlobal) x.d.node = node_of(x.d.remote_key);
+  find_node(context_, x.d);
   Status status = ports_[x.port].generation == x.port_generation
                       ? check_descriptor(context_, registration_, ports_[x.port], x.port, x.d)
                       : Status::Closed;

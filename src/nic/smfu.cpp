@@ -112,7 +112,7 @@ void Smfu::here(std::uint32_t index) {
   const pcie::Decoded decoded = pcie::decode(packet.data);
   ++counters_.received;
   counters_.bytes += packet.header.bytes;
-  TlpSink* sink = sinks_[1 - packet.header.flags];  // the other side than it comes from
+  TlpSink* sink = sinks_[static_cast<std::size_t>(other_side(static_cast<Side>(packet.header.flags)))];
   if (decoded.error || !sink) {
     ++counters_.refused;
   } else {
@@ -133,7 +133,7 @@ void Smfu::lost(std::uint32_t index, Smfu& receiver) {
   if (tlp.is_completion()) {
     receiver.answer_late(tlp, interface_, static_cast<Side>(packet.header.flags));
   } else if (tlp.traffic() == pcie::Traffic::NonPosted) {
-    answer_late(tlp, packet.header.to, static_cast<Side>(1 - packet.header.flags));
+    answer_late(tlp, packet.header.to, other_side(static_cast<Side>(packet.header.flags)));
   }
   packet.gone = true;
   receiver.delivered(index, context_.now());  // its place in the order is taken all the same

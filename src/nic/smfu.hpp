@@ -25,8 +25,12 @@ class TlpSink {
   virtual void left(const pcie::Tlp& tlp, std::uint64_t token) { (void)tlp, (void)token; }
 };
 
-/// An interface may have both behind it. What one of them sends is for the other, here or elsewhere.
-enum class Side : std::uint8_t { Host, Port };
+/// An interface may have all of them behind it. What host or port sends is for the other of the two, here or
+/// elsewhere; what loads and stores of programs send is for their like.
+enum class Side : std::uint8_t { Host, Port, Program };
+constexpr Side other_side(Side side) {
+  return side == Side::Program ? side : side == Side::Host ? Side::Port : Side::Host;
+}
 
 /// Addresses here that are those of another interface, from `base` on there.
 struct Interval {
@@ -83,7 +87,7 @@ class Smfu {
   Context& context_;
   NicId interface_;
   Egress& egress_;
-  TlpSink* sinks_[2] = {};
+  TlpSink* sinks_[3] = {};
   SmfuCounters counters_;
   std::vector<Interval> intervals_;
   std::deque<std::uint32_t> waiting_;     // for room on the way out

@@ -171,7 +171,7 @@ class Spoiler : public Rank {
     unsigned index = input_.below(4) ? 0 : input_.below(4);
     Descriptor d;
     d.operation = static_cast<nic::Operation>(1 + input_.below(7));
-    d.flags = input_.below(4) ? input_.below(128) : input_.take<std::uint16_t>() & 1023;
+    d.flags = input_.below(4) ? input_.below(128) : input_.take<std::uint16_t>() & 2047;
     const Known& to = known_[input_.below(2)];
     d.node = input_.below(4) ? to.node : static_cast<std::uint32_t>(value());
     d.port = input_.below(4) ? to.port : static_cast<std::uint32_t>(value());

@@ -388,4 +388,17 @@ std::vector<CableRecord> LinkLayer::records() const {
   return out;
 }
 
+Network::PortState LinkLayer::port_state(topology::PortId port) const {
+  Network::PortState out;
+  if (end_at_[port] == kNone) return out;
+  const link::LinkEnd& end = ends_[end_at_[port]].link;
+  out.up = end.state() == LinkState::Up;
+  out.lanes = end.lanes().count();
+  out.rate_share = out.up ? end.rate_share() : 0;
+  out.damaged = end.counters().refused;
+  out.sent_again = end.counters().sent_again;
+  out.trainings = end.counters().trainings;
+  return out;
+}
+
 }  // namespace weft::network::flit

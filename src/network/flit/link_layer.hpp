@@ -23,6 +23,7 @@
 #include "network/link/fault_script.hpp"
 #include "network/link/protocol.hpp"
 #include "network/link/reconfigure.hpp"
+#include "network/network.hpp"
 
 namespace weft::network::flit {
 
@@ -67,6 +68,9 @@ class LinkLayer {
 
   const std::vector<TimelineEntry>& timeline() const { return timeline_; }
   std::vector<CableRecord> records() const;
+  /// Of a port, without the counts of flits that crossed it; all is well where its cable cannot fail.
+  Network::PortState port_state(topology::PortId port) const;
+  const routing::Routing& routing() const { return reconfigurer_.routing(); }
   std::uint64_t taken_back() const { return taken_back_; }
   /// Flits whose bytes were not those sent, though their CRC was right; and packets flagged as damaged.
   std::uint64_t corrupted() const;

@@ -31,7 +31,8 @@ unsigned largest_packet_flits(const machine::Machine& m) {
 class FlitNetwork final : public Network, private Traffic {
  public:
   FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
-      : flit_(static_cast<std::uint64_t>(machine.description.router.flit.value)),
+      : graph_(*machine.graph),
+        flit_(static_cast<std::uint64_t>(machine.description.router.flit.value)),
         largest_flits_(largest_packet_flits(machine)),
         links_(make_links(machine, options)),
         engine_(*machine.graph, *machine.routing, settings(machine, options), links_.get()),
@@ -49,6 +50,16 @@ class FlitNetwork final : public Network, private Traffic {
     return engine_.group(members);
   }
   bool idle() const override { return under_way_ == 0 && notices_.empty(); }
+
+  PortState port_state(topology::PortId port) const override {
+    const topology::PortId peer = graph_.peer(port);
+    PortState state = links_ ? links_->port_state(port) : PortState{};
+    state.counts = true;
+    state.sent = engine_.sent(port);
+    if (peer != topology::kNone) state.received = engine_.sent(peer);
+    return state;
+  }
+  const routing::Routing* routes_in_force() const override { return links_ ? &links_->routing() : nullptr; }
 
   std::vector<Incident> incidents() const override {
     std::vector<Incident> out;
@@ -279,6 +290,7 @@ class FlitNetwork final : public Network, private Traffic {
     Remainder remainder;
     Cycle at;
   };
+  const topology::Graph& graph_;
   std::uint64_t flit_;
   std::uint64_t largest_flits_;
   std::unique_ptr<LinkLayer> links_;
