@@ -469,13 +469,10 @@ void Simulation::grant() {
   const std::vector<ThreadRef>& runnable = scheduler_.runnable();
   if (runnable.empty() || !keep_pace(runnable)) return;
   supervisor_->let_run(runnable);
-  // The only one that runs finds nothing for a while but what it makes happen itself: a look in vain need not
-  // be asked about. What it posts, it knows (lib/port.hpp).
-  Time known = fabric_->now();
-  if (runnable.size() == 1 && !neighbours_ && !pacing_ && all_wait_here(*supervisor_, scheduler_, *calls_))
-    known = std::max(
-        known,
-        std::min(fabric_->quiet_until(ports_->nic(runnable[0].rank)), scheduler_.first_plan()) - Time{1});
+  const bool alone = runnable.size() == 1 && !neighbours_ && !pacing_;
+  const Time known =
+      alone ? known_until(*fabric_, ports_->nic(runnable[0].rank), *supervisor_, scheduler_, *calls_)
+            : fabric_->now();
   for (ThreadRef r : runnable) {
     const Request& request = scheduler_.thread(r).request;
     const Time granted = scheduler_.grant(r);

@@ -1,5 +1,7 @@
 #include "host/standstill.hpp"
 
+#include <algorithm>
+
 #include "host/call_log.hpp"
 
 namespace weft::host {
@@ -21,9 +23,14 @@ bool all_in_calls(const Supervisor& supervisor, const Scheduler& scheduler, cons
   return true;
 }
 
-bool all_wait_here(const Supervisor& supervisor, const Scheduler& scheduler, const CallHandler& calls) {
-  return !supervisor.have_threads() && !supervisor.anyone_outside() && !supervisor.anyone_asleep() &&
-         !calls.watches_files() && !scheduler.have_spinners();
+Time known_until(const nic::Fabric& fabric, nic::NicId nic, const Supervisor& supervisor,
+                 Scheduler& scheduler, const CallHandler& calls) {
+  const Time now = fabric.now();
+  const bool others_wait_here = !supervisor.have_threads() && !supervisor.anyone_outside() &&
+                                !supervisor.anyone_asleep() && !calls.watches_files() &&
+                                !scheduler.have_spinners();
+  if (!others_wait_here) return now;
+  return std::max(now, std::min(fabric.quiet_until(nic), scheduler.first_plan()) - Time{1});
 }
 
 bool may_go_on_by_itself(const Supervisor& supervisor, const Scheduler& scheduler, const CallHandler& calls) {

@@ -14,7 +14,9 @@ bool all_in_calls(const Supervisor& supervisor, const Scheduler& scheduler, cons
 /// Does a thread wait for something real, or may one come that is not in virtual time yet?
 bool may_go_on_by_itself(const Supervisor& supervisor, const Scheduler& scheduler, const CallHandler& calls);
 
-/// Do all who do not run wait in virtual time, so that the simulator knows when each of them goes on?
-bool all_wait_here(const Supervisor& supervisor, const Scheduler& scheduler, const CallHandler& calls);
+/// How long the only rank that runs finds nothing but what it makes happen itself, so that a look in vain
+/// need not be asked about. What it posts, it knows (lib/port.hpp).
+Time known_until(const nic::Fabric& fabric, nic::NicId nic, const Supervisor& supervisor,
+                 Scheduler& scheduler, const CallHandler& calls);
 
 }  // namespace weft::host
