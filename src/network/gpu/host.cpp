@@ -11,21 +11,49 @@ namespace weft::network::gpu {
 namespace {
 
 /// One router's cycle, stage by stage; on a device each port has a thread of its own.
-void run_router(const Network& n, Moment& t, u32 router) {
+template <class Net>
+void run_router(const Net& n, Moment& t, Place at, std::vector<Found>& found) {
   const auto every_port = [&](auto stage) {
-    for (u32 index = 0; index < n.ports; ++index) stage(Place{router, index});
+    for (at.index = 0; at.index < n.ports; ++at.index) stage();
   };
   bool busy = false;
-  every_port([&](Place at) { busy |= arrive(n, t, at); });
+  every_port([&] {
+    found[at.index] = look(n, t, at);
+    busy |= is_busy(n, at, found[at.index]);
+  });
   if (!busy) return;
-  every_port([&](Place at) { request_channels(n, t, at); });
-  every_port([&](Place at) { grant_channels(n, t, at); });
+  every_port([&] { arrive(n, t, at, found[at.index]); });
+  every_port([&] { request_channels(n, t, at); });
+  every_port([&] { grant_channels(n, t, at); });
   for (u32 round = 0; round < n.iterations; ++round) {
-    every_port([&](Place at) { request_switch(n, t, at, round); });
-    every_port([&](Place at) { grant_switch(n, at, round); });
-    every_port([&](Place at) { accept_grant(n, t, at, round); });
+    every_port([&] { request_switch(n, t, at, round); });
+    every_port([&] { grant_switch(n, at, round); });
+    every_port([&] { accept_grant(n, t, at, round); });
   }
-  every_port([&](Place at) { finish(n, t, at); });
+  every_port([&] { finish(n, t, at); });
+}
+
+template <class Net>
+void run_windows(const Net& n, const Span& span) {
+  Control& control = *n.control;
+  std::vector<Exchange> exchange(n.ports);
+  std::vector<Requests> wants(n.ports);
+  std::vector<Port> ports(n.ports);
+  std::vector<OutChannel> channels(std::size_t{n.ports} * n.channels);
+  std::vector<Found> found(n.ports);
+  for (u64 end = 0; next_window(n, span, control.now, control.known, end);) {
+    Moment t;
+    for (u64 now = control.now; now < end; ++now) {
+      set_cycle(n, t, now, control.now, end);
+      for (u32 router = 0; router < n.routers; ++router)
+        run_router(n, t, {router, 0, exchange.data(), wants.data(), ports.data(), channels.data()}, found);
+    }
+    end_window(n, t, t.moved, t.soon);
+    for (unsigned i = 0; i < kCounts; ++i) control.counts[i] += t.counts[i];
+    control.now = end;
+    control.known = false;
+    if (host_must_look(n, span, end)) break;
+  }
 }
 
 class Host final : public Backend {
@@ -46,18 +74,7 @@ class Host final : public Backend {
 
   bool runs_elsewhere() const override { return false; }
   void run(const Network& n, const Span& span) override {
-    Control& control = *n.control;
-    Moment t;
-    for (u64 end = 0; next_window(n, span, control.now, control.known, end);) {
-      for (u64 now = control.now; now < end; ++now) {
-        set_cycle(n, t, now, control.now, end);
-        for (u32 router = 0; router < n.routers; ++router) run_router(n, t, router);
-      }
-      control.now = end;
-      control.known = false;
-      if (host_must_look(n, span, end)) break;
-    }
-    for (unsigned i = 0; i < kCounts; ++i) control.counts[i] += t.counts[i];
+    as_its_kind(n, [&](const auto& kind) { run_windows(kind, span); });
   }
 
   void occupancy(const Network& n, std::vector<u32>& by_port) override {

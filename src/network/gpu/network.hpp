@@ -1,9 +1,9 @@
 // A network as the GPU engine holds it: arrays of numbers, by port, by channel, by packet.
 //
-// The arrays of ports are in the order [port of a router][router], those of queues and channels in the order
-// [port][channel][router], or [port][channel][output][router] where an input has a queue for each output:
-// neighbouring threads look after neighbouring routers, so what they load together
-// lies together. A port has two sides, as in the flit engine: its input has queues, its output has channels.
+// The arrays of ports are in the order [router][port], those of queues and channels in the order
+// [router][port][channel], or [router][port][channel][output] where an input has a queue for each output:
+// neighbouring threads look after neighbouring ports, so what they load together lies together. A port has
+// two sides, as in the flit engine: its input has queues, its output has channels.
 #pragma once
 
 #include "network/gpu/plain.hpp"
@@ -27,8 +27,8 @@ struct alignas(16) Requests {
   u32 channel_in_2 = 0;     // in the one after it
   u32 the_switch = 0;       // they request the switch in this cycle,
   u32 the_switch_in_1 = 0;  // in the next
-  u32 matched = 0;          // the input has its partner in this cycle
   u32 before = 0;           // they requested the switch in the cycle before and did not get it
+  u32 stored = 0;           // the network has such requests of the last cycle
   u32 pad = 0;
   WEFT_DEVICE bool any() const {
     return channel | channel_in_1 | channel_in_2 | the_switch | the_switch_in_1;
@@ -62,12 +62,32 @@ struct alignas(32) Port {
   u16 last_input = 0, last_output = 0;  // who had the last turn
   u8 last_channel = 0;
   u8 flags = 0, yields = 0, pad = 0;
+  u32 owed = 0;  // flits its channels have sent into the buffers behind them and not yet gone from there
 };
 
 /// A channel of an output.
 struct OutChannel {
   u16 last_queue = 0;  // low bits of the flit engine's number of the queue that had it last
   u16 used = 0;        // flits sent into the buffer behind it and not yet gone from there
+};
+
+/// What ports of a router leave for each other between the stages of a cycle, and for no longer. In a chain a
+/// queue of the router is port << kChainPort | its number at the port.
+struct Exchange {
+  u32 requester = kNobody;   // of an output: chain of queues that request a channel, or the switch
+  u32 granted = kNobody;     // of an input: chain of outputs that would take a flit from it
+  u32 grant = kNobody;       // of an output: the queue it grants the switch,
+  u32 next_grant = kNobody;  // and the next output that grants the same input
+  u16 input_matched = 0;     // the input has its partner in this cycle,
+  u16 output_matched = 0;    // the output has
+  u32 changed = 0;           // the port's records are to be laid down at the cycle's end
+};
+inline constexpr u32 kChainPort = 16;
+
+/// What arrives at a port in a cycle.
+struct alignas(2) Arrival {
+  u8 flit;    // kFlit | kHead | channel
+  u8 credit;  // kCredit | channel
 };
 
 /// An endpoint's sending side.
@@ -165,23 +185,18 @@ struct Network {
   u32* place;       // on a grid
   // By port.
   Port* port;
-  u32* requester;       // of an output: chain of queues that request a channel, or the switch
-  u32* granted;         // of an input: chain of outputs that would take a flit from it
-  u32* grant;           // of an output: the queue it grants the switch,
-  u32* next_grant;      // and the next output that grants the same input
-  u32* output_matched;  // of an output: the low bits of the last cycle in which it had a partner, and one
+  u8* waiting;  // of an input with one word of requests: there are some
   u32* port_endpoint;
   u64* sent;
   std::int32_t* port_remainder;  // nothing where all cables are alike
   Pace* pace;                    // nothing where sources do not choose
-  // By [port][word][router], [port][channel][output][router] and [port][channel][router].
+  // By [router][port][word], [router][port][channel][output] and [router][port][channel].
   Requests* requests;
   Queue* queue;
   OutChannel* out;
   u16* receiving;  // of an input's channel: the output whose queue takes the packet that is coming in
   // By [cycle][port].
-  u8* flit_in;    // kFlit | kHead | channel
-  u8* credit_in;  // kCredit | channel
+  Arrival* arrival;
   u64* head_in;
   // By endpoint.
   Sender* sender;
@@ -209,16 +224,16 @@ struct Network {
 
   static constexpr u8 kFlit = 0x40, kHead = 0x80, kCredit = 0x40, kChannel = 0x1f;
 
-  WEFT_DEVICE u32 port_at(u32 router, u32 index) const { return index * routers + router; }
+  WEFT_DEVICE u32 port_at(u32 router, u32 index) const { return router * ports + index; }
   /// `local`: channel * outputs + output.
   WEFT_DEVICE u32 queue_at(u32 router, u32 port_index, u32 local) const {
-    return (port_index * port_queues + local) * routers + router;
+    return port_at(router, port_index) * port_queues + local;
   }
   WEFT_DEVICE u32 channel_at(u32 router, u32 port_index, u32 channel) const {
-    return (port_index * channels + channel) * routers + router;
+    return port_at(router, port_index) * channels + channel;
   }
   WEFT_DEVICE u32 requests_at(u32 router, u32 port_index, u32 word) const {
-    return (port_index * words + word) * routers + router;
+    return port_at(router, port_index) * words + word;
   }
   WEFT_DEVICE u64 slot(u64 cycle, u32 at_port) const {
     return (cycle & slot_mask) * u64{all_ports} + at_port;
@@ -231,10 +246,6 @@ struct Network {
   WEFT_DEVICE u32 channels_of(u32 message_class) const {
     return static_cast<u32>((u64{1} << class_channels_count) - 1) << message_class * class_channels_count;
   }
-  /// A flit has moved in the window that ends there.
-  WEFT_DEVICE void note_move(u64 window_end) const {
-    if (control->moved_at != window_end) control->moved_at = window_end;
-  }
   WEFT_DEVICE void wake(u64 cycle) const {
     u32& mark = activity[cycle & slot_mask];
     if (mark != static_cast<u32>(cycle)) mark = static_cast<u32>(cycle);
@@ -244,23 +255,55 @@ struct Network {
 /// Flits in the queues of an input.
 WEFT_DEVICE u32 standing_at(const Network& n, u32 p) {
   u32 flits = 0;
-  const u32 router = p % n.routers, index = p / n.routers;
-  for (u32 local = 0; local < n.port_queues; ++local)
-    flits += n.queue[n.queue_at(router, index, local)].flits;
+  for (u32 local = 0; local < n.port_queues; ++local) flits += n.queue[p * n.port_queues + local].flits;
   return flits;
 }
 
-/// The cycle under way, and what a thread counts meanwhile.
+/// Routers as most are, with what that means known when their code is compiled: one queue for a channel, and
+/// no more channels than a word has bits; and on a grid.
+struct Plain : Network {
+  static constexpr bool queue_per_output = false;
+  static constexpr u32 outputs = 1, words = 1;
+  WEFT_DEVICE u32 queue_at(u32 router, u32 port_index, u32 local) const {
+    return channel_at(router, port_index, local);
+  }
+  WEFT_DEVICE u32 requests_at(u32 router, u32 port_index, u32) const { return port_at(router, port_index); }
+};
+struct PlainGrid : Plain {
+  static constexpr bool on_grid = true, counts_hops = false, oldest_first = false;
+  static constexpr u32 iterations = 1;
+};
+/// Calls a function with the network as the narrowest of these that it is.
+template <class Function>
+auto as_its_kind(const Network& n, Function&& function) {
+  if (n.queue_per_output || n.words > 1) return function(n);
+  if (!n.on_grid || n.oldest_first || n.iterations > 1) return function(Plain{n});
+  return function(PlainGrid{{n}});
+}
+
+/// The cycle under way, and what a thread notes meanwhile for the end of its window.
 struct Moment {
   u64 now = 0, coin = 0;
   u64 window_end = 0;
-  bool window_begins = false;
-  u64 counts[kCounts] = {};
+  u64 soon = 0;  // bit i: something happens in cycle now + i
+  bool window_begins = false, moved = false;
+  u32 counts[kCounts] = {};
 };
 
-/// Where a thread is: a port of a router. In chains a queue of the router is port * port_queues + local.
+/// Where a thread is: a port of a router.
 struct Place {
   u32 router, index;
+  // Of the router's ports, for this cycle.
+  Exchange* exchange;
+  Requests* wants;       // where a port has one word of them
+  Port* ports;           // as the network has them, and laid down there at the end
+  OutChannel* channels;  // the same
+  WEFT_DEVICE Exchange& own() const { return exchange[index]; }
+  WEFT_DEVICE Port& own_port() const { return ports[index]; }
+  template <class Net>
+  WEFT_DEVICE OutChannel& channel(const Net& n, u32 port_index, u32 channel) const {
+    return channels[port_index * n.channels + channel];
+  }
 };
 
 // Buffers: each channel has its own share, and what goes beyond it comes from what the port's channels share.
@@ -269,11 +312,14 @@ WEFT_DEVICE bool has_room(const OutChannel& channel, const Port& port, unsigned 
   unsigned own = channel.used < port.room ? port.room - channel.used : 0u;
   return own + port.spare >= flits;
 }
-WEFT_DEVICE void take_room(OutChannel& channel, Port& port, unsigned flits) {
+/// On a grid nobody chooses between outputs, so nobody asks what they owe.
+template <class Net>
+WEFT_DEVICE void take_room(const Net& n, OutChannel& channel, Port& port, unsigned flits) {
   unsigned before = channel.used;
   channel.used = static_cast<u16>(before + flits);
   if (channel.used > port.room)
     port.spare = static_cast<u16>(port.spare - (channel.used - most<unsigned>(before, port.room)));
+  if (!n.on_grid) port.owed += flits;
 }
 
 /// Who goes first: the lowest. Ports that yield come last, then turns decide, or age and then turns.
@@ -283,7 +329,8 @@ struct Rank {
     return major != other.major ? major < other.major : turn < other.turn;
   }
 };
-WEFT_DEVICE Rank rank_of(const Network& n, const Port& input, const Queue& queue, u64 turn) {
+template <class Net>
+WEFT_DEVICE Rank rank_of(const Net& n, const Port& input, const Queue& queue, u64 turn) {
   u64 major = input.yields;
   if (n.oldest_first) major = major << 56 | n.created[Entry{queue.entry}.id()];
   return {major, turn};

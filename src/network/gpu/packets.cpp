@@ -61,7 +61,8 @@ void Packets::draw(Traffic& traffic, Cycle until) {
   std::size_t fresh = 0;
   for (const Share& share : shares_) fresh += share.drawn.size();
   const double rate = static_cast<double>(fresh) / static_cast<double>(std::max<Cycle>(1, until - drawn_to_));
-  cycles_ahead_ = static_cast<Cycle>(std::clamp(kPacketsAhead / std::max(rate, 1e-9), 64.0, 65'536.0));
+  const double wanted = std::max(kPacketsAhead, kPacketsAheadEach * network_.endpoints);
+  cycles_ahead_ = static_cast<Cycle>(std::clamp(wanted / std::max(rate, 1e-9), 64.0, 65'536.0));
   drawn_to_ = until;
 }
 
@@ -134,32 +135,42 @@ void Packets::upload(const T*& at, std::size_t& room, const std::vector<T>& valu
   backend_.write(const_cast<T*>(at), values.data(), values.size() * sizeof(T));
 }
 
+/// Puts a share's packets and the ends of its endpoints' parts where the network looks for them, and notes
+/// the cycles in which something is made.
+void Packets::place(Share& share, Cycle now) {
+  std::copy(share.made.begin(), share.made.end(), made_.begin() + static_cast<std::ptrdiff_t>(share.place));
+  u32 begin = static_cast<u32>(share.place);
+  for (EndpointId e = share.begin; e < share.end; ++e) {
+    begin_[e] = begin;
+    end_[e] = begin = static_cast<u32>(share.place + drawn_end_[e]);
+    drawn_end_[e] = 0;
+  }
+  share.drawn.clear();
+  share.due.assign(due_.size(), 0);
+  std::erase_if(share.in_vain, [&](Cycle cycle) { return cycle < now; });
+  for (Cycle cycle : share.in_vain) share.due[(cycle - now) / 32] |= 1u << ((cycle - now) & 31);
+  for (const Made& one : share.made) {
+    const u32 cycle = one.cycle - low(now);
+    share.due[cycle / 32] |= 1u << (cycle & 31);
+  }
+}
+
 void Packets::hand_in(Cycle now) {
   take_numbers();
   parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) { merge(shares_[t], now); });
   std::size_t all = 0;
-  due_.assign((drawn_to_ - now + 31) / 32 + 1, 0);
-  std::vector<Made> made;
   for (Share& share : shares_) {
     free_.resize(std::min(free_.size(), share.first_number));
-    share.drawn.clear();
-    u32 begin = static_cast<u32>(all);
-    for (EndpointId e = share.begin; e < share.end; ++e) {
-      begin_[e] = begin;
-      end_[e] = begin = static_cast<u32>(all + drawn_end_[e]);
-      drawn_end_[e] = 0;
-    }
-    std::erase_if(share.in_vain, [&](Cycle cycle) { return cycle < now; });
-    for (Cycle cycle : share.in_vain) due_[(cycle - now) / 32] |= 1u << ((cycle - now) & 31);
-    for (const Made& one : share.made) {
-      const u32 cycle = one.cycle - low(now);
-      due_[cycle / 32] |= 1u << (cycle & 31);
-    }
-    made.insert(made.end(), share.made.begin(), share.made.end());
+    share.place = all;
     all += share.made.size();
   }
+  made_.resize(all);
+  due_.assign((drawn_to_ - now + 31) / 32 + 1, 0);
+  parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) { place(shares_[t], now); });
+  for (const Share& share : shares_)
+    for (std::size_t word = 0; word < due_.size(); ++word) due_[word] |= share.due[word];
   Network& n = network_;
-  upload(n.made, made_room_, made);
+  upload(n.made, made_room_, made_);
   upload(n.due, due_room_, due_);
   backend_.write(n.next_made, begin_.data(), begin_.size() * sizeof(u32));
   backend_.write(const_cast<u32*>(n.made_end), end_.data(), end_.size() * sizeof(u32));
@@ -177,12 +188,15 @@ void Packets::tell(const std::vector<Observer*>& observers) {
   const auto whole = [this](u32 bits) {
     return outcomes_at_ + static_cast<Cycle>(static_cast<std::int32_t>(bits - low(outcomes_at_)));
   };
+  const std::size_t free_before = free_.size();
+  free_.resize(free_before + outcomes_.size());
   parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) {
     std::vector<Delivery>& deliveries = shares_[t].deliveries;
     deliveries.clear();
     const std::size_t end = outcomes_.size() * (t + 1) / threads_;
     for (std::size_t i = outcomes_.size() * t / threads_; i < end; ++i) {
       const Outcome& outcome = outcomes_[i];
+      free_[free_before + i] = outcome.id;
       if (outcome.hops == Outcome::kRefused) continue;
       const Packet& packet = packets_[outcome.id];
       deliveries.push_back({packet.source, packet.destination, packet.flits, packet.message_class,
@@ -191,7 +205,6 @@ void Packets::tell(const std::vector<Observer*>& observers) {
     }
     if (!deliveries.empty()) observers[t]->delivered_all(deliveries);
   });
-  for (const Outcome& outcome : outcomes_) free_.push_back(outcome.id);
   outcomes_.clear();
 }
 

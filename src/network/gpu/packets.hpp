@@ -52,14 +52,17 @@ class Packets {
     std::vector<Made> scratch;
     std::size_t first_number = 0;  // of those drawn, in free_
     std::size_t place = 0;         // of its first in the network's array
+    std::vector<u32> due;
     std::vector<Delivery> deliveries;
   };
   static constexpr u32 kFirstRoom = 1u << 14, kMostPackets = 1u << 27;
-  static constexpr double kPacketsAhead = 400'000;
+  /// Packets for a launch: handing in looks at every endpoint, so there must be some for each of them.
+  static constexpr double kPacketsAhead = 1'000'000, kPacketsAheadEach = 4;
 
   void make_room(std::size_t numbers);
   void take_numbers();
   void merge(Share& share, Cycle now);
+  void place(Share& share, Cycle now);
   template <class T>
   void upload(const T*& at, std::size_t& room, const std::vector<T>& values);
 
@@ -74,6 +77,7 @@ class Packets {
   std::vector<Packet> packets_;   // by number
   std::vector<u32> free_;         // numbers
   u32 room_ = 0;                  // numbers the network has room for
+  std::vector<Made> made_;
   std::vector<u32> due_;
   std::size_t made_room_ = 0, due_room_ = 0;
   std::vector<Outcome> outcomes_;

@@ -50,6 +50,15 @@ WEFT_DEVICE u32 take_place(u32& count) {
 #endif
 }
 
+/// The same, without waiting for the count before; what nobody on the device reads.
+WEFT_DEVICE void add_one(u64& count) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(reinterpret_cast<unsigned long long*>(&count), 1ull);
+#else
+  ++count;
+#endif
+}
+
 WEFT_DEVICE unsigned lowest_bit(u32 mask) {
 #ifdef __CUDA_ARCH__
   return static_cast<unsigned>(__ffs(static_cast<int>(mask))) - 1;

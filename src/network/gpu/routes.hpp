@@ -7,20 +7,22 @@
 namespace weft::network::gpu {
 
 /// Channels of an output a new packet can have now.
-WEFT_DEVICE u32 open_channels(const Network& n, u32 router, u32 out, u32 wanted, unsigned flits) {
-  const Port& port = n.port[n.port_at(router, out)];
+template <class Net>
+WEFT_DEVICE u32 open_channels(const Net& n, Place at, u32 out, u32 wanted, unsigned flits) {
+  const Port& port = at.ports[out];
   u32 open = wanted & port.free_channels;
   if (!n.cut_through || (port.flags & Port::kEndpoint)) return open;
   for (u32 left = open; left; left &= left - 1) {
     unsigned c = lowest_bit(left);
-    if (!has_room(n.out[n.channel_at(router, out, c)], port, flits)) open &= ~(1u << c);
+    if (!has_room(at.channel(n, out, c), port, flits)) open &= ~(1u << c);
   }
   return open;
 }
 
 WEFT_DEVICE u32 parity_of(u32 place) { return (place ^ place >> 8 ^ place >> 16 ^ place >> 24) & 1; }
 
-WEFT_DEVICE void find_route_on_grid(const Network& n, const Moment& t, Place at, u32 channel, Queue& queue,
+template <class Net>
+WEFT_DEVICE void find_route_on_grid(const Net& n, const Moment& t, Place at, u32 channel, Queue& queue,
                                     Entry entry) {
   const Grid& grid = n.grid;
   const u32 here = n.place[at.router], there = n.endpoint_place[entry.destination()];
@@ -62,21 +64,25 @@ struct Answer {
 };
 
 /// Has a packet at this router reached that place?
-WEFT_DEVICE bool via_reached(const Network& n, u32 router, u32 via) {
+template <class Net>
+WEFT_DEVICE bool via_reached(const Net& n, u32 router, u32 via) {
   return n.tables.via_reached[u64{router} * n.tables.via_words + via / 32] >> (via & 31) & 1;
 }
-WEFT_DEVICE Answer via_answer(const Network& n, u32 row, u32 via) {
+template <class Net>
+WEFT_DEVICE Answer via_answer(const Net& n, u32 row, u32 via) {
   return {n.tables.candidates + n.tables.via_answer[u64{row} * n.tables.vias + via]};
 }
-WEFT_DEVICE Answer answer_to(const Network& n, const u32* answers, u32 row, u32 destination) {
+template <class Net>
+WEFT_DEVICE Answer answer_to(const Net& n, const u32* answers, u32 row, u32 destination) {
   return {n.tables.candidates + answers[u64{row} * n.tables.columns + n.tables.column[destination]]};
 }
 
 /// What its routing says of a packet where it stands; one that starts a leg counts as injected. `arrived`: it
 /// is at the router of its destination and goes nowhere else before.
-WEFT_DEVICE Answer ask_routing(const Network& n, Place at, u32 channel, Entry entry, bool& arrived) {
+template <class Net>
+WEFT_DEVICE Answer ask_routing(const Net& n, Place at, u32 channel, Entry entry, bool& arrived) {
   const Tables& tables = n.tables;
-  bool starts_leg = n.port[n.port_at(at.router, at.index)].flags & Port::kEndpoint;
+  bool starts_leg = at.own_port().flags & Port::kEndpoint;
   bool second_leg = false;
   u32 via = kNobody;
   if (tables.vias) {
@@ -98,7 +104,8 @@ WEFT_DEVICE Answer ask_routing(const Network& n, Place at, u32 channel, Entry en
                    entry.destination());
 }
 
-WEFT_DEVICE void find_route_by_tables(const Network& n, Place at, u32 channel, Queue& queue, Entry entry) {
+template <class Net>
+WEFT_DEVICE void find_route_by_tables(const Net& n, Place at, u32 channel, Queue& queue, Entry entry) {
   bool arrived = false;
   const Answer answer = ask_routing(n, at, channel, entry, arrived);
   queue.out_channel = kFirstChannelNext;
@@ -109,7 +116,7 @@ WEFT_DEVICE void find_route_by_tables(const Network& n, Place at, u32 channel, Q
   }
   queue.out = kUndecided;
   queue.channels = 0;
-  if (n.tables.chooses && (n.port[n.port_at(at.router, at.index)].flags & Port::kEndpoint))
+  if (n.tables.chooses && (at.own_port().flags & Port::kEndpoint))
     return;  // direct or by a third place: chosen when it requests a channel
   u32 mask = 0;
   for (u32 i = 0; i < answer.count(); ++i) {
@@ -122,43 +129,37 @@ WEFT_DEVICE void find_route_by_tables(const Network& n, Place at, u32 channel, Q
 }
 
 /// For a packet that has become the first of its queue.
-WEFT_DEVICE void find_route(const Network& n, const Moment& t, Place at, u32 channel, Queue& queue,
-                            Entry entry) {
+template <class Net>
+WEFT_DEVICE void find_route(const Net& n, const Moment& t, Place at, u32 channel, Queue& queue, Entry entry) {
   if (n.on_grid)
     find_route_on_grid(n, t, at, channel, queue, entry);
   else
     find_route_by_tables(n, at, channel, queue, entry);
 }
 
-WEFT_DEVICE u32 load_of(const Network& n, u32 router, u32 out) {
-  u32 sum = 0;
-  for (u32 c = 0; c < n.channels; ++c) sum += n.out[n.channel_at(router, out, c)].used;
-  return sum;
-}
-
 /// The least loaded of the candidates that have a channel free. Ways of equal load take turns.
-WEFT_DEVICE u32 least_loaded(const Network& n, const Moment& t, Place at, Answer answer, Entry entry,
+template <class Net>
+WEFT_DEVICE u32 least_loaded(const Net& n, const Moment& t, Place at, Answer answer, Entry entry,
                              u32& channels) {
   const u32 first = n.first_port[at.router], shift = entry.message_class() * n.class_channels_count;
   const u32 turn = static_cast<u32>(t.now) + first + at.index + entry.destination();
   u32 best = kUndecided;
   u64 best_load = ~u64{0};
   channels = 0;
-  for (u32 i = 0; i < answer.count(); ++i) {
+  const u32 count = answer.count();
+#ifdef __CUDACC__
+#pragma unroll 4  // what several candidates need is loaded at a time
+#endif
+  for (u32 i = 0; i < count; ++i) {
     const u32 out = answer.port(i), channel_class = answer.channel_class(i);
-    const u32 open =
-        open_channels(n, at.router, out, n.class_channels[channel_class] << shift, entry.flits());
-    if (!open) continue;
+    const u32 open = open_channels(n, at, out, n.class_channels[channel_class] << shift, entry.flits());
     // Escape channels are for packets that find no other channel: they count as fully loaded.
-    u64 load = load_of(n, at.router, out) + (n.tables.escape_classes >> channel_class & 1 ? 1u << 20 : 0u);
-    load = load << 32 | (first + out + turn) * 0x9e3779b9u;
-    if (load == best_load) {
-      channels |= open;
-    } else if (load < best_load) {
-      best_load = load;
-      best = out;
-      channels = open;
-    }
+    u64 load = at.ports[out].owed;
+    load += n.tables.escape_classes >> channel_class & 1 ? 1u << 20 : 0u;
+    load = open ? load << 32 | (first + out + turn) * 0x9e3779b9u : ~u64{0};
+    channels = load < best_load ? open : load == best_load ? channels | open : channels;
+    best = load < best_load ? out : best;
+    best_load = least(load, best_load);
   }
   return best;
 }
@@ -173,19 +174,22 @@ struct Congestion {
 
 /// Flits that stand in queues at the far end of a port, as its router can tell. Who looks does not change
 /// what others see in this cycle: the pace is brought up to date afterwards (update_pace).
-WEFT_DEVICE u32 pace_of(const Network& n, const Moment& t, u32 port, const Pace& pace) {
+template <class Net>
+WEFT_DEVICE u32 pace_of(const Net& n, const Moment& t, u32 port, const Pace& pace) {
   if (t.now < pace.since + pace.round_trip) return pace.under_way;
   return static_cast<u32>((n.sent[port] - pace.sent) * pace.round_trip / most<u64>(1, t.now - pace.since));
 }
-WEFT_DEVICE u32 queue_behind(const Network& n, const Moment& t, u32 router, u32 out) {
-  const u32 port = n.port_at(router, out);
+template <class Net>
+WEFT_DEVICE u32 queue_behind(const Net& n, const Moment& t, Place at, u32 out) {
+  const u32 port = n.port_at(at.router, out);
   Pace& pace = n.pace[port];
   pace.asked = 1;
-  const u32 under_way = pace_of(n, t, port, pace), owed = load_of(n, router, out);
+  const u32 under_way = pace_of(n, t, port, pace), owed = at.ports[out].owed;
   // A cable that was never idle has others waiting for it here, where no credit shows them.
   return (owed > under_way ? owed - under_way : 0) + (under_way >= pace.full ? pace.round_trip : 0);
 }
-WEFT_DEVICE void update_pace(const Network& n, const Moment& t, u32 port) {
+template <class Net>
+WEFT_DEVICE void update_pace(const Net& n, const Moment& t, u32 port) {
   Pace& pace = n.pace[port];
   if (!pace.asked) return;
   pace.asked = 0;
@@ -195,12 +199,12 @@ WEFT_DEVICE void update_pace(const Network& n, const Moment& t, u32 port) {
   pace.sent = n.sent[port];
 }
 
-WEFT_DEVICE Congestion least_congestion(const Network& n, const Moment& t, u32 router, Answer answer,
-                                        Entry entry) {
+template <class Net>
+WEFT_DEVICE Congestion least_congestion(const Net& n, const Moment& t, Place at, Answer answer, Entry entry) {
   Congestion found;
   for (u32 i = 0; i < answer.count(); ++i) {
-    const u32 out = answer.port(i), port = n.port_at(router, out);
-    const u32 queue = queue_behind(n, t, router, out);
+    const u32 out = answer.port(i), port = n.port_at(at.router, out);
+    const u32 queue = queue_behind(n, t, at, out);
     if (queue < found.queue) {
       found.queue = queue;
       found.by_chance = n.pace[port].round_trip / 2;
@@ -208,17 +212,18 @@ WEFT_DEVICE Congestion least_congestion(const Network& n, const Moment& t, u32 r
     for (u32 left = n.class_channels[answer.channel_class(i)]
                     << entry.message_class() * n.class_channels_count;
          left; left &= left - 1)
-      found.full &= !has_room(n.out[n.channel_at(router, out, lowest_bit(left))], n.port[port],
-                              n.cut_through ? entry.flits() : 1);
+      found.full &=
+          !has_room(at.channel(n, out, lowest_bit(left)), at.ports[out], n.cut_through ? entry.flits() : 1);
   }
   return found;
 }
 
 /// Valiant always goes by way of a random place; UGAL only where the route there is the less congested for
 /// its length, as its router sees it each time the packet requests a channel.
-WEFT_DEVICE void choose_via(const Network& n, const Moment& t, Entry entry) {
+template <class Net>
+WEFT_DEVICE void choose_via(const Net& n, const Moment& t, Place at, Entry entry) {
   const u32 id = entry.id(), source = n.source[id];
-  const u32 router = n.endpoint_router[source], goal = n.endpoint_router[entry.destination()];
+  const u32 router = at.router, goal = n.endpoint_router[entry.destination()];
   n.via[id] = kNobody;
   if (router == goal) return;
   const u32 via = random_below(n.seed, source, n.created[id], n.tables.vias);
@@ -227,20 +232,19 @@ WEFT_DEVICE void choose_via(const Network& n, const Moment& t, Entry entry) {
   if (!n.tables.chooses) return;
   const u32 row = n.tables.first_row[router];
   const Congestion direct =
-      least_congestion(n, t, router, answer_to(n, n.tables.answer, row, entry.destination()), entry);
-  const Congestion around = least_congestion(n, t, router, via_answer(n, row, via), entry);
+      least_congestion(n, t, at, answer_to(n, n.tables.answer, row, entry.destination()), entry);
+  const Congestion around = least_congestion(n, t, at, via_answer(n, row, via), entry);
   const bool straight =
       direct.full == around.full ? direct.queue <= 2 * around.queue + direct.by_chance : around.full;
   if (straight) n.via[id] = kNobody;
 }
 
 /// Of several outputs, the least loaded that has a channel free now, or kUndecided where all are taken.
-WEFT_DEVICE u32 choose_output(const Network& n, const Moment& t, Place at, u32 channel, Entry entry,
-                              u32& open) {
+template <class Net>
+WEFT_DEVICE u32 choose_output(const Net& n, const Moment& t, Place at, u32 channel, Entry entry, u32& open) {
   open = 0;
   if (n.on_grid) return kUndecided;
-  if (n.tables.chooses && (n.port[n.port_at(at.router, at.index)].flags & Port::kEndpoint))
-    choose_via(n, t, entry);
+  if (n.tables.chooses && (at.own_port().flags & Port::kEndpoint)) choose_via(n, t, at, entry);
   bool arrived = false;
   const Answer answer = ask_routing(n, at, channel, entry, arrived);
   return least_loaded(n, t, at, answer, entry, open);

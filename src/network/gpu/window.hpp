@@ -49,9 +49,17 @@ WEFT_DEVICE bool host_must_look(const Network& n, const Span& span, u64 now) {
 
 WEFT_DEVICE void set_cycle(const Network& n, Moment& t, u64 now, u64 begin, u64 end) {
   t.now = now;
+  t.soon >>= 1;
   t.coin = (now ^ n.seed << 48) * kMixer;
   t.window_begins = now == begin;
   t.window_end = end;
+}
+
+/// What threads have noted in a window, at its end: a flit has moved in it, and when something happens next.
+WEFT_DEVICE void end_window(const Network& n, const Moment& t, bool moved, u64 soon) {
+  if (moved) n.control->moved_at = t.window_end;
+  for (u64 cycle = t.now + 1, later = soon >> 1; later; ++cycle, later >>= 1)
+    if (later & 1) n.wake(cycle);
 }
 
 }  // namespace weft::network::gpu
