@@ -129,7 +129,8 @@ TEST(RunTools, ATraceHasCallsArrowsAndLinks) {
   std::map<std::string, std::uint64_t> calls;
   std::map<std::uint64_t, unsigned> arrows;
   std::set<std::string> links, processes;
-  for (const json& event : parse_json(read_file(folder.file("t.json")))["traceEvents"]) {
+  const json trace = parse_json(read_file(folder.file("t.json")));
+  for (const json& event : trace["traceEvents"]) {
     const std::string kind = event["ph"], about = event.value("cat", "");
     if (kind == "X" && about == "mpi") {
       ++calls[event["name"]];

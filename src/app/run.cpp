@@ -20,10 +20,12 @@
 #include "base/version.hpp"
 #include "measure/run/collective_table.hpp"
 #include "measure/run/run_power.hpp"
+#include "measure/run/what_if.hpp"
 #include "network/two_networks.hpp"
 #include "report/run_answer.hpp"
 #include "report/run_power.hpp"
 #include "report/run_report.hpp"
+#include "report/run_what_if.hpp"
 #include "workload/placement.hpp"
 
 namespace weft::app {
@@ -39,7 +41,7 @@ struct Options {
                       windows = "auto", place = "linear", collectives = "software", table;
   std::vector<std::string> slow;
   std::uint64_t trace_megabytes = 1024;
-  bool json = false;
+  bool json = false, what_if = false;
   unsigned threads = 1;
   bool quiet = false;
   RunPowerOptions power;
@@ -60,9 +62,9 @@ void check(const Options& o, const machine::Machine& m) {
                             {"nic.message_slots", d.nic.message_slots},
                             {"nic.event_slots", d.nic.event_slots}})
     if (value == 0) problems.add(d.origin(key), key, "is 0: no program can open a port on such an interface");
-  if (!o.record.empty() && o.collectives != "software")
+  if ((!o.record.empty() || o.what_if) && o.collectives != "software")
     problems.add(
-        {"--record"}, "",
+        {o.what_if ? "--what-if" : "--record"}, "",
         "a trace is made of messages, and has none of what interfaces run by themselves; record with "
         "--collectives software");
   problems.throw_if_any();
@@ -74,23 +76,34 @@ void make_folder(const std::string& path) {
   if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", path, failed.message()));
 }
 
+/// What a report has only where it was asked for.
+struct Extras {
+  std::optional<measure::RunPower> power;
+  std::optional<measure::WhatIf> what_if;
+
+  std::string sections() const {
+    return (what_if ? report::what_if_section(*what_if) : "") +
+           (power ? report::run_power_section(*power) : "");
+  }
+};
+
 Json result_json(const measure::ProgramResult& result, const RunWatch& watch, const machine::Machine& machine,
-                 const std::optional<measure::RunPower>& power) {
+                 const Extras& extras) {
   Json out = report::run_json(result, watch.stats(), watch.details(), machine);
-  if (power) out["power"] = report::run_power_json(*power);
+  if (extras.power) out["power"] = report::run_power_json(*extras.power);
+  if (extras.what_if) out["what_if"] = report::what_if_json(*extras.what_if);
   return out;
 }
 
 void write_results(const std::string& folder, const measure::ProgramResult& result, const RunWatch& watch,
-                   const machine::Machine& machine, const std::optional<measure::RunPower>& power) {
+                   const machine::Machine& machine, const Extras& extras) {
   auto write = [&](const std::string& name, const std::string& text) {
     write_file(folder + "/" + name, text);
   };
-  write("result.json", result_json(result, watch, machine, power).dump(1) + "\n");
+  write("result.json", result_json(result, watch, machine, extras).dump(1) + "\n");
   write("matrix.csv", report::matrix_csv(watch.stats()));
   write("breakdown.csv", report::breakdown_csv(watch.stats()));
-  write("report.html", report::run_page(result, watch.stats(), watch.details(), machine,
-                                        power ? report::run_power_section(*power) : ""));
+  write("report.html", report::run_page(result, watch.stats(), watch.details(), machine, extras.sections()));
 }
 
 /// The command as it could be typed again.
@@ -173,7 +186,7 @@ bool used_no_network(const measure::ProgramResult& result) {
 }
 
 void summarize(const Options& o, const measure::ProgramResult& result, const std::string& answer,
-               const std::optional<measure::RunPower>& power) {
+               const Extras& extras) {
   if (!o.run.mpi && o.run.ranks > 1 && used_no_network(result))
     fmt::print(stderr, "weft: {} is not linked with an MPI library: {} copies of it ran, each for itself\n",
                o.run.command.front(), o.run.ranks);
@@ -183,7 +196,10 @@ void summarize(const Options& o, const measure::ProgramResult& result, const std
   fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
              result.machine, result.engine, host::time_text(result.run.end));
   if (!answer.empty()) fmt::print(stderr, "weft: {}\n", answer);
-  if (power) fmt::print(stderr, "weft: {}\n", report::run_power_text(*power));
+  if (extras.what_if)
+    for (const std::string& line : report::what_if_lines(*extras.what_if))
+      fmt::print(stderr, "weft: {}\n", line);
+  if (extras.power) fmt::print(stderr, "weft: {}\n", report::run_power_text(*extras.power));
 }
 
 void end_when_interrupted() {
@@ -239,8 +255,11 @@ int run(Options& o) {
   end_when_interrupted();
   if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
   if (!o.out.empty()) make_folder(o.out);
-  RunWatch watch(o.run.ranks, !o.out.empty() || o.json || heat, o.trace,
-                 std::min<std::uint64_t>(o.trace_megabytes, 1 << 20) << 20, o.record);
+  RunWatch watch(o.run.ranks, {.figures = !o.out.empty() || o.json || heat,
+                               .what_if = o.what_if,
+                               .trace = o.trace,
+                               .record = o.record,
+                               .trace_size = std::min<std::uint64_t>(o.trace_megabytes, 1 << 20) << 20});
   o.run.log_calls = watch.wants_calls();
   measure::ProgramResult result;
   simulate(o, machine, *network, heat.get(), watch, result);
@@ -249,10 +268,13 @@ int run(Options& o) {
   result.machine = machine.description.identity.name;
   result.engine = engine.name;
   result.seed = o.run.seed;
-  std::optional<measure::RunPower> power;
-  if (heat) power = measure::power_of(result, watch.details(), machine, heat->result());
-  if (!o.out.empty()) write_results(o.out, result, watch, machine, power);
-  if (o.json) fmt::print("{}\n", result_json(result, watch, machine, power).dump(1));
+  Extras extras;
+  if (heat) extras.power = measure::power_of(result, watch.details(), machine, heat->result());
+  if (const workload::Program* recording = o.what_if ? watch.recording() : nullptr)
+    extras.what_if = measure::what_if(machine, *recording,
+                                      {engine.name, o.run.seed, o.threads, o.run.place, o.run.per_node});
+  if (!o.out.empty()) write_results(o.out, result, watch, machine, extras);
+  if (o.json) fmt::print("{}\n", result_json(result, watch, machine, extras).dump(1));
   // What broke may be why a run failed: it is told first.
   if (!o.quiet)
     for (const network::Network::Incident& incident : result.incidents)
@@ -262,7 +284,7 @@ int run(Options& o) {
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
     return 1;
   }
-  if (!o.quiet) summarize(o, result, report::answer_text(watch.details().answer, machine), power);
+  if (!o.quiet) summarize(o, result, report::answer_text(watch.details().answer, machine), extras);
   return 0;
 }
 
@@ -291,6 +313,10 @@ void declare_output(CommandLine& app, Options& o) {
   app.add_option("--record", o.record,
                  "File for a .weftrace of the run's traffic, which `weft replay` runs again")
       .option_text("FILE");
+  app.add_flag("--what-if", o.what_if,
+               "Run the recorded traffic again with ranks that compute alike, with messages that are in "
+               "nobody's way, and "
+               "with other placements, and say what each would give");
   o.power.declare(app);
   app.add_flag("--json", o.json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o.quiet, "No summary at the end");

@@ -12,17 +12,16 @@
 
 namespace weft::app {
 
-RunWatch::RunWatch(unsigned ranks, bool figures, const std::string& trace, std::uint64_t trace_size,
-                   const std::string& record)
-    : figures_(figures), record_(record), stats_(ranks), details_(ranks) {
-  if (figures) waits_.emplace(ranks);
-  if (!trace.empty()) trace_.emplace(trace, trace_size);
-  if (record.empty()) return;
-  if (!record.ends_with(".weftrace"))
-    throw UserError(
-        fmt::format("--record {}: expected a name that ends with .weftrace, as replay knows it by", record));
-  write_file(record, "");
-  recorder_.emplace(ranks);
+RunWatch::RunWatch(unsigned ranks, const WatchOptions& o)
+    : figures_(o.figures), what_if_(o.what_if), record_(o.record), stats_(ranks), details_(ranks) {
+  if (o.figures) waits_.emplace(ranks);
+  if (!o.trace.empty()) trace_.emplace(o.trace, o.trace_size);
+  if (o.what_if || !o.record.empty()) recorder_.emplace(ranks);
+  if (o.record.empty()) return;
+  if (!o.record.ends_with(".weftrace"))
+    throw UserError(fmt::format(
+        "--record {}: expected a name that ends with .weftrace, as replay knows it by", o.record));
+  write_file(o.record, "");
 }
 
 void RunWatch::attach(host::Simulation& simulation) {
@@ -119,12 +118,13 @@ void RunWatch::finish(host::Simulation& simulation, const host::RunResult& resul
   if (!recorder_) return;
   if (!result.fine) {  // messages without an end would make a trace that cannot end
     std::error_code ignored;
-    std::filesystem::remove(record_, ignored);
+    if (!record_.empty()) std::filesystem::remove(record_, ignored);
     return;
   }
   std::vector<Time> ends;
   for (const host::RankResult& rank : result.ranks) ends.push_back(rank.end);
-  workload::save_trace(recorder_->finish(record_, ends), record_);
+  recording_ = recorder_->finish(record_, ends);
+  if (!record_.empty()) workload::save_trace(*recording_, record_);
 }
 
 }  // namespace weft::app

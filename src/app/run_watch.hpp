@@ -12,12 +12,17 @@
 
 namespace weft::app {
 
+struct WatchOptions {
+  bool figures = false;  // they cost time for every operation, so they are taken where somebody wants them
+  bool what_if = false;
+  std::string trace, record;  // files; empty: none
+  std::uint64_t trace_size = report::Trace::kUsualSize;
+};
+
 class RunWatch {
  public:
-  /// Figures cost time for every operation, so they are taken where somebody wants them. Files that cannot be
-  /// written are refused before the run.
-  RunWatch(unsigned ranks, bool figures, const std::string& trace, std::uint64_t trace_size,
-           const std::string& record);
+  /// Files that cannot be written are refused before the run.
+  RunWatch(unsigned ranks, const WatchOptions& options);
 
   bool wants_calls() const { return figures_ || trace_; }
   /// Before the run; it must live until the run is over.
@@ -27,6 +32,8 @@ class RunWatch {
 
   const measure::RunStats& stats() const { return stats_; }
   const measure::RunDetails& details() const { return details_; }
+  /// Where one was asked for, and the run came to its end.
+  const workload::Program* recording() const { return recording_ ? &*recording_ : nullptr; }
 
  private:
   /// Calls and what links carried, which are known at the end.
@@ -35,13 +42,14 @@ class RunWatch {
   void find_answer(host::Simulation& simulation, const host::RunResult& result,
                    const machine::Machine& machine, const std::vector<std::vector<abi::CallRecord>>& calls);
 
-  bool figures_;
+  bool figures_, what_if_;
   std::string record_;
   measure::RunStats stats_;
   measure::RunDetails details_;
   std::optional<measure::WaitRecorder> waits_;
   std::optional<report::Trace> trace_;
   std::optional<measure::TraceRecorder> recorder_;
+  std::optional<workload::Program> recording_;
 };
 
 }  // namespace weft::app

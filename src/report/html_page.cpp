@@ -12,12 +12,14 @@ namespace weft::report {
 namespace {
 
 constexpr std::string_view kStyle = R"(
-:root { --ink: #22313f; --faint: #5f6f7e; --line: #dde4ea; --soft: #f6f8fa; --accent: #0b5c8e; }
+:root { color-scheme: light dark; --ink: #22313f; --faint: #5f6f7e; --line: #dde4ea; --soft: #f6f8fa; --accent: #0b5c8e;
+  --paper: #fff; --desk: #eef2f5; --edge: #b9c4ce; --warn: #fdf3ea; --bad: #fdeef0; --tag: #fbe4dc; --tag-ink: #86301d;
+  --ok: #e3f0e8; --ok-ink: #1d5c39; }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
-body { margin: 0; background: #eef2f5; color: var(--ink); print-color-adjust: exact; -webkit-print-color-adjust: exact;
+body { margin: 0; background: var(--desk); color: var(--ink); print-color-adjust: exact; -webkit-print-color-adjust: exact;
   font: 15px/1.55 "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; }
-main { max-width: 1100px; margin: 0 auto; padding: 48px 48px 40px; background: #fff; }
+main { max-width: 1100px; margin: 0 auto; padding: 48px 48px 40px; background: var(--paper); }
 header { border-bottom: 3px solid var(--ink); padding-bottom: 20px; }
 .eyebrow { margin: 0; color: var(--accent); font-size: 13px; font-weight: 600; letter-spacing: .08em;
   text-transform: uppercase; }
@@ -30,26 +32,27 @@ section { margin-top: 40px; }
 .lead { margin: 0 0 14px; max-width: 92ch; }
 .small, figcaption { font-size: 13px; }
 .summary { margin: 24px 0; font-size: 18px; line-height: 1.55; max-width: 80ch; }
-.notice { margin: 20px 0 0; padding: 12px 16px; border-left: 4px solid #b4551d; background: #fdf3ea; }
-.notice.bad { border-color: #b3122a; background: #fdeef0; }
+.notice { margin: 20px 0 0; padding: 12px 16px; border-left: 4px solid #b4551d; background: var(--warn); }
+.notice.bad { border-color: #b3122a; background: var(--bad); }
 .notice ol { margin: 8px 0 0; padding-left: 24px; font: 13px/1.6 ui-monospace, Menlo, Consolas, "Liberation Mono", monospace; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 1px; margin: 0;
   background: var(--line); border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
-.figures div { background: #fff; padding: 14px 16px; }
+.figures div { background: var(--paper); padding: 14px 16px; }
 .figures dt { color: var(--faint); font-size: 13px; }
 .figures dd { margin: 0; }
 .figures .big { font-size: 26px; line-height: 1.3; font-weight: 600; font-variant-numeric: tabular-nums; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(440px, 1fr)); gap: 40px 32px; margin-top: 40px; }
 .pair section { margin-top: 0; }
 .chart { display: block; width: 100%; height: auto; }
+main svg { max-width: 100%; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 0 0 8px; font-size: 13px; }
 .key { display: inline-flex; align-items: center; gap: 7px; }
 .loads { display: none; flex-wrap: wrap; gap: 6px; align-items: center; margin: 0 0 14px; font-size: 13px; }
 .js .loads { display: flex; }
-.loads button { font: inherit; padding: 3px 11px; color: var(--ink); background: #fff; border: 1px solid #b9c4ce;
+.loads button { font: inherit; padding: 3px 11px; color: var(--ink); background: var(--paper); border: 1px solid var(--edge);
   border-radius: 14px; cursor: pointer; font-variant-numeric: tabular-nums; }
 .loads button:hover { border-color: var(--ink); }
-.loads button[aria-pressed=true] { background: var(--ink); border-color: var(--ink); color: #fff; }
+.loads button[aria-pressed=true] { background: var(--ink); border-color: var(--ink); color: var(--paper); }
 .map { display: flex; flex-wrap: wrap; gap: 24px 36px; align-items: flex-start; }
 .map figure { margin: 0; flex: 1 1 560px; min-width: 0; text-align: center; }
 .map aside { flex: 1 1 300px; min-width: 0; }
@@ -74,8 +77,8 @@ th.n, td.n { text-align: right; }
 .bar span { min-width: 3em; text-align: right; }
 .spark { display: block; border-bottom: 1px solid var(--line); }
 .link { white-space: nowrap; font-family: ui-monospace, Menlo, Consolas, "Liberation Mono", monospace; font-size: 13px; }
-.tag { display: inline-block; padding: 0 8px; border-radius: 9px; font-size: 12px; line-height: 18px; background: #fbe4dc; color: #86301d; white-space: nowrap; }
-.tag.ok { background: #e3f0e8; color: #1d5c39; }
+.tag { display: inline-block; padding: 0 8px; border-radius: 9px; font-size: 12px; line-height: 18px; background: var(--tag); color: var(--tag-ink); white-space: nowrap; }
+.tag.ok { background: var(--ok); color: var(--ok-ink); }
 details { border: 1px solid var(--line); border-radius: 8px; padding: 12px 18px; }
 summary { cursor: pointer; font-weight: 600; }
 details td:first-child { font-family: ui-monospace, Menlo, Consolas, "Liberation Mono", monospace; font-size: 13px; }
@@ -83,8 +86,14 @@ details td { overflow-wrap: anywhere; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: var(--soft); padding: 10px 14px; border-radius: 6px; font-size: 13px; }
 footer { margin-top: 40px; color: var(--faint); font-size: 13px; }
 #tip { position: fixed; z-index: 9; pointer-events: none; max-width: 360px; padding: 5px 10px; border-radius: 5px; background: var(--ink);
-  color: #fff; font-size: 13px; line-height: 1.4; }
+  color: var(--paper); font-size: 13px; line-height: 1.4; }
 @media (max-width: 700px) { main { padding: 24px 18px; } .pair { grid-template-columns: 1fr; } h1 { font-size: 27px; } }
+@media (max-width: 520px) { .map.wide aside .at:not([hidden]) { grid-template-columns: 1fr; } .map figure, .map aside { flex-basis: 100%; }
+  .figures { grid-template-columns: repeat(auto-fit, minmax(130px, 1fr)); } .summary { font-size: 16px; } }
+@media screen and (prefers-color-scheme: dark) {
+  :root { --ink: #dfe7ee; --faint: #94a5b4; --line: #2f3c48; --soft: #1b252f; --accent: #6cb8e6; --paper: #131a21; --desk: #0b1015;
+    --edge: #45535f; --warn: #33261a; --bad: #391c22; --tag: #4a2a20; --tag-ink: #f2b8a5; --ok: #1c3527; --ok-ink: #a4d9bb; }
+  main svg { filter: invert(.9) hue-rotate(180deg); } }
 @media print { body { background: #fff; font-size: 12px; } main { max-width: none; padding: 0; } .loads, #tip { display: none !important; }
   section, figure, tr, .notice { break-inside: avoid; } .summary { font-size: 14px; } section { margin-top: 24px; } }
 @page { margin: 14mm; }

@@ -119,6 +119,7 @@ td .open { color: #b3122a; }
   .notice.bad { background: #33191d; } .tag { background: #2b3742; color: #c9d4de; }
   .tag.calibrated { background: #3b3017; color: #ecc980; } .tag.predicted { background: #16331f; color: #92d3ab; }
   td .open { color: #ff8a98; }
+  main svg { filter: none; }
   svg text { fill: #cbd5de; }
   svg [stroke="#e6ebf0"] { stroke: #2a3540; } svg [stroke="#9aa7b4"] { stroke: #5b6a78; }
   svg [fill="#fff"] { fill: #151b21; } svg [fill="#e3f0e8"] { fill: #22382b; }

@@ -14,17 +14,19 @@ RunHistory::RunHistory(const WaitRecorder& recorder, const std::vector<std::vect
   for (std::size_t rank = 0; rank < calls.size() && rank < ends_.size(); ++rank) {
     for (const CallRecord& call : calls[rank])
       if (call.thread == 0 && call.end >= call.begin) calls_[rank].push_back(call);
-    std::stable_sort(calls_[rank].begin(), calls_[rank].end(),
-                     [](const CallRecord& a, const CallRecord& b) { return a.begin < b.begin; });
+    auto earlier = [](const CallRecord& a, const CallRecord& b) { return a.begin < b.begin; };
+    if (!std::is_sorted(calls_[rank].begin(), calls_[rank].end(), earlier))
+      std::stable_sort(calls_[rank].begin(), calls_[rank].end(), earlier);
   }
   const std::vector<Arrival>& all = recorder.arrivals();
   for (std::uint32_t i = 0; i < all.size(); ++i) {
-    at_[all[i].from].push_back(i);  // it hears of its own operations' ends
-    if (!all[i].comes_back && all[i].to != all[i].from) at_[all[i].to].push_back(i);
+    at_[all[i].from].push_back({all[i].end, i});  // it hears of its own operations' ends
+    if (!all[i].comes_back && all[i].to != all[i].from) at_[all[i].to].push_back({all[i].end, i});
   }
+  auto earlier = [](const Ended& a, const Ended& b) { return a.end < b.end; };
   for (auto& mine : at_)
-    std::stable_sort(mine.begin(), mine.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return all[a].end < all[b].end; });
+    if (!std::is_sorted(mine.begin(), mine.end(), earlier))
+      std::stable_sort(mine.begin(), mine.end(), earlier);
 }
 
 const CallRecord* RunHistory::call_at(std::uint32_t rank, std::int64_t time) const {
@@ -40,14 +42,12 @@ std::uint32_t RunHistory::cause(std::uint32_t rank, const RankWait& wait) const 
   const std::vector<Arrival>& all = arrivals();
   const auto& mine = at_[rank];
   auto after = std::upper_bound(mine.begin(), mine.end(), wait.until,
-                                [&](std::int64_t t, std::uint32_t i) { return t < all[i].end; });
+                                [](std::int64_t t, const Ended& e) { return t < e.end; });
   // What others sent before what it posted itself: it seldom waits for the latter, and both may end together.
   std::uint32_t own = kNoArrival;
-  for (auto at = after; at != mine.begin();) {
-    const std::uint32_t i = *--at;
-    if (all[i].end <= wait.from) break;
-    if (all[i].from != rank) return i;
-    if (own == kNoArrival) own = i;
+  while (after != mine.begin() && (--after)->end > wait.from) {
+    if (all[after->number].from != rank) return after->number;
+    if (own == kNoArrival) own = after->number;
   }
   return own;
 }

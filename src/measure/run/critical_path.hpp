@@ -59,7 +59,11 @@ class RunHistory {
   const WaitRecorder& recorder_;
   std::vector<std::vector<abi::CallRecord>> calls_;
   std::vector<Time> ends_;
-  std::vector<std::vector<std::uint32_t>> at_;  // by rank: arrivals by their ends
+  struct Ended {  // the end stands here as well, since it is looked for
+    std::int64_t end;
+    std::uint32_t number;
+  };
+  std::vector<std::vector<Ended>> at_;  // by rank: arrivals by their ends
 };
 
 }  // namespace weft::measure
