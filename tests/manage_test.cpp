@@ -59,5 +59,22 @@ TEST(Manage, AnyNodeCanBeTheManager) {
   EXPECT_EQ(run_program({"manage", "torus", "--set", "topology.dims=[4,4]", "--from", "16"}).code, 2);
 }
 
+TEST(Manage, BringsNewRoutesAfterAFailure) {
+  ProgramResult r = run_program(
+      {"manage", "torus", "--set", "topology.dims=[4,4]", "--set", "router.channels=4", "--fail", "r1.p0"});
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("detected and found out in"));
+  // One that dies on the way says who is left without, and the next one ends it.
+  r = run_program({"manage", "torus", "--set", "topology.dims=[4,4]", "--set", "router.channels=4", "--fail",
+                   "r1.p0", "--die-after", "3"});
+  EXPECT_EQ(r.code, 1) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("then the manager died"));
+  EXPECT_THAT(r.out, testing::Not(HasSubstr("followed, 0 not delivered\n    node")));
+  r = run_program({"manage", "torus", "--set", "topology.dims=[4,4]", "--set", "router.channels=4", "--fail",
+                   "r1.p0", "--die-after", "3", "--second", "9"});
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("node 9 is the manager now"));
+}
+
 }  // namespace
 }  // namespace weft::test

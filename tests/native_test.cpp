@@ -77,6 +77,20 @@ TEST(Native, BesideMpi) {
   EXPECT_THAT(r.out, HasSubstr("put of 4000 bytes: 0 wrong"));
 }
 
+TEST(Native, WhatEndsAProgramIsSaid) {
+  auto run = [](const std::string& what) {
+    return run_program({"run", "extoll-r1", "--engine", "ideal", "-n", "1", "--",
+                        WEFT_BUILD "/native-mpi-programs/rma2_abort", what},
+                       120);
+  };
+  ProgramResult r = run("size");
+  EXPECT_NE(r.code, 0);
+  EXPECT_THAT(r.err, HasSubstr("rma2: a transfer of 0 bytes"));
+  r = run("free");
+  EXPECT_NE(r.code, 0);
+  EXPECT_THAT(r.err, HasSubstr("rma2: only the oldest notification can be freed"));
+}
+
 TEST(Native, WithoutARunThereIsNoDevice) {
   ProgramResult r = run_command(WEFT_BUILD "/native-mpi-programs/alone", {});
   ASSERT_EQ(r.code, 0) << r.err << r.out;

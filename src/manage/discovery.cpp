@@ -9,15 +9,16 @@ namespace {
 /// One sweep over the machine.
 class Sweep {
  public:
-  Sweep(const Graph& graph, Chips& chips) : graph_(graph), chips_(chips) {
+  Sweep(const Graph& graph, Chips& chips, ChipNumber first) : graph_(graph), chips_(chips) {
+    found_.first = first;
     found_.number.assign(graph.routers(), kNone);
     found_.plugs.assign(graph.ports(), {});
   }
 
   Discovery run() {
-    // Its own router: nothing is on the way there.
-    if (chips_.write_number(0, 0)) take(0, kNone, 0);
-    for (std::size_t next = 0; next < found_.order.size(); ++next) look_around(static_cast<ChipNumber>(next));
+    chips_.write_own_number(found_.first);
+    take(found_.first, kNone, 0);
+    for (std::size_t next = 0; next < found_.order.size(); ++next) look_around(next);
     return std::move(found_);
   }
 
@@ -36,8 +37,9 @@ class Sweep {
     steps_.push_back({before, port});
   }
 
-  void look_around(ChipNumber chip) {
-    const RouterId router = found_.order[chip];
+  void look_around(std::size_t place) {
+    const RouterId router = found_.order[place];
+    const auto chip = static_cast<ChipNumber>(found_.first + place);
     for (std::uint16_t port = 0; port < graph_.port_count(router); ++port) {
       auto neighbour = chips_.read_neighbour(chip, port);
       if (!neighbour) continue;
@@ -63,15 +65,17 @@ class Sweep {
   /// The next number is that of the router at this port: all on the way learn of it, the nearest first, for
   /// writes to those behind go through them.
   void go_to(ChipNumber from, std::uint16_t port) {
-    const auto number = static_cast<ChipNumber>(found_.order.size());
+    const auto number = static_cast<ChipNumber>(found_.first + found_.order.size());
     path_.clear();
     path_.push_back({from, port});
-    for (ChipNumber at = from; steps_[at].before != kNone; at = steps_[at].before)
-      path_.push_back({steps_[at].before, steps_[at].port});
+    for (const Step* at = &step_to(from); at->before != kNone; at = &step_to(at->before))
+      path_.push_back(*at);
     for (auto step = path_.rbegin(); step != path_.rend(); ++step)
       if (!chips_.write_way(step->before, number, step->port)) return;
-    if (chips_.write_number(number, number)) take(number, from, port);
+    if (chips_.write_number(from, port, number)) take(number, from, port);
   }
+
+  const Step& step_to(ChipNumber chip) const { return steps_[chip - found_.first]; }
 
   const Graph& graph_;
   Chips& chips_;
@@ -81,7 +85,9 @@ class Sweep {
 
 }  // namespace
 
-Discovery discover(const Graph& graph, Chips& chips) { return Sweep(graph, chips).run(); }
+Discovery discover(const Graph& graph, Chips& chips, ChipNumber first) {
+  return Sweep(graph, chips, first).run();
+}
 
 Comparison compare(const Graph& graph, const topology::Faults& faults, const Discovery& found) {
   Comparison out;

@@ -107,11 +107,14 @@ TEST(Discovery, NothingIsReachedThatWasNotMadeReachable) {
   machine::Machine m = machine_of("torus", {"topology.dims=[4,4]"});
   Wiring wiring(*m.graph, *m.faults);
   Chips chips(m, wiring, 0);
+  EXPECT_FALSE(chips.read_identity(0)) << "nobody has a number";
+  chips.write_own_number(0);
+  EXPECT_TRUE(chips.read_identity(0));
   EXPECT_FALSE(chips.read_identity(1)) << "no router knows the way";
   EXPECT_FALSE(chips.write_way(1, 2, 0));
-  ASSERT_TRUE(chips.write_number(0, 0));
   ASSERT_TRUE(chips.write_way(0, 1, 0));
-  EXPECT_TRUE(chips.write_number(1, 1));
+  EXPECT_FALSE(chips.read_identity(1)) << "and it does not know that it is meant";
+  EXPECT_TRUE(chips.write_number(0, 0, 1));
   EXPECT_TRUE(chips.read_identity(1));
   EXPECT_FALSE(chips.read_identity(2));
 }
@@ -134,12 +137,12 @@ TEST(Tables, AreWrittenAndFollowed) {
     Wiring wiring(*m.graph, *m.faults);
     Chips chips(m, wiring, 0);
     Discovery found = discover(*m.graph, chips);
-    EXPECT_EQ(chips.deliver(m.graph->endpoint_router(0), m.graph->endpoints() - 1, 0), kNone) << "before";
+    EXPECT_EQ(chips.deliver(0, m.graph->endpoints() - 1, {0, 0}), kNone) << "before";
     TableReport report = write_tables(m, found, chips, 100'000);
     EXPECT_EQ(report.failed, 0u) << profile;
     EXPECT_EQ(report.undelivered, 0u) << profile;
     EXPECT_GT(report.pairs, 0u);
-    EXPECT_LE(report.entries, table_entries(m));
+    EXPECT_LE(report.entries, table_entries(*m.routing));
   }
 }
 

@@ -9,87 +9,90 @@ namespace weft::manage {
 namespace {
 
 constexpr std::uint64_t kSeed = 0x6d616e616765;
-
-/// A routing that looks at inputs has a row for each of them and each class, beside that for injected
-/// packets.
-unsigned classes_of(const machine::Machine& m) { return m.routing->uses_input() ? m.routing->classes() : 0; }
-
-std::uint64_t rows_of(const machine::Machine& m, RouterId r) {
-  return 1 + std::uint64_t{m.graph->port_count(r)} * classes_of(m);
-}
-
-class Writer {
- public:
-  Writer(const machine::Machine& machine, Chips& chips, TableReport& report)
-      : machine_(machine), graph_(*machine.graph), chips_(chips), report_(report), row_(graph_.endpoints()) {}
-
-  void write(RouterId router, ChipNumber chip) {
-    write_row(router, chip, 0, {.router = router});
-    const unsigned classes = classes_of(machine_);
-    for (std::uint32_t port = 0; classes && port < graph_.port_count(router); ++port) {
-      if (graph_.peer(graph_.port(router, static_cast<topology::PortIndex>(port))) == kNone) continue;
-      const auto in = static_cast<std::uint16_t>(port);
-      for (unsigned c = 0; c < classes; ++c)
-        write_row(router, chip, Chips::row(in, c, classes),
-                  {.router = router, .in_port = in, .in_class = static_cast<routing::ChannelClass>(c)});
-    }
-  }
-
- private:
-  void write_row(RouterId router, ChipNumber chip, std::uint64_t row, routing::Hop hop) {
-    for (EndpointId to = 0; to < graph_.endpoints(); ++to) row_[to] = entry(router, hop, to);
-    const std::uint64_t first = row * graph_.endpoints();
-    for (std::size_t at = 0; at < row_.size(); at += Chips::kMostAtOnce) {
-      const std::size_t count = std::min(Chips::kMostAtOnce, row_.size() - at);
-      report_.failed += !chips_.write_routes(chip, first + at, {row_.data() + at, count});
-    }
-    report_.entries += row_.size();
-  }
-
-  RouteEntry entry(RouterId router, routing::Hop hop, EndpointId to) {
-    if (graph_.endpoint_router(to) == router) return {graph_.port_index(graph_.endpoint_port(to)), 0, 1};
-    hop.target = to;
-    candidates_.clear();
-    machine_.routing->candidates(hop, candidates_);
-    if (candidates_.empty()) return {};
-    return {candidates_[0].port, candidates_[0].channel_class,
-            static_cast<std::uint8_t>(std::min<std::size_t>(candidates_.size(), 255))};
-  }
-
-  const machine::Machine& machine_;
-  const Graph& graph_;
-  Chips& chips_;
-  TableReport& report_;
-  std::vector<RouteEntry> row_;
-  routing::Candidates candidates_;
-};
+constexpr std::size_t kNamed = 10;
 
 }  // namespace
 
-std::uint64_t table_entries(const machine::Machine& m) {
-  std::uint64_t rows = 0;
-  for (RouterId r = 0; r < m.graph->routers(); ++r) rows += rows_of(m, r);
-  return rows * m.graph->endpoints();
+// A routing that looks at inputs has a row for each of them and each class, beside that for injected packets.
+unsigned table_classes(const routing::Routing& routing) {
+  return routing.uses_input() ? routing.classes() : 0;
 }
 
-TableReport write_tables(const machine::Machine& machine, const Discovery& found, Chips& chips,
-                         std::uint64_t pairs) {
-  TableReport report;
-  Writer writer(machine, chips, report);
-  // Found last is farthest away.
-  for (auto router = found.order.rbegin(); router != found.order.rend(); ++router)
-    writer.write(*router, found.number[*router]);
-  const Graph& graph = *machine.graph;
+std::uint64_t table_entries(const routing::Routing& routing) {
+  const Graph& graph = routing.graph();
+  const std::uint64_t rows = graph.routers() + std::uint64_t{graph.ports()} * table_classes(routing);
+  return rows * graph.endpoints();
+}
+
+bool TableWriter::write(RouterId router, ChipNumber chip, const routing::Routing* old, TableReport& report) {
+  if (!write_row(chip, 0, {.router = router}, old, report)) return false;
+  const unsigned classes = table_classes(routing_);
+  for (std::uint32_t port = 0; classes && port < graph_.port_count(router); ++port) {
+    const auto in = static_cast<std::uint16_t>(port);
+    if (graph_.peer(graph_.port(router, in)) == kNone) continue;
+    for (unsigned c = 0; c < classes; ++c)
+      if (!write_row(chip, Chips::row(in, c, classes),
+                     {.router = router, .in_port = in, .in_class = static_cast<routing::ChannelClass>(c)},
+                     old, report))
+        return false;
+  }
+  return true;
+}
+
+bool TableWriter::write_row(ChipNumber chip, std::uint64_t row, const routing::Hop& hop,
+                            const routing::Routing* old, TableReport& report) {
+  row_.resize(graph_.endpoints());
+  before_.resize(graph_.endpoints());
+  for (EndpointId to = 0; to < graph_.endpoints(); ++to) {
+    row_[to] = entry(routing_, hop, to);
+    if (old) before_[to] = entry(*old, hop, to);
+  }
+  const std::uint64_t first = row * graph_.endpoints();
+  for (std::size_t at = 0; at < row_.size(); at += Chips::kMostAtOnce) {
+    const std::size_t count = std::min(Chips::kMostAtOnce, row_.size() - at);
+    const auto begin = static_cast<std::ptrdiff_t>(at), end = begin + static_cast<std::ptrdiff_t>(count);
+    if (old && std::equal(row_.begin() + begin, row_.begin() + end, before_.begin() + begin)) continue;
+    if (!budget_.spend()) return false;
+    report.failed += !chips_.write_routes(chip, table_, first + at, {row_.data() + at, count});
+    report.entries += count;
+  }
+  return true;
+}
+
+RouteEntry TableWriter::entry(const routing::Routing& by, routing::Hop hop, EndpointId to) {
+  if (graph_.endpoint_router(to) == hop.router) return {graph_.port_index(graph_.endpoint_port(to)), 0, 1};
+  hop.target = to;
+  candidates_.clear();
+  by.candidates(hop, candidates_);
+  if (candidates_.empty()) return {};
+  return {candidates_[0].port, candidates_[0].channel_class,
+          static_cast<std::uint8_t>(std::min<std::size_t>(candidates_.size(), 255))};
+}
+
+void follow(const Graph& graph, const Discovery& found, const Chips& chips, std::array<unsigned, 2> classes,
+            std::uint64_t pairs, TableReport& report, std::vector<std::pair<EndpointId, EndpointId>>* lost) {
   const std::uint64_t all = std::uint64_t{graph.endpoints()} * graph.endpoints();
-  const unsigned classes = classes_of(machine);
   report.pairs = std::min(all, pairs);
   for (std::uint64_t i = 0; i < report.pairs; ++i) {
     const std::uint64_t pair = all <= pairs ? i : random_bits(kSeed, 0, i) % all;
     const auto from = static_cast<EndpointId>(pair / graph.endpoints());
     const auto to = static_cast<EndpointId>(pair % graph.endpoints());
-    if (!found.reached(graph.endpoint_router(from)) || !found.reached(graph.endpoint_router(to))) continue;
-    report.undelivered += chips.deliver(graph.endpoint_router(from), to, classes) != to;
+    if (!found.has_node(graph, from) || !found.has_node(graph, to)) continue;
+    if (chips.deliver(from, to, classes) == to) continue;
+    ++report.undelivered;
+    if (lost && lost->size() < kNamed) lost->emplace_back(from, to);
   }
+}
+
+TableReport write_tables(const machine::Machine& machine, const Discovery& found, Chips& chips,
+                         std::uint64_t pairs) {
+  TableReport report;
+  Budget budget;
+  TableWriter writer(*machine.routing, 0, chips, budget);
+  // Found last is farthest away.
+  for (auto router = found.order.rbegin(); router != found.order.rend(); ++router)
+    writer.write(*router, found.number[*router], nullptr, report);
+  follow(*machine.graph, found, chips, {table_classes(*machine.routing), 0}, pairs, report);
   return report;
 }
 
