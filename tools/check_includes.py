@@ -17,13 +17,13 @@ from pathlib import Path
 
 from sources import ROOT, all_includes
 
-LAYOUT = ["base", "abi", "mpi", "collective", "event", "config", "power", "power/thermal", "power/bmc", "power/operate", "pcie", "node", "topology", "routing", "machine",
+LAYOUT = ["base", "abi", "mpi", "collective", "event", "config", "power", "power/thermal", "power/bmc", "power/operate", "pcie", "node", "topology", "routing", "machine", "manage",
           "network/link", "network", "network/flit", "network/gpu", "network/flow", "network/ideal",
           "nic", "host", "guest", "guest/init", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
           "report", "app"]
 # Preloaded into programs: nothing of the simulator may come with it but what the two share, which needs neither.
-APART = ["lib", "lib/offload", "lib/fi"]
+APART = ["lib", "lib/offload", "lib/fi", "lib/native"]
 SHARED = ["abi", "mpi", "collective"]
 # Parts that still need each other, as sets of names: none, and none is added.
 ENTANGLED = []

@@ -11,7 +11,7 @@ enum class Operation : std::uint8_t {
   Message = 1,       // at most message_limit bytes, into the ring of a port
   Put = 2,           // from local to remote memory
   Get = 3,           // from remote to local memory
-  ImmediatePut = 4,  // a put whose data is in the descriptor
+  ImmediatePut = 4,  // a put whose data is in the descriptor; without any, a notification and no more
   FetchAdd = 5,      // on eight bytes of remote memory; the old value comes back
   CompareSwap = 6,
   BoundedAdd = 7,  // adds where the value is at most `compare` (a signed lock of RMA)
@@ -57,7 +57,8 @@ inline constexpr std::uint16_t kGlobal = 128;      // the remote memory is named
 inline constexpr std::uint16_t kPhysical = 256;    // offsets are physical addresses: of a kernel's port alone
 inline constexpr std::uint16_t kToGroup = 512;     // a put for all members of the group joined as `tag`
 inline constexpr std::uint16_t kRegisters = 1024;  // a put or get of registers of a chip (registers.hpp)
-inline constexpr std::uint16_t kAllFlags = 2047;
+inline constexpr std::uint16_t kLogical = 2048;    // offsets are network logical addresses; see below
+inline constexpr std::uint16_t kAllFlags = 4095;
 inline constexpr std::uint16_t kDamaged = 0x8000;  // of a message that arrived with an error
 
 enum class Status : std::uint16_t {
@@ -122,6 +123,9 @@ struct Event {
   std::uint64_t context = 0;
   std::uint64_t data = 0;  // the old value of an atomic; the operand of a put at its target
   std::int64_t time = 0;   // when it is there to be seen
+  // Of what names memory: the descriptor's `compare`, on both sides; then here its spare[0] or, where it
+  // failed, whether that was after it had been started; at the target of an atomic its operand. Groups and
+  // sequences say what is here of theirs.
   std::uint64_t spare[2] = {};
 };
 static_assert(sizeof(Event) == 64);
@@ -139,6 +143,20 @@ struct Message {
 static_assert(sizeof(Message) == 192);
 
 // Rights on registered memory.
-inline constexpr std::uint32_t kRemoteRead = 1, kRemoteWrite = 2, kRemoteAtomic = 4, kAllRights = 7;
+inline constexpr std::uint32_t kRemoteRead = 1, kRemoteWrite = 2, kRemoteAtomic = 4;
+inline constexpr std::uint32_t kHasLogical = 8;  // it has network logical addresses
+inline constexpr std::uint32_t kIsLocks = 16;    // it is the port's table of locks, eight bytes each
+inline constexpr std::uint32_t kAllRights = 31;
+
+// Memory with network logical addresses (EXTOLL's NLA) is named by one number instead of a key and an offset,
+// and who knows a port may reach it. Each region has a range of 2^40 of them, which follows from its key, so
+// that addresses within it can be computed.
+inline constexpr unsigned kLogicalBits = 40;
+inline constexpr std::uint64_t kRegions = 1u << 20;  // of an interface; a key's lower bits number them
+constexpr std::uint64_t logical_address(std::uint64_t key, std::uint64_t offset) {
+  return ((key % kRegions + 1) << kLogicalBits) + offset;
+}
+// With kLogical, the key of an atomic that is for the locks of the port; no memory has it.
+inline constexpr std::uint64_t kLocksKey = 1;
 
 }  // namespace weft::nic

@@ -146,7 +146,7 @@ struct Layout {
 
 struct Header : Layout {
   std::uint32_t magic, version;
-  std::uint32_t rank, ranks, node;
+  std::uint32_t rank, ranks, node, nodes;
   Costs costs;
   Disturbance disturbance;
   std::int64_t epoch;                 // what the calendar says at virtual time 0, seconds

@@ -83,6 +83,7 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
   shared->rank = rank;
   shared->ranks = ranks;
   shared->node = node;
+  shared->nodes = machine.graph->endpoints();
   shared->costs = {.post = h.post_cost.value,
                    .poll = h.poll_cost.value,
                    .receive = h.receive_cost.value,

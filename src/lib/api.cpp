@@ -38,17 +38,6 @@ int post_or_stall(weft_port* p, Thread& thread, Descriptor& d) {
   }
 }
 
-int post(weft_port* p, Descriptor& d) {
-  Thread* thread = lib::this_thread();
-  if (!p || !thread) return -ENODEV;
-  if (p->header->limits.stall) return post_or_stall(p, *thread, d);
-  Inside inside(p, *thread);
-  if (lib::queue_full(p) && !(lib::found_nothing(*thread, p->index) && !lib::queue_full(p))) return -EAGAIN;
-  lib::found_something();
-  lib::post_now(p, *thread, d);
-  return 0;
-}
-
 Descriptor remote(Operation operation, weft_memory at, std::uint64_t offset, std::uint64_t length,
                   unsigned flags, std::uint64_t context) {
   Descriptor d;
@@ -93,6 +82,50 @@ int open_port(weft_port** out, abi::OpenAs as, std::uint64_t at_no_cost, std::ui
 }
 
 }  // namespace
+
+namespace weft::lib {
+
+int post(weft_port* p, Descriptor& d) {
+  Thread* thread = this_thread();
+  if (!p || !thread) return -ENODEV;
+  if (p->header->limits.stall) return post_or_stall(p, *thread, d);
+  Inside inside(p, *thread);
+  if (queue_full(p) && !(found_nothing(*thread, p->index) && !queue_full(p))) return -EAGAIN;
+  found_something();
+  post_now(p, *thread, d);
+  return 0;
+}
+
+int post_when_room(weft_port* p, Descriptor& d) {
+  for (;;) {
+    int result = post(p, d);
+    if (result != -EAGAIN) return result;
+    Thread* thread = this_thread();
+    Timed timed(*thread);
+    ask(*thread, Call::Room, p->index, abi::kNoDeadline, abi::kNoRank);
+  }
+}
+
+int take_event(weft_port* p, nic::Event& out) {
+  Thread* thread = this_thread();
+  if (!p || !thread) return -EINVAL;
+  Inside inside(p, *thread);
+  nic::Event* e = next_event(p);
+  if (!e || e->time > now(*thread)) {
+    if (!found_nothing(*thread, p->index)) return 0;
+    e = next_event(p);
+    if (!e || e->time > now(*thread)) return 0;
+  }
+  found_something();
+  out = *e;
+  event_taken(p);
+  move_on(*thread, p->header->costs.look + p->header->costs.receive);
+  return 1;
+}
+
+}  // namespace weft::lib
+
+using lib::post;
 
 extern "C" {
 
@@ -231,27 +264,19 @@ int weft_bounded_add(weft_port* p, weft_memory at, uint64_t offset, int64_t limi
 }
 
 int weft_poll(weft_port* p, weft_event* out) {
-  Thread* thread = lib::this_thread();
-  if (!p || !out || !thread) return -EINVAL;
-  Inside inside(p, *thread);
-  weft::nic::Event* e = lib::next_event(p);
-  if (!e || e->time > lib::now(*thread)) {
-    if (!lib::found_nothing(*thread, p->index)) return 0;
-    e = lib::next_event(p);
-    if (!e || e->time > lib::now(*thread)) return 0;
-  }
-  lib::found_something();
-  *out = {static_cast<std::uint32_t>(e->kind),
-          static_cast<std::uint32_t>(e->operation),
-          static_cast<std::uint32_t>(e->status),
-          e->tag,
-          {e->node, e->port},
-          e->length,
-          e->context,
-          e->data,
-          e->time};
-  lib::event_taken(p);
-  lib::move_on(*thread, p->header->costs.look + p->header->costs.receive);
+  if (!out) return -EINVAL;
+  weft::nic::Event e;
+  int found = lib::take_event(p, e);
+  if (found != 1) return found;
+  *out = {static_cast<std::uint32_t>(e.kind),
+          static_cast<std::uint32_t>(e.operation),
+          static_cast<std::uint32_t>(e.status),
+          e.tag,
+          {e.node, e.port},
+          e.length,
+          e.context,
+          e.data,
+          e.time};
   return 1;
 }
 

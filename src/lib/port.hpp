@@ -98,4 +98,11 @@ class Inside {
   Locked locked_;
 };
 
+/// Posts a descriptor: 0, or -EAGAIN where the queue is full; as weft_put does.
+int post(weft_port* p, nic::Descriptor& d);
+/// The same, and waits for room.
+int post_when_room(weft_port* p, nic::Descriptor& d);
+/// 1 and the next event taken, as it lies in memory, or 0: there is none.
+int take_event(weft_port* p, nic::Event& event);
+
 }  // namespace weft::lib

@@ -51,6 +51,8 @@ Status check_descriptor(const Context& context, const Registration& registration
     if (d.port != from.domain || d.port == kNoDomain) return Status::NoRight;
     if (d.remote_offset >= kPlaces - place_of(d.remote_key)) return Status::BadRange;
   }
+  if ((d.flags & kLogical) && (d.operation == Operation::Message || (d.flags & (kGlobal | kPhysical))))
+    return Status::BadOperation;
   auto limit = [&](DataSize most) {
     return d.length <= static_cast<std::uint64_t>(most.value) ? Status::Ok : Status::BadLength;
   };
@@ -58,7 +60,8 @@ Status check_descriptor(const Context& context, const Registration& registration
     case Operation::Message:
       return limit(p.message_limit);
     case Operation::ImmediatePut:
-      return d.length == 0 ? Status::BadLength : limit(p.immediate_limit);
+      // Without data it is a notification, which nobody would notice without an event.
+      return d.length == 0 && !(d.flags & kNotifyRemote) ? Status::BadLength : limit(p.immediate_limit);
     case Operation::Put:
     case Operation::Get: {
       if (d.length == 0 || limit(p.rdma_limit) != Status::Ok) return Status::BadLength;

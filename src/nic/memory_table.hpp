@@ -19,7 +19,7 @@ struct Region {
 
 class MemoryTable {
  public:
-  static constexpr std::uint32_t kMost = 1u << 20;
+  static constexpr std::uint32_t kMost = kRegions;
 
   MemoryTable(std::uint64_t seed, std::uint32_t node) : seed_(seed), node_(node) {}
 
@@ -38,6 +38,10 @@ class MemoryTable {
     std::uint64_t secret = random_bits(seed_ ^ 0x6b6579, node_, ++issued_) >> 20;
     std::uint64_t key = (secret | 1) << 20 | index;
     regions_[index] = {key, address, length, port, rights, shift};
+    if (rights & kIsLocks) {
+      if (locks_.size() <= port) locks_.resize(port + 1);
+      locks_[port] = key;
+    }
     return key;
   }
 
@@ -72,6 +76,19 @@ class MemoryTable {
     return Status::Ok;
   }
 
+  /// The key of memory that a network logical address of a port names, and the offset there; 0 where it
+  /// names none. With kLocksKey the address is an offset among the port's locks.
+  std::uint64_t key_of_logical(std::uint32_t port, std::uint64_t key, std::uint64_t logical,
+                               std::uint64_t& offset) const {
+    offset = logical;
+    if (key == kLocksKey) return port < locks_.size() ? locks_[port] : 0;
+    std::uint64_t number = logical >> kLogicalBits;
+    offset = logical & ((std::uint64_t{1} << kLogicalBits) - 1);
+    if (number == 0 || number > regions_.size()) return 0;
+    const Region& region = regions_[number - 1];
+    return (region.rights & kHasLogical) ? region.key : 0;
+  }
+
   std::uint64_t shift(std::uint64_t key) const {
     const Region* region = find(key);
     return region ? region->shift : 0;
@@ -92,6 +109,7 @@ class MemoryTable {
   std::uint64_t issued_ = 0;
   std::vector<Region> regions_;
   std::vector<std::uint32_t> free_;
+  std::vector<std::uint64_t> locks_;  // keys, by port
 };
 
 }  // namespace weft::nic

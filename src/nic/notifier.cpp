@@ -79,6 +79,7 @@ Event event_at_target(const Context& context, const Header& header, EventKind ki
   event.tag = header.tag;
   event.length = header.length;
   event.data = header.operand;
+  event.spare[0] = header.compare;
   return event;
 }
 

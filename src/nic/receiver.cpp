@@ -213,6 +213,12 @@ void Receiver::receive_data(std::uint32_t index) {
       return release(index);
     }
   }
+  if (h.length == 0) {  // a notification: no memory is touched, but it must not overtake data before it
+    if (ports_.is_open(h.target_port))
+      return context_.at(bus_.to_memory(packet.stamps.ready, 8), What::Data, interface_, index);
+    reject(packet, Status::NoPort, 0, packet.stamps.ready);
+    return release(index);
+  }
   Place found;
   if (Status status = place(packet, h.atomic() ? kRemoteAtomic : kRemoteWrite, found); status != Status::Ok) {
     reject(packet, status, 0, packet.stamps.ready);
@@ -352,7 +358,9 @@ void Receiver::land_put(Packet& packet) {
   if (in && in->rejected) return drop_rejected(packet, *in);
   if (h.reliable()) {
     std::uint64_t number = h.offset / context_.payload;
-    if (in->have.empty()) in->have.resize((h.length + context_.payload - 1) / context_.payload);
+    // A notification has no data, but it has a packet.
+    if (in->have.empty())
+      in->have.resize((std::max<std::uint64_t>(h.length, 1) + context_.payload - 1) / context_.payload);
     if (in->have[number]) {
       if (in->complete && h.last) reply(packet, in->status, in->value, in->damaged, context_.now());
       if (!in->complete && h.last) tell_missing(packet, *in);
@@ -361,7 +369,7 @@ void Receiver::land_put(Packet& packet) {
     in->have[number] = true;
   }
   std::uint64_t at = packet.address + h.offset;
-  if (!context_.host.write(packet.space, at, packet.data.data(), packet.data.size()))
+  if (h.length && !context_.host.write(packet.space, at, packet.data.data(), packet.data.size()))
     return reject(packet, Status::BadMemory, at, context_.now());
   if (!in) return arrived(packet, Status::Ok, 0, h.damaged);
   in->damaged |= h.damaged;
@@ -428,6 +436,8 @@ void Receiver::execute_atomic(const Packet& packet, Status& status, std::uint64_
       fits = static_cast<std::int64_t>(value) <= static_cast<std::int64_t>(h.compare);
       value += h.operand;
   }
+  if ((h.flags & kLogical) && h.remote_key == kLocksKey)  // locks have 32 bits, and a sign
+    value = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(value)});
   if (fits && !context_.host.write(packet.space, packet.address, &value, 8)) status = Status::BadMemory;
 }
 
@@ -444,9 +454,14 @@ void Receiver::arrived(const Packet& packet, Status status, std::uint64_t value,
   if (status == Status::Ok) {
     record(packet);
     bool known = h.target_port < ports_.size();
-    if (known && (h.flags & kNotifyRemote) && h.operation != Operation::Message)
-      notifier_.notify(h.target_port, ports_[h.target_port].generation,
-                       event_at_target(context_, h, EventKind::Arrived), packet.stamps.ready);
+    if (known && (h.flags & kNotifyRemote) && h.operation != Operation::Message) {
+      Event event = event_at_target(context_, h, EventKind::Arrived);
+      if (h.atomic()) {
+        event.spare[1] = h.operand;
+        event.data = value;
+      }
+      notifier_.notify(h.target_port, ports_[h.target_port].generation, event, packet.stamps.ready);
+    }
     if (known && (h.flags & kInterrupt))
       notifier_.interrupt({Interrupt::Cause::Asked, context_.nodes[h.from], h.target_port, context_.now()},
                           event_at_target(context_, h, EventKind::Interrupt),

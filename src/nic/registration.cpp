@@ -155,9 +155,11 @@ bool Registration::close(PortNo port) {
 
 Status Registration::find_local(PortNo port, const Descriptor& d, Place& place) const {
   if (d.flags & kPhysical) return find_physical(d.local_offset, d.length, place);
+  std::uint64_t key = d.local_key, offset = d.local_offset;
+  if (d.flags & kLogical) key = memory_.key_of_logical(port, 0, d.local_offset, offset);
   place.space = ports_[port].owner;
-  place.shift = memory_.shift(d.local_key);
-  return memory_.check(port, d.local_key, d.local_offset, d.length, 0, place.address);
+  place.shift = memory_.shift(key);
+  return memory_.check(port, key, offset, d.length, 0, place.address);
 }
 
 Status Registration::find_target(const Header& h, std::uint32_t rights, Place& place,
@@ -174,11 +176,12 @@ Status Registration::find_target(const Header& h, std::uint32_t rights, Place& p
     return status;
   }
   if (!ports_.is_open(h.target_port)) return Status::NoPort;
-  Status status =
-      memory_.check(h.target_port, h.remote_key, h.remote_offset, h.length, rights, place.address);
+  std::uint64_t key = h.remote_key, offset = h.remote_offset;
+  if (h.flags & kLogical) key = memory_.key_of_logical(h.target_port, key, h.remote_offset, offset);
+  Status status = memory_.check(h.target_port, key, offset, h.length, rights, place.address);
   if (status != Status::Ok) return status;
   place.space = ports_[h.target_port].owner;
-  place.shift = memory_.shift(h.remote_key);
+  place.shift = memory_.shift(key);
   return status;
 }
 

@@ -25,6 +25,25 @@ Event event_for(const Outgoing& x, EventKind kind) {
   event.length = x.d.length;
   event.context = x.d.context;
   event.data = x.old_value;
+  event.spare[0] = x.d.compare;
+  event.spare[1] = kind == EventKind::Failed ? x.first_started.value != 0 : x.d.spare[0];
+  return event;
+}
+
+/// Of an operation of which only the answer is left.
+Event failure_of(const Context& context, const Header& h) {
+  Event event;
+  event.kind = EventKind::Failed;
+  event.operation = h.operation;
+  event.status = h.status;
+  event.node = context.nodes[h.from];
+  event.port = h.target_port;
+  event.tag = h.tag;
+  event.length = h.length;
+  event.context = h.context;
+  event.data = h.value;
+  event.spare[0] = h.compare;
+  event.spare[1] = 1;
   return event;
 }
 
@@ -414,6 +433,8 @@ void Sender::departed(Packet& packet, Time when) {
     notifier_.notify(h.target_port, ports_[h.target_port].generation,
                      event_at_target(context_, h, EventKind::Responded), when);
   bool data = h.kind == PacketKind::Whole || h.kind == PacketKind::PutData || h.kind == PacketKind::GroupData;
+  // A requester of logical addresses tells of the requests it has sent, too.
+  data |= h.kind == PacketKind::GetRequest && (h.flags & kLogical);
   if (data && h.last && (h.flags & kNotifyLocal)) {
     const Outgoing* x = outgoing_.find(h);
     if (x && x->attempt == 0)
@@ -548,17 +569,7 @@ void Sender::record_failure(const Outgoing& x) const {
 /// that is to be said of it is in the answer.
 void Sender::fail(const Header& h, const Stamps& stamps, Time when) {
   ++counters_.failed;
-  Event event;
-  event.kind = EventKind::Failed;
-  event.operation = h.operation;
-  event.status = h.status;
-  event.node = context_.nodes[h.from];
-  event.port = h.target_port;
-  event.tag = h.tag;
-  event.length = h.length;
-  event.context = h.context;
-  event.data = h.value;
-  notifier_.notify(h.source_port, h.source_generation, event, when);
+  notifier_.notify(h.source_port, h.source_generation, failure_of(context_, h), when);
   if (context_.recording()) {
     Record record{h.operation,   h.status,       interface_, h.from, h.source_port, h.target_port, h.length,
                   stamps.posted, context_.now(), {},         0};

@@ -1,0 +1,35 @@
+// What libglex keeps of a device and an endpoint.
+#pragma once
+
+#include "lib/native/glex.h"
+#include "lib/port.hpp"
+
+struct glex_device {
+  weft::abi::Header* header;
+  unsigned endpoints;
+};
+
+struct glex_ep {
+  static constexpr unsigned kErrors = 64;
+
+  glex_device_handle_t device;
+  weft_port* port;
+  glex_ep_attr attributes;
+  std::uint32_t probed_mps;
+  // Events as clients see them, counted up; a slot is the count modulo `event_slots`.
+  glex_event_t* events;
+  std::uint32_t event_slots, events_written, events_discarded, probed_events;
+  // What failed, for those who ask; the oldest goes where there are too many.
+  glex_err_req errors[kErrors];
+  std::uint32_t errors_written, errors_taken;
+};
+
+namespace weft::lib::glex {
+
+/// A memory's handle is its key, mixed with that of its endpoint: who does not name the endpoint's key names
+/// no memory, and the interface refuses him. Twice is as it was.
+inline std::uint64_t disguise(std::uint64_t key, std::uint32_t endpoint_key) {
+  return key ^ endpoint_key * 0x9e3779b97f4a7c15ull;
+}
+
+}  // namespace weft::lib::glex
