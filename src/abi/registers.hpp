@@ -181,7 +181,7 @@ constexpr bool take(std::string_view& path, std::string_view name) {
   if (path.size() < name.size()) return false;
   for (std::size_t i = 0; i < name.size(); ++i)
     if (path[i] != name[i]) return false;
-  if (path.size() > name.size() && path[name.size()] != '.') return false;
+  if (path.size() > name.size() && (path[name.size()] != '.' || path.size() == name.size() + 1)) return false;
   path.remove_prefix(path.size() > name.size() ? name.size() + 1 : name.size());
   return true;
 }

@@ -9,6 +9,7 @@ namespace {
 // Addresses on the way: the top bit says that they are physical ones of the target; else the number of a
 // shared range stands above the offset into it.
 constexpr std::uint64_t kPhysicalAddress = std::uint64_t{1} << 63;
+constexpr std::uint64_t kLargestPhysical = std::uint64_t{1} << 56;
 constexpr unsigned kOffsetBits = 42;
 constexpr std::uint8_t kStore = 255;  // in place of a tag: of what nobody waits for
 
@@ -71,8 +72,8 @@ Status LoadStore::unshare(PortNo port, std::uint32_t number) {
 Status LoadStore::map(PortNo port, const Window& window, std::uint32_t& number) {
   if (window.by == By::Unchanged && !ports_[port].kernel) return Status::NoRight;
   const bool power = (window.size & (window.size - 1)) == 0;
-  if (window.size == 0 || window.size > kLargest || (window.by == By::Mask && !power))
-    return Status::BadLength;
+  const std::uint64_t most = window.by == By::Unchanged ? kLargestPhysical : kLargest;
+  if (window.size == 0 || window.size > most || (window.by == By::Mask && !power)) return Status::BadLength;
   if (window.share >= kShares) return Status::BadKey;
   if (window.by != By::Mask && context_.interface_of(window.node) == kNobody) return Status::BadNode;
   number = 0;

@@ -158,7 +158,7 @@ TEST(LoadStore, UnchangedAddressesArePhysicalOnesAndTheKernels) {
   std::uint64_t key = 0, physical = 0;
   ASSERT_EQ(n.fabric->register_memory({1, other}, test::TestHost::kBase, 4096, kAllRights, key), Status::Ok);
   ASSERT_EQ(n.fabric->physical_address({1, other}, key, 40, physical), Status::Ok);
-  ASSERT_EQ(n.unit(0).map(kernel, {By::Unchanged, 1, 0, std::uint64_t{1} << 40}, number), Status::Ok);
+  ASSERT_EQ(n.unit(0).map(kernel, {By::Unchanged, 1, 0, std::uint64_t{1} << 56}, number), Status::Ok);
   ASSERT_EQ(n.unit(0).store(kernel, number, physical, 8, 4711, n.fabric->now()), Status::Ok);
   n.settle();
   EXPECT_EQ(n.word(1, 40), 4711u);
