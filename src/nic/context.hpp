@@ -10,6 +10,7 @@
 #include "machine/nic_parameters.hpp"
 #include "network/network.hpp"
 #include "nic/packet.hpp"
+#include "nic/reductions.hpp"
 
 namespace weft::nic {
 
@@ -82,6 +83,7 @@ struct Context {
   std::vector<std::uint32_t> nodes_of_group;  // how many a group has, its sender's among them
   std::uint64_t received = 0;                 // packets that errors may have hit
   Ledger ledger{queue};
+  Reductions reductions{network};
   std::function<void(const Record&)>* on_record = nullptr;
 
   Time now() const { return queue.now(); }
