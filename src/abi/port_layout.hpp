@@ -125,7 +125,7 @@ struct Limits {
 struct Costs {
   std::int64_t post, poll, receive, look, interrupt, registration_hit;  // picoseconds
   std::int64_t write_latency;  // before that nothing happens by what is posted
-  std::uint32_t compute;                                                // machine::Compute
+  std::uint32_t compute;       // machine::Compute
   std::int64_t fixed;
   double scale;
 };
