@@ -85,42 +85,6 @@ TEST(Collectives, ErrorsAndACutCableChangeNoBroadcastThatRoutersCopy) {
   }
 }
 
-const Words kJoining = sets({"router.multicast=true", "router.reduction=true"});
-
-TEST(Collectives, ReductionsInRoutersGiveTheSame) {
-  const Words command{kPrograms + "collectives_random", "29", "300"};
-  ProgramResult library = run_ranks(kTorus, 13, command, {"--engine", "ideal"});
-  ASSERT_EQ(library.code, 0) << library.err;
-  for (const char* engine : {"ideal", "flit"})
-    for (const char* per_node : {"1", "3"}) {
-      ProgramResult ours = run_ranks(
-          kTorus, 13, command,
-          with(with(with(offload({"--engine", engine}), {"--per-node", per_node}), kUnits), kJoining));
-      ASSERT_EQ(ours.code, 0) << ours.err;
-      EXPECT_EQ(ours.out, library.out) << engine << " " << per_node;
-    }
-  // Where routers have no room, and in an engine without them, interfaces do it.
-  for (const Words& more : {sets({"router.reduction_entries=1"}), Words{"--engine", "flow"}}) {
-    ProgramResult without =
-        run_ranks(kTorus, 13, command, with(with(with(offload(), kUnits), kJoining), more));
-    ASSERT_EQ(without.code, 0) << without.err;
-    EXPECT_EQ(without.out, library.out);
-    if (more[0] == "--set")
-      EXPECT_THAT(without.err, HasSubstr("routers have no room for the reductions of a"));
-  }
-}
-
-TEST(Collectives, BitErrorsAndACutCableChangeNoReductionInRouters) {
-  const Words command{kPrograms + "collectives_random", "5", "120"};
-  ProgramResult library = run_ranks(kTorus, 8, command, {"--engine", "ideal"});
-  ProgramResult broken =
-      run_ranks(kTorus, 8, command,
-                with(with(with(offload({"--fault", "at 200us cut r0.p0"}), kUnits), kJoining),
-                     sets({"cable.default.bit_error_rate=1e-7"})));
-  EXPECT_EQ(broken.code, 0) << broken.err;
-  EXPECT_EQ(broken.out, library.out);
-}
-
 TEST(Collectives, AProcessorThatComputesAndIsInterruptedDelaysNobodysTree) {
   const Words command{kPrograms + "collectives_overlap", "300"}, noise{"--noise", "10us@100us"};
   auto overlap = [&](const Words& options) {
@@ -178,14 +142,6 @@ TEST(Collectives, WhoeverDoesNotComeIsNamedWithItsTree) {
   EXPECT_THAT(
       other, HasSubstr("MPI_Reduce in the tree of a communicator of 6, round 0, waits for ranks 1, 3; rank 4 "
                        "is there"));
-}
-
-TEST(Collectives, WhoeverDoesNotComeToAReductionInRoutersIsNamed) {
-  ProgramResult r = run_ranks(kTorus, 6, {kPrograms + "collectives_wrong", "absent", "4"},
-                              with(with(offload({"--engine", "flit"}), kUnits), kJoining));
-  EXPECT_EQ(r.code, 1) << r.err;
-  EXPECT_THAT(r.err, HasSubstr("MPI_Barrier in the tree of a communicator of 6, round 1, waits for rank 4; "
-                               "ranks 0, 1, 2, 3, 5 are there"));
 }
 
 TEST(Collectives, ADeadlockOfManyIsToldWithoutWaitingForAMinute) {

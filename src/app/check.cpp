@@ -9,7 +9,6 @@
 #include "app/verb.hpp"
 #include "base/json.hpp"
 #include "machine/collective_network.hpp"
-#include "machine/router_reduction.hpp"
 #include "network/flit/buffers.hpp"
 #include "routing/multicast.hpp"
 #include "routing/verify.hpp"
@@ -117,18 +116,14 @@ void print_deadlock(const Graph& graph, const Verdict& v) {
   fmt::print("       the first again\n");
 }
 
-void print_multicast(const machine::Machine& m, const routing::MulticastVerdict& v) {
-  const Graph& graph = *m.graph;
+void print_multicast(const Graph& graph, const routing::MulticastVerdict& v) {
   if (v.holds()) {
-    const bool both_ways = machine::router_reduction(m.description).there_is();
     print_line(
         "multicast",
-        fmt::format("none can deadlock: the trees of {}{}, each over every cable at most once and {} deep at "
+        fmt::format("none can deadlock: the trees of {}, each over every cable at most once and {} deep at "
                     "most; {} channels of their own, {} of what holds them on all branches, no cycle",
-                    count_of(v.sources, "source router"),
-                    both_ways ? ", outwards for copies and inwards for reductions" : "",
-                    count_of(v.deepest, "cable"), with_commas(v.channels),
-                    count_of(v.dependencies, "dependency", "dependencies")));
+                    count_of(v.sources, "source router"), count_of(v.deepest, "cable"),
+                    with_commas(v.channels), count_of(v.dependencies, "dependency", "dependencies")));
     return;
   }
   if (v.unreached)
@@ -194,7 +189,7 @@ void print_report(const machine::Machine& m, const Proof& proof) {
         fmt::format("TOO FEW: the routing asks for {}, the router has {}; classes share channels below",
                     m.routing->classes(), d.router.channels));
   print_deadlock(*m.graph, v);
-  if (proof.multicast) print_multicast(m, *proof.multicast);
+  if (proof.multicast) print_multicast(*m.graph, *proof.multicast);
   for (const std::string& warning : network::flit::buffer_warnings(network::flit::cable_buffers(m)))
     print_line("buffers", warning);
   print_balance(m, v);
@@ -262,8 +257,7 @@ std::optional<routing::MulticastVerdict> prove_multicast(const machine::Machine&
   const routing::MulticastTrees trees(*m.graph, *m.faults);
   return routing::verify_multicast(
       *m.graph, *m.faults,
-      [&](topology::RouterId source, std::vector<routing::TreeStep>& steps) { trees.grow(source, steps); },
-      machine::router_reduction(m.description).there_is());
+      [&](topology::RouterId source, std::vector<routing::TreeStep>& steps) { trees.grow(source, steps); });
 }
 
 Proof prove(const Options& options, const machine::Machine& m) {

@@ -36,19 +36,7 @@ struct Sequence {
   std::vector<nic::TriggerTarget> targets;
 };
 
-/// What the network does for a tree beside carrying its packets (abi/group_steps.hpp). What goes down goes by
-/// one packet that routers copy, to all members. What goes up is joined by routers: then members of a node
-/// stand together in the tree, and only the first of a node gives to the network, the root apart.
-struct InNetwork {
-  bool copies = false, joins = false;
-  std::uint16_t group = 0;  // the number it was joined under
-};
-
 /// `members` by place. Keys, context and memory of the images are the caller's to fill in.
-Sequence sequence_for(const Tree& tree, const std::vector<Member>& members, Place place, Part part,
-                      const InNetwork& network = {});
-
-/// Most inputs of Up where routers join what nodes give.
-unsigned inputs_where_routers_join(const Tree& tree, const std::vector<Member>& members);
+Sequence sequence_for(const Tree& tree, const std::vector<Member>& members, Place place, Part part);
 
 }  // namespace weft::collective

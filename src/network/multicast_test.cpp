@@ -166,31 +166,6 @@ TEST(Multicast, RandomTrafficArrivesAndIsTheSameForAnyNumberOfThreads) {
   }
 }
 
-/// Whatever is under way where a cable is cut comes to those it has not come to, once.
-TEST(Multicast, ACutCableLosesNothingAndBringsNothingTwice) {
-  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
-    const machine::Machine m =
-        copying("torus", {"dims=[4,4]"}, "dimension-order",
-                {"router.channels=4", "cable.default.heartbeat=100ns", "cable.default.training_time=200ns"});
-    const std::string cut = "at " + std::to_string(100 + 70 * seed) + "ns cut r" +
-                            std::to_string(random_bits(seed, 0, 0) % 16) + ".p" +
-                            std::to_string(random_bits(seed, 0, 1) % 4) + "\n";
-    const Heard heard = random_traffic(m, seed, {.seed = seed, .faults = link::read_faults(cut, *m.graph)});
-    std::set<std::pair<Tag, EndpointId>> delivered;
-    std::map<Tag, unsigned> departed;
-    for (const Notice& n : heard.notices) {
-      EXPECT_NE(n.kind, Kind::Lost) << seed;
-      if (n.kind == Kind::Departed)
-        ++departed[n.tag];
-      else
-        EXPECT_TRUE(delivered.emplace(n.tag, n.where).second) << cut << n.tag << " at " << n.where;
-    }
-    EXPECT_EQ(delivered.size(), heard.expected) << cut;
-    EXPECT_EQ(departed.size(), 400u) << cut;
-    for (const auto& [tag, times] : departed) EXPECT_EQ(times, 1u) << cut << tag;
-  }
-}
-
 TEST(Multicast, RoutersOfOtherKindsAndOtherSwitchingRefuseInWords) {
   const auto message = [](const test::Settings& settings) -> std::string {
     try {

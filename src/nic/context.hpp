@@ -11,7 +11,6 @@
 #include "network/network.hpp"
 #include "nic/chips.hpp"
 #include "nic/packet.hpp"
-#include "nic/reductions.hpp"
 
 namespace weft::nic {
 
@@ -87,7 +86,6 @@ struct Context {
   std::uint64_t received = 0;                 // packets that errors may have hit
   Ledger ledger{queue};
   Chips chips{machine};
-  Reductions reductions{network};
   std::function<void(const Record&)>* on_record = nullptr;
   /// The interface of a node that a register file is asked of; made where nobody has used it yet.
   std::function<NicId(network::EndpointId)> attach = {};

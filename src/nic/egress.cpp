@@ -27,13 +27,6 @@ void Egress::launch(std::uint32_t index, Time when) {
   ++counters_.packets_sent;
   std::uint64_t bytes = packet_bytes(context_.nic, h.bytes);
   counters_.bytes_sent += bytes;
-  if (network::is_reduction(h.group))
-    return context_.network.send({.source = context_.nodes[interface_],
-                                  .destination = static_cast<std::uint32_t>(h.operand),  // the round
-                                  .bytes = bytes,
-                                  .tag = index,
-                                  .group = h.group},
-                                 when);
   if (h.group != network::kNoGroup) {
     // Members on this node have it when it starts; the copy for them does not leave the interface.
     packet.copies = context_.group_nodes(h.group);

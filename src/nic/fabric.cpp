@@ -325,15 +325,10 @@ void Fabric::hear() {
           copy_delivered(packet, context_->nic_of_node[notice.where], at);
         break;
       case network::Notice::Kind::Lost:
-        if (notice.where == topology::kNone) {
+        if (notice.where == topology::kNone)
           lost(packet, at);
-          break;
-        }
-        if (Header told = context_->packets[packet].header; told.kind == PacketKind::Control) {
-          told.to = context_->nic_of_node[notice.where];
-          interfaces_[told.from]->triggered.lost(told, at);
-        }
-        copy_lost(packet, at);
+        else
+          copy_lost(packet, at);
         break;
     }
   }
@@ -390,33 +385,9 @@ void Fabric::departed(std::uint32_t index, Time when) {
   from.smfu.go_on();
 }
 
-namespace {
-
-/// Packets that routers have joined: one is left, with what they have made of all of them.
-void join_contributions(Context& context, std::uint32_t index, Time when) {
-  std::vector<std::uint32_t> others;
-  context.reductions.fold(context.packets, index, others);
-  for (std::uint32_t other : others) {
-    const Packet& packet = context.packets[other];
-    const Header& h = packet.header;
-    if (context.recording()) {
-      Record record{h.operation, Status::Ok,           h.from, h.to, h.source_port, h.target_port,
-                    h.length,    packet.stamps.posted, when,   {}};
-      record.parts.part[Breakdown::Nic] = packet.stamps.sent - packet.stamps.started;
-      record.parts.part[Breakdown::Wire] = when - packet.stamps.sent;
-      (*context.on_record)(record);
-    }
-    context.packets.give(other);
-  }
-}
-
-}  // namespace
-
 void Fabric::delivered(std::uint32_t index, Time when) {
   const Header& h = context_->packets[index].header;
   if (is_tlp(h.kind)) return interfaces_[h.to]->smfu.delivered(index, when);
-  if (network::is_reduction(h.group) && !context_->packets[index].gone)
-    join_contributions(*context_, index, when);
   interfaces_[h.from]->sender.out_of_network(h);
   interfaces_[h.to]->receiver.delivered(index, when);
 }
@@ -438,7 +409,7 @@ void Fabric::copy_lost(std::uint32_t index, Time when) {
   Packet& packet = context_->packets[index];
   const NicId from = packet.header.from;
   interfaces_[from]->sender.given_up(packet);
-  if (packet.header.kind != PacketKind::Control) interfaces_[from]->sender.lost(packet.header, when);
+  interfaces_[from]->sender.lost(packet.header, when);
   copy_arrived(index);
   interfaces_[from]->sender.go_on();
 }

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "network/two_networks.hpp"
-
 namespace weft::nic {
 
 Groups::Groups(const Parts& parts, NicId interface)
@@ -62,15 +60,6 @@ Status Groups::join(const Outgoing& x) {
   Place& place = places_[x.port][d.tag];
   place.group = group;
   place.landings.assign(context_.nic.trigger_rounds, {});
-  place.key = d.remote_key;
-  place.sequence = d.spare[0];
-  const GroupReduction* reduction =
-      d.spare[1] ? context_.reductions.join(d.remote_key, members, static_cast<std::uint32_t>(d.spare[1] - 1),
-                                            context_.nic.trigger_rounds)
-                 : nullptr;
-  place.reduces = d.spare[1];
-  triggered_.packets().joined(x.port, d.tag,
-                              {d.remote_key, group, reduction ? reduction->number : network::kNoGroup});
   if (members_.size() <= group) members_.resize(group + 1);
   members_[group].push_back({x.port, d.tag});
   Event event;
@@ -80,10 +69,6 @@ Status Groups::join(const Outgoing& x) {
   event.port = x.port;
   event.tag = d.tag;
   event.context = d.context;
-  // Control packets that have a network of their own go by that one alone.
-  const bool apart = dynamic_cast<const network::TwoNetworks*>(&context_.network) != nullptr;
-  event.data = (apart ? 0 : kControlIsCopied) | (reduction ? kControlIsJoined : 0);
-  if (d.spare[1] && !reduction && context_.reductions.there_are()) event.data |= kRoutersAreFull;
   const Time from = context_.now() + registration_.translate(memory, 0, d.length, context_.now(), false);
   notifier_.notify(x.port, ports_[x.port].generation, event,
                    bus_.from_memory(from, static_cast<std::int64_t>(d.length)));
@@ -105,8 +90,6 @@ void Groups::leave(PortNo port, std::uint32_t tag) {
   Place& place = places_[port][tag];
   std::erase_if(members_[place.group],
                 [&](const Member& member) { return member.port == port && member.tag == tag; });
-  triggered_.packets().left(port, tag);
-  if (place.reduces) context_.reductions.leave(place.key);
   place = {};
 }
 
@@ -122,29 +105,13 @@ void Groups::refuse(const Header& h, Status status) {
                         h.length, context_.now()});
 }
 
-/// Groups of the same nodes have one number: keys tell them apart.
-void Groups::trigger(Packet& packet) {
-  Header& h = packet.header;
-  if (h.group >= members_.size()) return;
-  const std::uint32_t after_first = h.tag;
-  for (const Member& member : members_[h.group]) {
-    if (h.from == interface_ && h.source_port == member.port) continue;  // who sends it has it
-    const Place& place = places_[member.port][member.tag];
-    if (place.key != h.remote_key || !place.sequence) continue;
-    h.target_port = member.port;
-    h.tag = trigger_tag(static_cast<std::uint16_t>(place.sequence - 1 + after_first), 0);
-    triggered_.receive(packet);
-  }
-}
-
 void Groups::receive(const Packet& packet) {
   const Header& h = packet.header;
   if (h.group >= members_.size()) return;
   for (const Member& member : members_[h.group]) {
     if (h.from == interface_ && h.source_port == member.port) continue;  // who sends it has it
-    const Place& place = places_[member.port][member.tag];
-    if (place.key && place.key != h.remote_key) continue;  // another group of the same nodes
-    const Landing& landing = place.landings[h.operand % context_.nic.trigger_rounds];
+    const Landing& landing =
+        places_[member.port][member.tag].landings[h.operand % context_.nic.trigger_rounds];
     if (!landing.open || landing.round != h.operand || landing.wanted.remote_key != h.remote_key) {
       refuse(h, Status::BadKey);
       continue;

@@ -34,8 +34,6 @@ class Groups {
   }
   /// A packet of a put to a group is here.
   void receive(const Packet& packet);
-  /// A control packet for a group is here.
-  void trigger(Packet& packet);
   /// A packet's data is in memory.
   void land(std::uint32_t task);
   void close(PortNo port);
@@ -50,9 +48,6 @@ class Groups {
   };
   struct Place {
     network::GroupNumber group = network::kNoGroup;
-    std::uint64_t key = 0;       // of control packets for it
-    std::uint64_t sequence = 0;  // the first that those trigger, and one more; 0: none
-    bool reduces = false;
     std::vector<Landing> landings;  // by round
   };
   struct Member {

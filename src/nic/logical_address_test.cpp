@@ -152,7 +152,7 @@ TEST(Notification, NeedsNoMemoryAndOvertakesNone) {
 }
 
 TEST(Notification, IsRepeatedWhereItIsReliable) {
-  Bench b(torus("corruption = 0.3\nretry_timeout = \"20us\""), 2);
+  Bench b(torus("corruption = 0.3\ntimeout = \"20us\""), 2);
   for (int i = 0; i < 20; ++i)
     b.post(0, logical(b, Operation::ImmediatePut, 0, 0, 0, kNotifyRemote | kReliable | kNotifyDone));
   ASSERT_TRUE(b.settle());

@@ -140,7 +140,6 @@ void Receiver::receive_control(std::uint32_t index) {
     case PacketKind::FlushAck:
       return sender_.flushed(h);
     case PacketKind::Control:
-      if (h.group != network::kNoGroup && !network::is_reduction(h.group)) return groups_.trigger(packet);
       return triggered_.receive(packet);
     case PacketKind::ControlRefused:
       return triggered_.refused(h, packet.stamps.ready);

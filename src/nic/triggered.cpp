@@ -15,6 +15,14 @@ namespace {
 std::uint32_t sequence_of(std::uint32_t tag) { return tag & 0xffff; }
 std::uint32_t input_of(std::uint32_t tag) { return tag >> 16; }
 
+std::uint64_t packed(const TriggerTarget& t, bool place) {
+  return place ? std::uint64_t{t.node} << 32 | t.port : std::uint64_t{t.input} << 16 | t.sequence;
+}
+TriggerTarget unpacked(std::uint64_t place, std::uint64_t which) {
+  return {static_cast<std::uint32_t>(place >> 32), static_cast<std::uint32_t>(place),
+          static_cast<std::uint16_t>(which), static_cast<std::uint16_t>(which >> 16)};
+}
+
 }  // namespace
 
 Triggered::Triggered(const Parts& parts, NicId interface)
@@ -25,8 +33,7 @@ Triggered::Triggered(const Parts& parts, NicId interface)
       notifier_(parts.notifier),
       egress_(parts.egress),
       counters_(parts.counters),
-      interface_(interface),
-      packets_(parts.context, parts.egress, parts.counters, interface) {}
+      interface_(interface) {}
 
 Triggered::Sequence* Triggered::find(PortNo port, std::uint32_t number) {
   if (port >= sequences_.size() || number >= sequences_[port].size()) return nullptr;
@@ -96,7 +103,7 @@ Status Triggered::check(const TriggerImage& image, PortNo port) const {
           return Status::BadRange;
         break;
       case TriggerAction::Send:
-        if (Status status = packets_.check(image, step, port); status != Status::Ok) return status;
+        if (step.first + step.count > image.targets - image.sources) return Status::BadRange;
         break;
       case TriggerAction::Deliver:
         if (image.stride) {
@@ -142,7 +149,6 @@ void Triggered::arm(Task& task) {
   s.targets.resize(image.targets);
   if (image.targets)
     std::memcpy(s.targets.data(), task.data.data() + sizeof image, sizeof(TriggerTarget) * image.targets);
-  packets_.note_armed(task.port, task.sequence, image, s.targets);
   s.rounds.assign(context_.nic.trigger_rounds, {});
   s.inputs.assign(std::size_t{context_.nic.trigger_rounds} * image.inputs, {});
   s.data.resize(s.inputs.size() * context_.payload);
@@ -183,7 +189,7 @@ Status Triggered::accept_trigger(const Outgoing& x) {
 /// The data of a process's own control packet is on the chip.
 void Triggered::send(Task& task) {
   const Descriptor& d = task.descriptor;
-  const TriggerTarget carried = ControlPackets::carried_by(d.spare[0], d.spare[1]);
+  const TriggerTarget carried = unpacked(d.spare[0], d.spare[1]);
   context_.ledger.end({interface_, task.port}, task.generation);
   if (context_.interface_of(d.node) == interface_ && d.port == task.port) {
     Status status = take({task.port, d.tag, d.node, d.remote_key, d.operand, d.compare, carried, false,
@@ -234,31 +240,39 @@ void Triggered::send_to(const Task& task, const TriggerTarget& target, std::uint
     event.spare[0] = kind;
     return tell_failure(task.port, task.generation, event, status, when);
   }
-  packets_.send({task.port, task.generation, key, task.round, kind, damaged, value_}, to, target, carried,
-                when);
+  std::uint32_t index = context_.new_packet();
+  Packet& packet = context_.packets[index];
+  packet.data.assign(value_.begin(), value_.end());
+  Header& h = packet.header;
+  h.kind = PacketKind::Control;
+  h.operation = Operation::Trigger;
+  h.last = true;
+  h.damaged = damaged;
+  h.from = interface_;
+  h.to = to;
+  h.source_port = task.port;
+  h.source_generation = task.generation;
+  h.target_port = target.port;
+  h.tag = trigger_tag(target.sequence, target.input);
+  h.remote_key = key;
+  h.operand = task.round;
+  h.compare = kind;
+  h.value = packed(carried, true);
+  h.offset = packed(carried, false);
+  h.length = value_.size();
+  h.bytes = static_cast<std::uint32_t>(value_.size());
+  packet.stamps.posted = packet.stamps.at_chip = packet.stamps.started = when;
+  ++counters_.control_packets;
+  egress_.launch(index, when + context_.nic.send_latency);
 }
 
 void Triggered::receive(Packet& packet) {
   const Header& h = packet.header;
   Status status = Status::NoPort;
-  if (h.status == Status::Mismatch && ports_.is_open(h.target_port)) {  // of what routers have joined
-    Event event;
-    event.operation = Operation::Trigger;
-    event.node = context_.nodes[h.offset];
-    event.tag = sequence_of(h.tag);
-    event.length = h.length;
-    if (const Sequence* s = find(h.target_port, sequence_of(h.tag))) event.context = s->image.context;
-    event.data = h.operand;
-    event.spare[0] = h.compare;
-    event.spare[1] = h.value;
-    return tell_failure(h.target_port, ports_[h.target_port].generation, event, Status::Mismatch,
-                        packet.stamps.ready);
-  }
   if (ports_.is_open(h.target_port))
-    status =
-        take({h.target_port, h.tag, context_.nodes[h.from], h.remote_key, h.operand, h.compare,
-              ControlPackets::carried_by(h.value, h.offset), h.damaged, &packet.data, packet.stamps.ready});
-  if (status == Status::Ok) return packets_.record(packet);
+    status = take({h.target_port, h.tag, context_.nodes[h.from], h.remote_key, h.operand, h.compare,
+                   unpacked(h.value, h.offset), h.damaged, &packet.data, packet.stamps.ready});
+  if (status == Status::Ok) return record(packet);
   ++counters_.refused;
   notifier_.keep_error({status, h.operation, context_.nodes[h.from], h.source_port, h.remote_key, h.operand,
                         h.length, context_.now()});
@@ -267,6 +281,21 @@ void Triggered::receive(Packet& packet) {
   answer.status = status;
   answer.bytes = 16;
   egress_.launch(index, packet.stamps.ready + context_.nic.send_latency);
+}
+
+/// A control packet that has come, for those who count what crossed the network.
+void Triggered::record(const Packet& packet) const {
+  if (!context_.recording()) return;
+  const Header& h = packet.header;
+  const Stamps& t = packet.stamps;
+  Record record{h.operation,   Status::Ok, h.from,   h.to,    h.source_port,
+                h.target_port, h.length,   t.posted, t.ready, {}};
+  Time* part = record.parts.part;
+  part[Breakdown::Nic] = t.sent - t.started;
+  part[Breakdown::Wire] = t.delivered - t.sent;
+  part[Breakdown::RemoteQueue] = t.received - t.delivered;
+  part[Breakdown::RemoteNic] = t.ready - t.received;
+  (*context_.on_record)(record);
 }
 
 void Triggered::refused(const Header& h, Time when) {
@@ -300,9 +329,8 @@ void Triggered::tell_failure(PortNo port, std::uint32_t generation, const Event&
 void Triggered::trigger_here(PortNo port, const Descriptor& d) {
   const auto tag = static_cast<std::uint32_t>(d.spare[0] - 1);
   static const std::vector<std::uint8_t> kNothing;
-  const Status status =
-      take({port, tag, context_.nodes[interface_], d.remote_key, d.spare[1], d.spare[2],
-            ControlPackets::carried_by(d.spare[3], d.spare[4]), false, &kNothing, context_.now()});
+  const Status status = take({port, tag, context_.nodes[interface_], d.remote_key, d.spare[1], d.spare[2],
+                              unpacked(d.spare[3], d.spare[4]), false, &kNothing, context_.now()});
   if (status == Status::Ok) return;
   Event event;
   event.operation = Operation::Trigger;
@@ -415,15 +443,6 @@ void Triggered::fire(Task& task) {
         patched_step = step.step;
         break;
       case TriggerAction::Send:
-        if (step.reserved) {
-          const Status status = packets_.send_step(
-              {task.port, task.generation, s->image.key, task.round, kind, damaged, value_}, step, s->targets,
-              when);
-          if (status != Status::Ok)
-            tell_failure(task.port, task.generation, failed_trigger({}, task.round), status, when);
-          when = when + context_.nic.occupancy;
-          break;
-        }
         for (unsigned t = 0; t < step.count; ++t) {
           const TriggerTarget& target = t == 0 && i == patched_step ? patched : s->targets[step.first + t];
           send_to(task, target, s->image.key, kind, carried, damaged, when);
@@ -531,21 +550,10 @@ void Triggered::add_waiting(PortNo port, std::vector<WaitingRound>& out) const {
         if (here) w.kind = s.inputs[slot * s.image.inputs + i].kind;
         if (i > 0 && i <= s.image.sources)
           (here ? w.here : w.missing).push_back(s.targets[first_source + i - 1]);
-        if (i > s.image.sources && !here) add_contributors(s, i, w);
       }
       out.push_back(std::move(w));
     }
   }
-}
-
-/// Where routers join what an input gets: who has given its part and who has not.
-void Triggered::add_contributors(const Sequence& s, std::uint32_t input, WaitingRound& w) const {
-  const GroupReduction* group = context_.reductions.find(s.image.key);
-  const TriggerTarget here{context_.nodes[interface_], w.port, static_cast<std::uint16_t>(w.sequence),
-                           static_cast<std::uint16_t>(input)};
-  if (!group || group->target != here) return;
-  for (std::size_t i = 0; i < group->members.size(); ++i)
-    (group->sent[i] > w.round ? w.here : w.missing).push_back(group->senders[i]);
 }
 
 void Triggered::tell_pending(PortNo port, std::vector<std::string>& out) const {

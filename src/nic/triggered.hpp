@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "abi/triggered.hpp"
-#include "nic/control_packets.hpp"
 #include "nic/egress.hpp"
 #include "nic/notifier.hpp"
 #include "nic/outgoing.hpp"
@@ -44,9 +43,6 @@ class Triggered {
   /// As a descriptor of groups names it (abi/descriptor.hpp), without a packet.
   void trigger_here(PortNo port, const Descriptor& d);
   void close(PortNo port);
-
-  /// What it sends; who joins and leaves a group is known there.
-  ControlPackets& packets() { return packets_; }
 
   void add_waiting(PortNo port, std::vector<WaitingRound>& out) const;
   /// The same in words.
@@ -100,12 +96,12 @@ class Triggered {
   void arm(Task& task);
   Status check(const TriggerImage& image, PortNo port) const;
   void send(Task& task);
+  void record(const Packet& packet) const;
   Status take(const Arrival& arrival);
   void fire(Task& task);
   bool combine_inputs(const Task& task, Sequence& s, unsigned slot, std::uint64_t kind);
   void send_to(const Task& task, const TriggerTarget& target, std::uint64_t key, std::uint64_t kind,
                const TriggerTarget& carried, bool damaged, Time when);
-  void add_contributors(const Sequence& s, std::uint32_t number, WaitingRound& round) const;
   void deliver(Task& task, const Sequence& s, std::uint64_t kind, bool damaged);
   void tell_failure(PortNo port, std::uint32_t generation, const Event& about, Status status, Time when);
 
@@ -117,7 +113,6 @@ class Triggered {
   Egress& egress_;
   Counters& counters_;
   NicId interface_;
-  ControlPackets packets_;
   std::vector<std::vector<Sequence>> sequences_;  // by port and number
   Slab<Task, 8> tasks_;
   Time free_{0};                     // from when on the next sequence can be run

@@ -66,8 +66,7 @@ class TreeDependencies {
 
 }  // namespace
 
-MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& faults, const GrowTree& grow,
-                                  bool both_ways) {
+MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& faults, const GrowTree& grow) {
   MulticastVerdict out;
   TreeDependencies dependencies(graph);
   std::vector<TreeStep> steps;
@@ -87,10 +86,6 @@ MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& fa
       // The step before holds what it came by until it has gone on by all of its branches, this one too.
       if (const PortId held = steps[step.parent].in; held != kNone)
         dependencies.add(held, graph.peer(step.in));
-      // Turned round, what comes from here goes on to the step before its parent. A joint holds nothing of
-      // its input while it waits; where a router only passes it on, it does.
-      if (const PortId on = steps[step.parent].in; both_ways && on != kNone)
-        dependencies.add(graph.peer(step.in), on);
     }
     for (RouterId r : with_endpoints) out.unreached += reached[r] != source;
   }

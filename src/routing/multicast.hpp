@@ -55,8 +55,6 @@ struct MulticastVerdict {
 /// all branches of its step: so each of these is a dependency of that channel, and without a cycle among them
 /// no deadlock can form, whoever is in a group: its tree is part of its source's. `grow` as MulticastTrees'.
 using GrowTree = std::function<void(RouterId source, std::vector<TreeStep>& steps)>;
-/// `both_ways`: packets of many for one go along the same trees turned round, in the same channels.
-MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& faults, const GrowTree& grow,
-                                  bool both_ways = false);
+MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& faults, const GrowTree& grow);
 
 }  // namespace weft::routing

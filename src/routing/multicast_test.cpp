@@ -21,9 +21,6 @@ TEST(Multicast, TreesOfEveryTopologyReachAllOnceAndCannotDeadlock) {
       const MulticastTrees trees(*m.graph, *m.faults);
       const MulticastVerdict verdict = verify_multicast(*m.graph, *m.faults, grow_of(trees));
       EXPECT_TRUE(verdict.holds()) << name;
-      const MulticastVerdict both = verify_multicast(*m.graph, *m.faults, grow_of(trees), true);
-      EXPECT_TRUE(both.holds()) << name << ", turned round too";
-      EXPECT_GE(both.dependencies, verdict.dependencies);
       std::vector<TreeStep> steps;
       trees.grow(m.graph->endpoint_router(0), steps);
       std::set<RouterId> reached;

@@ -390,8 +390,7 @@ void begin(Thread& thread, const Call& c, Group& group, std::size_t bytes, const
       o.hears = !at_root;
       break;
     case Offloaded::Reduce:
-      // Where routers combine, what goes up is one with all-reduces; all but the root pass its result over.
-      o.stream = group.reduces() ? Stream::Both : Stream::Inward;
+      o.stream = Stream::Inward;
       o.posts = true;
       o.hears = at_root;
       if (is_in_place(from)) from = c.receive;

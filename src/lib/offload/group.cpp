@@ -8,7 +8,6 @@
 
 #include <algorithm>
 
-#include "abi/group_steps.hpp"
 #include "lib/offload/trees.hpp"
 #include "lib/rank_thread.hpp"
 
@@ -81,7 +80,6 @@ Group::Group(Word communicator, weft_port* port, int rank, int size)
     sent_at_[i] = images + (kStreams + i) * area;
   }
   spread_kind_.resize(model_.rounds);
-  came_back_.resize(model_.rounds);
   nodes_at_ = images + 2 * kStreams * area;
   bytes_ = up_to(nodes_at_ + static_cast<std::size_t>(size) * sizeof(std::uint32_t), kPage);
   memory_ = static_cast<std::uint8_t*>(aligned_alloc(kPage, bytes_));
@@ -93,12 +91,11 @@ Group::~Group() {
   free(memory_);
 }
 
-struct Group::Card {
-  std::uint64_t key;
-  std::uint32_t node, port, world, first;
-};
-
 bool Group::join(Thread& thread) {
+  struct Card {
+    std::uint64_t key;
+    std::uint32_t node, port, world, first;
+  };
   weft_memory memory{};
   if (first_ != kNone && memory_ && weft_register_anywhere(port_, memory_, bytes_, 0, &memory) != 0) {
     give_block(first_);
@@ -116,29 +113,7 @@ bool Group::join(Thread& thread) {
   bool all = true;
   for (const Card& card : cards) all &= card.first != kNone;
   if (!all) return false;
-  order_places(cards);
-  if (tree_.widest() + 1 > model_.inputs) return false;  // all members come to that
-  fill_places(cards);
-  if (model_.multicast_from) {
-    stand_by_nodes(cards);
-    join_nodes(thread);
-    while (waiting_for_arm_) progress();
-    if (!reduces_ && asks_routers_) {  // routers have no room: the tree as it was
-      tree_ = tree_of(model_, static_cast<collective::Place>(size_));
-      order_places(cards);
-      fill_places(cards);
-    }
-  }
-  for (std::uint16_t part = 0; part < collective::kParts; ++part)
-    arm(thread, static_cast<Part>(part), part * kImage);
-  while (waiting_for_arm_) progress();
-  armed_ = true;
-  call("PMPI_Barrier", communicator_);  // nobody triggers what is not armed yet
-  return true;
-}
-
-/// Places: by number, or as the ranks of the world are ordered; in two levels where the world has groups.
-void Group::order_places(const std::vector<Card>& cards) {
+  // Places: by number, or as the ranks of the world are ordered.
   rank_at_.resize(cards.size());
   for (std::uint32_t i = 0; i < rank_at_.size(); ++i) rank_at_[i] = i;
   if (const auto& order = world_order(); !order.empty()) {
@@ -155,25 +130,7 @@ void Group::order_places(const std::vector<Card>& cards) {
       group_of_member.push_back(card.world < groups_of_ranks.size() ? groups_of_ranks[card.world] : 0);
     tree_ = tree_of(model_, bring_together(rank_at_, group_of_member));
   }
-}
-
-/// Where routers are asked to combine what nodes give, members of a node stand together.
-void Group::stand_by_nodes(const std::vector<Card>& cards) {
-  const collective::Tree before = tree_;
-  const std::vector<std::uint32_t> places = rank_at_;
-  std::vector<std::uint32_t> node_of_member;
-  for (const Card& card : cards) node_of_member.push_back(card.node);
-  tree_ = tree_of(model_, bring_together(rank_at_, node_of_member));
-  fill_places(cards);
-  asks_routers_ = tree_.widest() + 1 <= model_.inputs &&
-                  collective::inputs_where_routers_join(tree_, members_) <= model_.inputs && model_.units;
-  if (asks_routers_) return;
-  tree_ = before;
-  rank_at_ = places;
-  fill_places(cards);
-}
-
-void Group::fill_places(const std::vector<Card>& cards) {
+  if (tree_.widest() + 1 > model_.inputs) return false;  // all members come to that
   place_of_rank_.resize(cards.size());
   members_.resize(cards.size());
   world_rank_.resize(cards.size());
@@ -183,6 +140,13 @@ void Group::fill_places(const std::vector<Card>& cards) {
     world_rank_[rank_at_[place]] = card.world;
     members_[place] = {card.node, card.port, static_cast<std::uint16_t>(card.first)};
   }
+  for (std::uint16_t part = 0; part < collective::kParts; ++part)
+    arm(thread, static_cast<Part>(part), part * kImage);
+  if (model_.multicast_from) join_nodes(thread);
+  while (waiting_for_arm_) progress();
+  armed_ = true;
+  call("PMPI_Barrier", communicator_);  // nobody triggers what is not armed yet
+  return true;
 }
 
 /// Where its members are on several nodes, routers may copy what is for all of them.
@@ -191,10 +155,7 @@ void Group::join_nodes(Thread& thread) {
   for (const collective::Member& member : members_) nodes.push_back(member.node);
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  if (nodes.size() < 2) {
-    asks_routers_ = false;
-    return;
-  }
+  if (nodes.size() < 2) return;
   multicasts_ = true;
   const std::size_t bytes = nodes.size() * sizeof nodes[0];
   memcpy(memory_ + nodes_at_, nodes.data(), bytes);
@@ -205,9 +166,6 @@ void Group::join_nodes(Thread& thread) {
   d.local_offset = nodes_at_;
   d.length = bytes;
   d.context = reinterpret_cast<std::uint64_t>(this);
-  d.remote_key = key_;
-  d.spare[0] = first_ + std::uint64_t{1};
-  if (asks_routers_) d.spare[1] = members_[0].node + std::uint64_t{1};
   post(thread, d);
   ++waiting_for_arm_;
   ++operations_under_way;
@@ -221,8 +179,7 @@ void Group::post(Thread& thread, nic::Descriptor& d) {
 
 void Group::arm(Thread& thread, Part part, std::size_t image_at) {
   collective::Sequence s =
-      collective::sequence_for(tree_, members_, static_cast<collective::Place>(place_of(rank_)), part,
-                               {copies_, reduces_, static_cast<std::uint16_t>(first_ / collective::kParts)});
+      collective::sequence_for(tree_, members_, static_cast<collective::Place>(place_of(rank_)), part);
   const auto stream = static_cast<unsigned>(stream_of(part));
   s.image.key = key_;
   s.image.context = reinterpret_cast<std::uint64_t>(this);
@@ -352,7 +309,12 @@ void Group::post_what_may_be(Thread& thread) {
     for (; o.posts && o.posted < own_rounds; ++o.posted) {
       // No further ahead of what has not come back than the interfaces hold.
       const std::uint64_t round = o.first + o.posted;
-      if (o.stream == Stream::Both && round - oldest_ >= model_.rounds) return;
+      std::uint64_t oldest = round;
+      if (o.stream == Stream::Both)
+        for (std::size_t j = 0; j <= i; ++j)
+          if (operations_[j]->stream == Stream::Both)
+            oldest = std::min(oldest, operations_[j]->first + operations_[j]->arrived);
+      if (round - oldest >= model_.rounds) return;
       post_round(thread, o, o.posted);
     }
     if (!o.hears && !o.for_many) o.done = true;
@@ -528,15 +490,6 @@ void Group::take(Operation& o, std::uint64_t round, const std::uint8_t* data, st
 
 void Group::hear(const nic::Event& event) {
   if (event.kind == nic::EventKind::Armed) {
-    if (event.operation == nic::Operation::Join) {
-      copies_ = event.data & nic::kControlIsCopied;
-      reduces_ = event.data & nic::kControlIsJoined;
-      if ((event.data & nic::kRoutersAreFull) && rank_ == 0)
-        fprintf(stderr,
-                "weft: routers have no room for the reductions of a communicator of %d members "
-                "(router.reduction_entries): its interfaces run them\n",
-                size_);
-    }
     --waiting_for_arm_;
     --operations_under_way;
     return;
@@ -552,7 +505,6 @@ void Group::hear(const nic::Event& event) {
   const std::uint8_t* data = memory_ + delivered_at_[stream] + round % model_.rounds * piece_;
   Thread* thread = lib::thread_if_any();
   if (stream == static_cast<unsigned>(Stream::Outward)) ++outward_heard_;
-  if (stream == static_cast<unsigned>(Stream::Both)) note_heard(round);
   for (Operation* o : operations_)
     if (static_cast<unsigned>(o->stream) == stream && round >= o->first && round < o->first + o->rounds) {
       take(*o, round, data, event.length, event.spare[0]);
@@ -569,11 +521,6 @@ void Group::hear(const nic::Event& event) {
   if (round >= next_round_[stream])
     early_[{stream, round}] = {std::vector<std::uint8_t>(data, data + event.length), event.spare[0]};
   if (thread) advance(*thread);
-}
-
-void Group::note_heard(std::uint64_t round) {
-  came_back_[round % model_.rounds] = true;
-  for (; came_back_[oldest_ % model_.rounds]; ++oldest_) came_back_[oldest_ % model_.rounds] = false;
 }
 
 /// A member's process has ended. The simulator sees that too, and says so with all that others wait for.

@@ -70,8 +70,6 @@ class Group {
   Word communicator() const { return communicator_; }
   /// Routers copy what is for all of its members.
   bool multicasts() const { return multicasts_; }
-  /// Routers combine what its members' nodes give.
-  bool reduces() const { return reduces_; }
 
   /// Takes its place in the order of the communicator's collectives; `operation` stays the caller's.
   void begin(abi::Thread& thread, Operation& operation);
@@ -97,12 +95,7 @@ class Group {
   void take(Operation& operation, std::uint64_t round, const std::uint8_t* data, std::size_t bytes,
             std::uint64_t kind);
   void finish(Operation& operation);
-  struct Card;
-  void order_places(const std::vector<Card>& cards);
-  void stand_by_nodes(const std::vector<Card>& cards);
-  void fill_places(const std::vector<Card>& cards);
   void join_nodes(abi::Thread& thread);
-  void note_heard(std::uint64_t round);
   void post(abi::Thread& thread, nic::Descriptor& descriptor);
   void post_expect(abi::Thread& thread, const Operation& operation);
   void post_block(abi::Thread& thread, const Operation& operation);
@@ -118,7 +111,7 @@ class Group {
   weft_port* port_;
   const abi::CollectiveModel& model_;
   int rank_, size_;
-  bool armed_ = false, multicasts_ = false, copies_ = false, asks_routers_ = false, reduces_ = false;
+  bool armed_ = false, multicasts_ = false;
   std::uint32_t waiting_for_arm_ = 0;
   std::uint16_t first_ = 0;
   std::uint64_t key_ = 0, memory_key_ = 0;
@@ -131,8 +124,6 @@ class Group {
   std::uint64_t next_round_[kStreams] = {};
   std::vector<std::uint64_t> spread_kind_;  // of the last broadcasts, by round
   std::uint64_t outward_heard_ = 0;         // rounds of broadcasts that have passed this member's interface
-  std::uint64_t oldest_ = 0;                // round of Up and Down that has not come back here
-  std::vector<bool> came_back_;             // of those after it, by round
   std::uint32_t one_way_ = 0;               // rounds since the group last ran a barrier of its own
   std::deque<Operation*> operations_;
   std::vector<std::unique_ptr<Operation>> barriers_;  // of its own

@@ -70,17 +70,6 @@ class Engine {
     routes_.trees->plant(group, members(group), source);
   }
 
-  /// Routers join packets of many for one, so many rounds at each, so many cycles for one. Before any run.
-  void allow_reductions(unsigned entries, unsigned cycles) {
-    fabric_.reductions.allow(entries, cycles, fabric_.graph.routers(), fabric_.state.tiles.size());
-  }
-  Reductions& reductions() { return fabric_.reductions; }
-  const Reductions& reductions() const { return fabric_.reductions; }
-  /// As Reducer's. Between runs only.
-  GroupNumber reduction(std::span<const EndpointId> members, EndpointId root, unsigned rounds) {
-    return fabric_.reductions.make(*routes_.trees, members, root, rounds);
-  }
-
   Cycle now() const { return now_; }
   /// Nothing moves any more while packets wait, or a packet is older than the limit.
   bool stalled() const { return stalled_; }

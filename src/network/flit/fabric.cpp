@@ -259,7 +259,6 @@ void Fabric::empty() {
   }
   std::fill(state.awake.begin(), state.awake.end(), Mark::kNo);
   multicast.empty();
-  reductions.empty();
   for (Tile& tile : state.tiles) {
     for (auto& bag : tile.channel_requests) bag.clear();
     for (auto& bag : tile.switch_requests) bag.clear();

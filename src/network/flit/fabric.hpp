@@ -7,7 +7,6 @@
 
 #include "network/flit/inner_fabric.hpp"
 #include "network/flit/multicast_state.hpp"
-#include "network/flit/reductions.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
 #include "topology/graph.hpp"
@@ -65,7 +64,6 @@ struct Fabric {
 
   State state;
   MulticastState multicast;  // of packets for many, where routers copy them
-  Reductions reductions;     // where routers join packets
 
   std::uint32_t every_channel() const {
     return settings.all_channels() == 32 ? ~0u : (1u << settings.all_channels()) - 1;

@@ -42,10 +42,6 @@ class Injection {
   void queue_packet(PacketId id, Cycle now);
   void lose(PacketId id, Cycle now);
   bool reaches_anybody(const NewPacket& made, EndpointId source, Cycle now);
-  void contribute(const NewPacket& made, PacketRecord& record, Cycle now);
-  bool is_for_many(const PacketRecord& record) const {
-    return V::kMulticast && record.message_class == fabric_.settings.message_classes;
-  }
   bool start_packet(const At& b, Sender& sender, EndpointId endpoint);
   bool header_queue_lets(const Sender& sender, PortNumber p);
 
@@ -83,14 +79,13 @@ void Injection<V>::create(const Creation& creation, Cycle now) {
   const NewPacket& made = creation.packet;
   const Cycle next = creation.next;
   if (creation.made) {
-    const bool contributes = V::kMulticast && is_reduction(made.group);
-    if (V::kMulticast && made.group != kNoGroup && !contributes && !reaches_anybody(made, source, now)) {
+    if (V::kMulticast && made.group != kNoGroup && !reaches_anybody(made, source, now)) {
       if (next != kNever) worker_.timers.set(source, std::max(next, now + 1));
       return;
     }
-    WEFT_CHECK((contributes || made.destination < sources_.senders.size()) && made.flits >= 1 &&
-                   made.flits <= Entry::kMaxFlits,
-               "traffic makes packets for endpoints there are");
+    WEFT_CHECK(
+        made.destination < sources_.senders.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
+        "traffic makes packets for endpoints there are");
     if (fabric_.settings.source_queue && sources_.senders[source].queued >= fabric_.settings.source_queue) {
       ++worker_.counters.packets_refused;
       worker_.counters.flits_refused += made.flits;
@@ -111,32 +106,17 @@ void Injection<V>::create(const Creation& creation, Cycle now) {
     record.flits = made.flits;
     record.message_class = made.message_class;
     ++worker_.counters.packets_created;
-    if (contributes) contribute(made, record, now);
-    if (V::kMulticast && made.group != kNoGroup && !contributes) {
+    if (V::kMulticast && made.group != kNoGroup) {
       record.via = made.group;
       record.destination = all_routes_.trees->root(made.group, source).hop;
       record.message_class = static_cast<std::uint8_t>(fabric_.settings.message_classes);
       queue_packet(id, now);
-    } else if (links_ && !is_for_many(record) && links_->cut_off(source, record.destination))
+    } else if (links_ && links_->cut_off(source, made.destination))
       lose(id, now);
     else
       queue_packet(id, now);
   }
   if (next != kNever) worker_.timers.set(source, std::max(next, now + 1));
-}
-
-/// A packet of a reduction: to be joined with others of its round, or for the root by itself.
-template <class V>
-[[gnu::noinline]] void Injection<V>::contribute(const NewPacket& made, PacketRecord& record, Cycle now) {
-  Reduction& reduction = fabric_.reductions[made.group];
-  const std::uint32_t round = made.destination, member = reduction.place_of(record.source);
-  reduction.of(round, member) = {made.tag, now, made.flits, true};
-  record.destination = reduction.root;
-  if (reduction.apart(round)) return;
-  record.via = made.group;
-  record.destination = reduction.entry[member];
-  record.next_port = round;
-  record.message_class = static_cast<std::uint8_t>(fabric_.settings.message_classes);
 }
 
 /// Of a packet for many: tells of the members that are cut off, and whether there are others.

@@ -198,14 +198,6 @@ void Inspector::check_conservation(std::optional<std::uint64_t> in_network) cons
           promised[(trees_->branch(hop.first + i).out << s.channel_bits) + branch.channel] +=
               entry.flits() - branch.sent;
     }
-  for (const auto& tile : fabric_.reductions.ready)
-    for (std::uint32_t number : tile) {
-      const JointSlot& slot = fabric_.reductions.slot(number);
-      const TreeHop& hop = trees_->hop(fabric_.reductions.hop_of_slot(number));
-      if (slot.branch.has_channel())
-        promised[(trees_->branch(hop.first).out << s.channel_bits) + slot.branch.channel] +=
-            sources_.packets[slot.packet].flits - slot.branch.sent;
-    }
   for (PortNumber p = 0; p < s.ports.size(); ++p) {
     const bool endpoint = s.ports[p].flags & Port::kEndpoint;
     WEFT_CHECK(s.ports[p].spare <= s.rests[p].shared,

@@ -5,15 +5,11 @@
 // been granted it can always use: so a packet waits only for what is behind its branches, as the proof has it
 // (routing/multicast.hpp). A flit's place in the buffer is free when all branches have sent it.
 //
-// Packets of a reduction have the same channels and go the other way, by one branch each. At a joint of their
-// tree (reductions.hpp) they leave the buffer as they come; when all of a round are there, one goes on.
-//
 // An output takes turns between copies and packets for one, where both want it. Copies come first in a cycle;
 // the port is then busy for the switch, as one with a narrow cable is between two flits.
 #pragma once
 
 #include <algorithm>
-#include <tuple>
 #include <vector>
 
 #include "network/flit/ejection.hpp"
@@ -31,7 +27,6 @@ class Multicast {
             Worker& worker, const At& at)
       : fabric_(fabric),
         state_(fabric.multicast),
-        reductions_(fabric.reductions),
         routes_(routes),
         sources_(sources),
         ejection_(ejection),
@@ -39,7 +34,6 @@ class Multicast {
         worker_(worker),
         b_(at),
         class_(fabric.settings.message_classes),
-        first_joint_(static_cast<QueueNumber>(fabric.state.queues.size())),
         channels_of_copies_(((1u << state_.channels) - 1) << state_.first_channel),
         requests_(state_.there_is() ? fabric.state.ports.size() : 0) {}
 
@@ -51,7 +45,7 @@ class Multicast {
   }
   /// One cycle of a tile.
   void serve(std::uint32_t tile);
-  bool at_rest(std::uint32_t tile) const { return state_.active[tile].empty() && to_go_on(tile).empty(); }
+  bool at_rest(std::uint32_t tile) const { return state_.active[tile].empty(); }
 
   /// Adds what was sent since the last call; `copied`: flits that are in the network more than were injected.
   void add_to(CycleCounters& counters, std::uint64_t& copied) {
@@ -63,47 +57,20 @@ class Multicast {
  private:
   /// The first in rank of the branches that want an output in this cycle.
   struct Request {
-    QueueNumber queue = kEnd;  // or, from first_joint_ on, what goes on from a joint
+    QueueNumber queue = kEnd;
     std::uint32_t branch = 0;
     Rank rank = {};
   };
 
   void start(QueueNumber q, Entry entry, Cycle from);
-  void grant_channels(const std::vector<QueueNumber>& active, const std::vector<std::uint32_t>& joined);
-  void send_flits(const std::vector<QueueNumber>& active, const std::vector<std::uint32_t>& joined);
-  void request(PortNumber out, QueueNumber q, std::uint32_t branch, const Rank& rank);
-  void take_contribution(std::uint32_t tile, Entry entry, const TreeHop& hop);
-  void end_rounds(std::vector<std::uint32_t>& joined);
+  void grant_channels(const std::vector<QueueNumber>& active);
+  void send_flits(const std::vector<QueueNumber>& active);
+  void request(PortNumber out, QueueNumber q, std::uint32_t branch, QueueNumber last);
   void give_channel(PortNumber out, const Request& request);
   bool may_send(PortNumber out) const;
   void send(PortNumber out, const Request& request);
   void pass_on(PortNumber out, const BranchState& branch);
-  bool free_sent(std::uint32_t tile, QueueNumber q);
-
-  const std::vector<std::uint32_t>& to_go_on(std::uint32_t tile) const {
-    static const std::vector<std::uint32_t> kNone;
-    return reductions_.there_are() ? reductions_.ready[tile] : kNone;
-  }
-  bool from_joint(QueueNumber q) const { return q >= first_joint_; }
-  JointSlot& slot_of(QueueNumber q) const { return reductions_.slot(q - first_joint_); }
-  BranchState& state_of(const Request& r) const {
-    return from_joint(r.queue) ? slot_of(r.queue).branch : state_.branches_of(r.queue)[r.branch];
-  }
-  const Branch& way_of(const Request& r) const {
-    return from_joint(r.queue) ? way_from(r.queue - first_joint_) : branch_of(r.queue, r.branch);
-  }
-  const Branch& way_from(std::uint32_t slot) const {
-    return routes_.trees->branch(routes_.trees->hop(reductions_.hop_of_slot(slot)).first);
-  }
-  Entry packet_of(QueueNumber q) const {
-    if (!from_joint(q)) return Entry(b_.queues[q].entry);
-    const PacketId id = slot_of(q).packet;
-    return Entry(id, 0, sources_.packets[id].flits, class_);
-  }
-  Rank rank_of_joint(QueueNumber q, QueueNumber last) const {
-    return {b_.oldest_first ? sources_.packets[slot_of(q).packet].created : 0,
-            static_cast<QueueNumber>(q - last - 1)};
-  }
+  bool free_sent(QueueNumber q);
 
   const Branch& branch_of(QueueNumber q, std::uint32_t branch) const {
     return routes_.trees->branch(hop_of(q).first + branch);
@@ -118,7 +85,6 @@ class Multicast {
 
   Fabric& fabric_;
   MulticastState& state_;
-  Reductions& reductions_;
   const Routes& routes_;
   Sources& sources_;
   Ejection<V>& ejection_;
@@ -126,7 +92,6 @@ class Multicast {
   Worker& worker_;
   const At& b_;
   const unsigned class_;
-  const QueueNumber first_joint_;
   const std::uint32_t channels_of_copies_;
   std::vector<Request> requests_;   // by port
   std::vector<PortNumber> wanted_;  // ports with a request
@@ -143,13 +108,12 @@ void Multicast<V>::start(QueueNumber q, Entry entry, Cycle from) {
 
 template <class V>
 void Multicast<V>::serve(std::uint32_t tile) {
-  if (at_rest(tile)) return;
   auto& active = state_.active[tile];
-  grant_channels(active, to_go_on(tile));
-  send_flits(active, to_go_on(tile));
-  if (!to_go_on(tile).empty()) end_rounds(reductions_.ready[tile]);
+  if (active.empty()) return;
+  grant_channels(active);
+  send_flits(active);
   for (std::size_t i = 0; i < active.size();) {
-    if (free_sent(tile, active[i])) {
+    if (free_sent(active[i])) {
       ++i;
     } else {
       active[i] = active.back();
@@ -158,54 +122,11 @@ void Multicast<V>::serve(std::uint32_t tile) {
   }
 }
 
-/// What has gone on as a whole from a joint leaves room for another round.
-template <class V>
-void Multicast<V>::end_rounds(std::vector<std::uint32_t>& joined) {
-  for (std::size_t i = 0; i < joined.size();) {
-    JointSlot& slot = reductions_.slot(joined[i]);
-    if (slot.branch.sent < sources_.packets[slot.packet].flits) {
-      ++i;
-      continue;
-    }
-    slot = {};
-    joined[i] = joined.back();
-    joined.pop_back();
-  }
-}
-
-/// A packet of a reduction has wholly come to a joint. Of those of a round the last to come goes on: its time
-/// so far is the round's. Of two in one cycle that is the one with more left over of its hops' times.
-template <class V>
-void Multicast<V>::take_contribution(std::uint32_t tile, Entry entry, const TreeHop& hop) {
-  const Joint& joint = reductions_.joint(hop.joint);
-  const std::uint32_t number = reductions_.slot_of(joint, sources_.packets[entry.id()].next_port);
-  JointSlot& slot = reductions_.slot(number);
-  slot.damaged |= sources_.packets[entry.id()].damaged;
-  const auto later = [&](PacketId a, PacketId b) {
-    const PacketRecord &x = sources_.packets[a], &y = sources_.packets[b];
-    const auto rest = [&](const PacketRecord& r) {
-      return std::int64_t{r.remainder} + std::int64_t{r.hops} * fabric_.hop_remainder;
-    };
-    return std::tuple(rest(x), x.source) > std::tuple(rest(y), y.source);
-  };
-  if (slot.packet == kNoPacket || slot.at < b_.now || later(entry.id(), slot.packet)) {
-    if (slot.packet != kNoPacket) worker_.free.push_back(slot.packet);
-    slot.packet = entry.id();
-    slot.at = b_.now;
-  } else {
-    worker_.free.push_back(entry.id());
-  }
-  if (++slot.arrived < joint.inputs) return;
-  sources_.packets[slot.packet].damaged = slot.damaged;
-  slot.branch = {};
-  slot.branch.from = b_.now + reductions_.cycles() + fabric_.settings.route_cycles;
-  reductions_.ready[tile].push_back(number);
-}
-
 /// Of those that want an output the first in rank has it, whatever the order they come in.
 template <class V>
-void Multicast<V>::request(PortNumber out, QueueNumber q, std::uint32_t branch, const Rank& rank) {
+void Multicast<V>::request(PortNumber out, QueueNumber q, std::uint32_t branch, QueueNumber last) {
   Request& best = requests_[out];
+  const Rank rank = b_.rank_of(q, q - last - 1);
   if (best.queue == kEnd)
     wanted_.push_back(out);
   else if (!(rank < best.rank))
@@ -214,25 +135,17 @@ void Multicast<V>::request(PortNumber out, QueueNumber q, std::uint32_t branch, 
 }
 
 template <class V>
-void Multicast<V>::grant_channels(const std::vector<QueueNumber>& active,
-                                  const std::vector<std::uint32_t>& joined) {
+void Multicast<V>::grant_channels(const std::vector<QueueNumber>& active) {
   for (QueueNumber q : active) {
-    if (b_.now < state_.from[state_.index(q)] || hop_of(q).joint != kNoJoint) continue;
+    if (b_.now < state_.from[state_.index(q)]) continue;
     const BranchState* branches = state_.branches_of(q);
     const unsigned flits = Entry(b_.queues[q].entry).flits();
     for (std::uint32_t i = 0; i < hop_of(q).count; ++i) {
       if (branches[i].has_channel()) continue;
       const PortNumber out = branch_of(q, i).out;
       if (open_channels<V>(b_, out, channels_of_copies_, flits))
-        request(out, q, i, b_.rank_of(q, static_cast<QueueNumber>(q - state_.turns[out].granted - 1)));
+        request(out, q, i, state_.turns[out].granted);
     }
-  }
-  for (std::uint32_t number : joined) {
-    const JointSlot& slot = reductions_.slot(number);
-    if (slot.branch.has_channel() || b_.now < slot.branch.from) continue;
-    const PortNumber out = way_from(number).out;
-    if (open_channels<V>(b_, out, channels_of_copies_, sources_.packets[slot.packet].flits))
-      request(out, first_joint_ + number, 0, rank_of_joint(first_joint_ + number, state_.turns[out].granted));
   }
   for (PortNumber out : wanted_) give_channel(out, std::exchange(requests_[out], {}));
   wanted_.clear();
@@ -241,10 +154,10 @@ void Multicast<V>::grant_channels(const std::vector<QueueNumber>& active,
 /// The copy is a packet of its own from here on, unless it is the only one.
 template <class V>
 void Multicast<V>::give_channel(PortNumber out, const Request& request) {
-  const Entry entry = packet_of(request.queue);
-  const Branch& way = way_of(request);
+  const Entry entry(b_.queues[request.queue].entry);
+  const Branch& way = branch_of(request.queue, request.branch);
   PacketId id = entry.id();
-  if (!from_joint(request.queue) && hop_of(request.queue).count > 1) {
+  if (hop_of(request.queue).count > 1) {
     id = worker_.take_packet(sources_.packets);
     sources_.packets[id] = sources_.packets[entry.id()];
     sources_.packets[id].departed = true;
@@ -253,7 +166,7 @@ void Multicast<V>::give_channel(PortNumber out, const Request& request) {
   const bool last = way.next == kNoHop;
   record.destination = last ? fabric_.graph.port_endpoint(out) : way.next;
   record.turned_at = last ? out : topology::kNone;
-  BranchState& branch = state_of(request);
+  BranchState& branch = state_.branches_of(request.queue)[request.branch];
   Port& port = b_.ports[out];
   const std::uint32_t open = open_channels<V>(b_, out, channels_of_copies_, entry.flits());
   branch.channel = static_cast<std::uint8_t>(std::countr_zero(open));
@@ -271,8 +184,7 @@ bool Multicast<V>::may_send(PortNumber out) const {
 }
 
 template <class V>
-void Multicast<V>::send_flits(const std::vector<QueueNumber>& active,
-                              const std::vector<std::uint32_t>& joined) {
+void Multicast<V>::send_flits(const std::vector<QueueNumber>& active) {
   for (QueueNumber q : active) {
     const BranchState* branches = state_.branches_of(q);
     const unsigned here = arrived(b_.queues[q]);
@@ -280,16 +192,8 @@ void Multicast<V>::send_flits(const std::vector<QueueNumber>& active,
       const BranchState& branch = branches[i];
       if (!branch.has_channel() || branch.sent >= here || b_.now < branch.from) continue;
       const PortNumber out = branch_of(q, i).out;
-      if (may_send(out))
-        request(out, q, i, b_.rank_of(q, static_cast<QueueNumber>(q - state_.turns[out].sent - 1)));
+      if (may_send(out)) request(out, q, i, state_.turns[out].sent);
     }
-  }
-  for (std::uint32_t number : joined) {
-    const JointSlot& slot = reductions_.slot(number);
-    if (!slot.branch.has_channel() || b_.now < slot.branch.from) continue;
-    const PortNumber out = way_from(number).out;
-    if (may_send(out))
-      request(out, first_joint_ + number, 0, rank_of_joint(first_joint_ + number, state_.turns[out].sent));
   }
   const std::uint32_t others = fabric_.every_channel() & ~channels_of_copies_;
   for (PortNumber out : wanted_) {
@@ -306,9 +210,9 @@ void Multicast<V>::send_flits(const std::vector<QueueNumber>& active,
 
 template <class V>
 void Multicast<V>::send(PortNumber out, const Request& request) {
-  BranchState& branch = state_of(request);
+  BranchState& branch = state_.branches_of(request.queue)[request.branch];
   const Entry entry(branch.entry);
-  const Entry first = packet_of(request.queue);
+  const Entry first(b_.queues[request.queue].entry);
   Port& port = b_.ports[out];
   state_.turns[out].sent = request.queue;
   state_.turns[out].had_last = true;
@@ -355,15 +259,13 @@ void Multicast<V>::pass_on(PortNumber out, const BranchState& branch) {
 
 /// What all branches have sent leaves the buffer. Returns whether the queue has a packet still.
 template <class V>
-bool Multicast<V>::free_sent(std::uint32_t tile, QueueNumber q) {
+bool Multicast<V>::free_sent(QueueNumber q) {
   Queue& queue = b_.queues[q];
   const Entry entry(queue.entry);
   const TreeHop& hop = hop_of(q);
   const BranchState* branches = state_.branches_of(q);
   unsigned least = entry.flits();
-  const bool joins = hop.joint != kNoJoint;
-  if (joins) least = arrived(queue);
-  for (std::uint32_t i = 0; !joins && i < hop.count; ++i) least = std::min<unsigned>(least, branches[i].sent);
+  for (std::uint32_t i = 0; i < hop.count; ++i) least = std::min<unsigned>(least, branches[i].sent);
   const Port& from = b_.ports[b_.port_of(q)];
   for (; entry.flits() - queue.left() < least; --copied_) {
     --queue.rest;  // of `left`, which is not 0
@@ -372,10 +274,7 @@ bool Multicast<V>::free_sent(std::uint32_t tile, QueueNumber q) {
   }
   if (!queue.empty()) return true;
   const std::uint64_t behind = sources_.packets.behind(entry.id());
-  if (joins)
-    take_contribution(tile, entry, hop);
-  else if (hop.count > 1)
-    worker_.free.push_back(entry.id());
+  if (hop.count > 1) worker_.free.push_back(entry.id());
   if (queue.flits == 0) return false;
   queue.entry = behind;
   queue.set_left(Entry(behind).flits());

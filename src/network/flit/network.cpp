@@ -10,7 +10,6 @@
 #include <functional>
 #include <queue>
 
-#include "machine/router_reduction.hpp"
 #include "network/flit/buffers.hpp"
 #include "network/flit/engine.hpp"
 
@@ -29,7 +28,7 @@ unsigned largest_packet_flits(const machine::Machine& m) {
   return std::min<unsigned>(room, Entry::kMaxFlits);
 }
 
-class FlitNetwork final : public Network, public Reducer, private Traffic {
+class FlitNetwork final : public Network, private Traffic {
  public:
   FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
       : graph_(*machine.graph),
@@ -42,8 +41,6 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
     for (unsigned t = 0; t < engine_.settings().threads; ++t)
       listeners_.push_back(std::make_unique<Listener>(*this));
     for (auto& listener : listeners_) observers_.push_back(listener.get());
-    if (const auto units = machine::router_reduction(machine.description); units.there_is())
-      engine_.allow_reductions(units.entries, static_cast<unsigned>(clock().cycles(units.time)));
   }
 
   std::uint64_t largest_packet() const override { return largest_flits_ * flit_; }
@@ -51,21 +48,6 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
   GroupNumber group(std::span<const EndpointId> members) override {
     WEFT_CHECK(multicasts(), "a packet for many is sent only where routers copy it");
     return engine_.group(members);
-  }
-  bool reduces() const override { return engine_.reductions().there_are(); }
-  GroupNumber reduction(std::span<const EndpointId> members, EndpointId root, unsigned rounds) override {
-    const GroupNumber number = engine_.reduction(members, root, rounds);
-    if (number == kNoGroup) return number;
-    const std::size_t index = number & ~kReductionBit;
-    if (rounds_.size() <= index) rounds_.resize(index + 1);
-    rounds_[index].assign(rounds, {});
-    for (Round& round : rounds_[index]) round.numbers.assign(members.size(), kNoNumber);
-    return number;
-  }
-  void end_reduction(GroupNumber number) override { engine_.reductions().end(number); }
-  void take_round(GroupNumber number, std::uint64_t which, std::vector<Tag>& tags) override;
-  const routing::FoldOrder& order(GroupNumber number) const override {
-    return engine_.reductions()[number].order;
   }
   bool idle() const override { return under_way_ == 0 && notices_.empty(); }
 
@@ -98,15 +80,6 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
 
  private:
   struct Message;
-  static constexpr std::uint32_t kNoNumber = 0xffff'ffff;
-  /// A round of a reduction, from the first packet of it to its being taken at the root.
-  struct Round {
-    std::uint64_t which = 0;
-    std::vector<std::uint32_t> numbers;  // of messages, by member
-    std::uint32_t begun = 0, arrived = 0;
-    bool counted = false;  // all have sent it: it is under way as one
-    Time at{0};            // the last arrival
-  };
   static constexpr unsigned kFewFlits = 8;  // packets below this are counted: no window is longer
 
   static Settings settings(const machine::Machine& machine, const EngineOptions& options) {
@@ -143,13 +116,8 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
     const auto packets = static_cast<std::uint32_t>((flits + largest_flits_ - 1) / largest_flits_);
     const auto last_flits = static_cast<unsigned>(flits - std::uint64_t{packets - 1} * largest_flits_);
     const std::uint32_t number = take_number(message.tag, packets, last_flits);
-    if (is_reduction(message.group)) {
-      WEFT_CHECK(packets == 1, "what is for a reduction is one packet");
-      if (!begin_contribution(message, number, at)) return;
-    } else if (message.group != kNoGroup)
-      prepare_for_many(message, packets, messages_[number]);
-    const EndpointId destination = is_reduction(message.group) ? messages_[number].slot : message.destination;
-    list.insert(place, {number, destination, message.message_class, message.group, flits,
+    if (message.group != kNoGroup) prepare_for_many(message, packets, messages_[number]);
+    list.insert(place, {number, message.destination, message.message_class, message.group, flits,
                         clock().remainder(at, clock().cycles(at)), cycle});
     if (first) engine_.ask(message.source, cycle);
     ++under_way_;
@@ -166,48 +134,6 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
     message.arriving.store(others, std::memory_order_relaxed);
   }
 
-  Round& round_of(const Message& message) {
-    return rounds_[message.reduction & ~kReductionBit][message.slot];
-  }
-  bool apart(const Message& message) const {
-    return engine_.reductions()[message.reduction].apart(message.slot);
-  }
-  /// False: its round has no room, because another that came so many before it is under way, or the member
-  /// has sent it; it is lost.
-  bool begin_contribution(const Packet& packet, std::uint32_t number, Time at) {
-    auto& rounds = rounds_[packet.group & ~kReductionBit];
-    const auto slot = static_cast<std::uint32_t>(packet.destination % rounds.size());
-    Round& round = rounds[slot];
-    const std::uint32_t member = engine_.reductions()[packet.group].place_of(packet.source);
-    if ((round.begun && round.which != packet.destination) || round.numbers[member] != kNoNumber) {
-      free_numbers_.push_back(number);
-      notices_.push({packet.tag, at, Notice::Kind::Lost});
-      return false;
-    }
-    Message& message = messages_[number];
-    message.reduction = packet.group;
-    message.slot = slot;
-    round.which = packet.destination;
-    round.numbers[member] = number;
-    if (++round.begun == round.numbers.size() && !apart(message)) {
-      round.counted = true;
-      ++under_way_;
-    }
-    return true;
-  }
-
-  /// What waits at joints is not under way: only others can make it go on. What goes packet by packet is.
-  void count_parted() {
-    auto& reductions = engine_.reductions();
-    for (const auto& parted : reductions.parted) {
-      Round& round = rounds_[parted.reduction & ~kReductionBit][parted.slot];
-      under_way_ -= std::exchange(round.counted, false);
-      for (std::uint32_t number : round.numbers)
-        if (number != kNoNumber) under_way_ += std::exchange(messages_[number].waits, false);
-    }
-    reductions.parted.clear();
-  }
-
   /// A message under way has a number, which is the tag of its packets.
   std::uint32_t take_number(Tag tag, std::uint32_t packets, unsigned last_flits) {
     if (free_numbers_.empty()) {
@@ -222,8 +148,7 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
     message.last_flits = last_flits;
     message.arrived = {0};
     message.arriving.store(packets, std::memory_order_relaxed);
-    message.for_many = message.waits = false;
-    message.reduction = kNoGroup;
+    message.for_many = false;
     message.lost.store(false, std::memory_order_relaxed);
     return number;
   }
@@ -251,7 +176,6 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
       set_window();
       engine_.run(*this, observers_, last);
       for (auto& listener : listeners_) gather(*listener);
-      if (reduces()) count_parted();
     }
     // Of a network that stands still, what happened before it did.
     if (engine_.stalled()) {
@@ -289,7 +213,6 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
     explicit Listener(FlitNetwork& network) : network_(network) {}
     void delivered(const Delivery& delivery) override {
       Message& message = network_.messages_[delivery.tag];
-      if (message.reduction != kNoGroup) return contribution_delivered(message, delivery);
       if (message.for_many) {
         settles(delivery.tag);
         return tell({message.tag, network_.clock().time(delivery.delivered, delivery.remainder),
@@ -304,10 +227,7 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
     void lost(const Delivery& report) override {
       Message& message = network_.messages_[report.tag];
       message.lost.store(true, std::memory_order_relaxed);
-      if (message.reduction == kNoGroup)
-        settles(report.tag);
-      else
-        ++ended;
+      settles(report.tag);
       tell({message.tag, network_.clock().time(report.delivered), Notice::Kind::Lost,
             message.for_many ? report.destination : topology::kNone});
     }
@@ -315,16 +235,11 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
       Message& message = network_.messages_[number];
       if (--message.leaving > 0) return;
       if (message.last_flits < kFewFlits) ++short_ends_left[message.last_flits];
-      if (message.reduction != kNoGroup && !network_.apart(message)) {
-        message.waits = true;
-        ++ended;
-      }
       tell({message.tag, network_.clock().time(cycle + 1), Notice::Kind::Departed});
     }
 
     std::vector<Notice> notices;
     std::vector<std::uint32_t> settled;                         // messages that are no longer under way
-    std::uint64_t ended = 0;                                    // the same of reductions
     std::array<std::uint64_t, kFewFlits> short_ends_left = {};  // by flits: last packets that have started
 
    private:
@@ -332,17 +247,6 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
     void tell(const Notice& notice) {
       notices.push_back(notice);
       network_.engine_.stop_by(network_.clock().cycles(later(notice.at, network_.reaction_time())));
-    }
-    /// Routers have joined all of a round; or one of it is here by itself.
-    void contribution_delivered(const Message& message, const Delivery& delivery) {
-      Round& round = network_.round_of(message);
-      ++ended;
-      round.at = std::max(round.at, network_.clock().time(delivery.delivered, delivery.remainder));
-      const auto all = static_cast<std::uint32_t>(round.numbers.size());
-      round.arrived = network_.apart(message) ? round.arrived + 1 : all;
-      if (round.arrived < all) return;
-      network_.engine_.reductions()[message.reduction].round[message.slot].delivered = true;
-      tell({network_.messages_[round.numbers[0]].tag, round.at, Notice::Kind::Delivered});
     }
     /// One packet fewer to arrive: was it the last of its message?
     bool settles(Tag number) {
@@ -356,7 +260,7 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
   void gather(Listener& listener) {
     for (const Notice& notice : listener.notices) notices_.push(notice);
     listener.notices.clear();
-    under_way_ -= listener.settled.size() + std::exchange(listener.ended, 0);
+    under_way_ -= listener.settled.size();
     // A message that lost packets keeps its number: some of it may never leave.
     for (std::uint32_t number : listener.settled)
       if (messages_[number].leaving == 0) free_numbers_.push_back(number);
@@ -372,10 +276,7 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
     std::uint32_t leaving = 0;  // packets
     unsigned last_flits = 0;    // of the last packet
     bool for_many = false;      // a packet for a group: each member's arrival is told
-    bool waits = false;         // of a reduction: it has left, and is not counted until all have
-    GroupNumber reduction = kNoGroup;
-    std::uint32_t slot = 0;  // of its round
-    Time arrived{0};         // the latest of its packets so far
+    Time arrived{0};            // the latest of its packets so far
     std::atomic<std::uint32_t> arriving = 0;
     std::atomic<bool> lost = false;
   };
@@ -402,25 +303,8 @@ class FlitNetwork final : public Network, public Reducer, private Traffic {
   std::vector<std::unique_ptr<Listener>> listeners_;      // by thread
   std::vector<Observer*> observers_;                      // the same
   std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;  // the first on top
-  std::vector<std::vector<Round>> rounds_;                                    // of reductions
   std::uint64_t under_way_ = 0;                                               // messages
 };
-
-void FlitNetwork::take_round(GroupNumber number, std::uint64_t which, std::vector<Tag>& tags) {
-  Reduction& reduction = engine_.reductions()[number];
-  auto& rounds = rounds_[number & ~kReductionBit];
-  const auto slot = static_cast<std::uint32_t>(which % rounds.size());
-  Round& round = rounds[slot];
-  WEFT_CHECK(round.which == which && reduction.round[slot].delivered, "a round that has come");
-  for (std::uint32_t message : round.numbers) {
-    tags.push_back(messages_[message].tag);
-    free_numbers_.push_back(message);
-  }
-  round = {};
-  round.numbers.assign(reduction.members.size(), kNoNumber);
-  reduction.round[slot] = {.apart = !reduction.joined};
-  for (std::uint32_t member = 0; member < reduction.members.size(); ++member) reduction.of(slot, member) = {};
-}
 
 WEFT_REGISTER(EngineKind,
               {"flit", "every flit, buffer and credit, cycle by cycle: the reference",

@@ -43,67 +43,6 @@ std::vector<EndpointId> Recovery::still_without(PacketId id, const std::vector<Q
   return out;
 }
 
-/// The source is among those that send.
-void Recovery::list_sender(EndpointId source, Cycle now) {
-  Sender& sender = sources_.senders[source];
-  if (sender.listed) return;
-  sender.listed = true;
-  const std::uint32_t tile = fabric_.endpoint_tile[source];
-  fabric_.state.tiles[tile].senders[now & 1].push(source);
-  fabric_.state.awake[fabric_.inbox_index(now, tile)] = Mark::kYes;
-}
-
-/// Rounds of reductions that have begun are joined no longer: what their members have sent and the root has
-/// not got goes to it packet by packet. What of it is on its way is not delivered.
-void Recovery::part_reductions(Cycle now) {
-  Reductions& reductions = fabric_.reductions;
-  if (!reductions.there_are()) return;
-  Worker& books = *workers_.front();
-  for (std::uint32_t slot = 0; slot < reductions.slots(); ++slot)
-    if (const PacketId id = reductions.slot(slot).packet; id != kNoPacket) books.free.push_back(id);
-  reductions.empty();
-  // Those that have not left their source are there already.
-  std::vector<std::vector<bool>> waits(reductions.count());
-  for (const Sender& sender : sources_.senders)
-    for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) {
-      PacketRecord& record = sources_.packets[id];
-      if (!for_many(id) || !is_reduction(record.via)) continue;
-      Reduction& r = reductions[record.via];
-      auto& marks = waits[record.via & ~kReductionBit];
-      marks.resize(r.given.size());
-      marks[record.next_port * r.members.size() + r.place_of(record.source)] = true;
-      record.destination = r.root;
-      record.message_class = 0;
-      record.via = kNone;
-    }
-  for (GroupNumber n = 0; n < reductions.count(); ++n) {
-    Reduction& r = reductions[n];
-    for (std::uint32_t round = 0; r.alive && round < r.rounds; ++round) {
-      if (r.apart(round) || r.round[round].delivered) continue;
-      for (std::uint32_t member = 0; member < r.members.size(); ++member) {
-        const Contribution& given = r.of(round, member);
-        if (!given.made) continue;
-        if (!r.round[round].apart) reductions.parted.push_back({n | kReductionBit, round});
-        r.round[round].apart = true;
-        if (!waits[n].empty() && waits[n][round * r.members.size() + member]) continue;
-        const PacketId id = books.take_packet(sources_.packets);
-        sources_.packets[id] = {};
-        PacketRecord& record = sources_.packets[id];
-        record.created = record.injected = given.created;
-        record.tag = given.tag;
-        record.source = r.members[member];
-        record.destination = r.root;
-        record.via = record.turned_at = kNone;
-        record.flits = given.flits;
-        record.departed = true;
-        sources_.packets.behind(id) = kNoPacket;
-        sources_.append(id);
-        list_sender(record.source, now);
-      }
-    }
-  }
-}
-
 /// Packets for many that have left their source: those they have not come to get one each instead.
 void Recovery::send_again_one_by_one(std::vector<PacketId>& packets, Cycle now) {
   Worker& books = *workers_.front();
@@ -125,10 +64,6 @@ void Recovery::send_again_one_by_one(std::vector<PacketId>& packets, Cycle now) 
     }
     const PacketRecord whole = sources_.packets[id];
     if (!whole.departed) books.observer->departed(whole.tag, now);
-    if (is_reduction(whole.via)) {  // its member's are at their source again
-      books.free.push_back(id);
-      continue;
-    }
     for (EndpointId member : still_without(id, first_of)) {
       const PacketId one = books.take_packet(sources_.packets);
       PacketRecord& record = sources_.packets[one] = whole;
@@ -143,7 +78,6 @@ void Recovery::send_again_one_by_one(std::vector<PacketId>& packets, Cycle now) 
 }
 
 std::uint64_t Recovery::take_back(Cycle now) {
-  part_reductions(now);
   std::vector<PacketId> packets = waiting_packets();
   std::uint64_t queued = 0;
   for (const Sender& sender : sources_.senders)
@@ -169,18 +103,22 @@ std::uint64_t Recovery::take_back(Cycle now) {
     record.hops = 0;
     record.remainder = 0;
     record.damaged = false;
-    list_sender(record.source, now);
+    Sender& sender = sources_.senders[record.source];
+    if (!sender.listed) {
+      sender.listed = true;
+      std::uint32_t tile = fabric_.endpoint_tile[record.source];
+      fabric_.state.tiles[tile].senders[now & 1].push(record.source);
+      fabric_.state.awake[fabric_.inbox_index(now, tile)] = Mark::kYes;
+    }
     sources_.append(id);
   }
   return packets.size() - queued;
 }
 
 void Recovery::use(const routing::Routing& routing, Cycle now) {
-  part_reductions(now);
   routes_.use(fabric_, routing);
   rerouted_ = true;
   if (!fabric_.multicast.there_is()) return;
-  if (fabric_.reductions.there_are()) fabric_.reductions.replant(*routes_.trees);
   // Packets for many that wait at their sources go by the new trees.
   Worker& books = *workers_.front();
   for (const Sender& sender : sources_.senders)

@@ -43,8 +43,6 @@ class Recovery {
     return sources_.packets[id].message_class == fabric_.settings.message_classes;
   }
   void send_again_one_by_one(std::vector<PacketId>& packets, Cycle now);
-  void part_reductions(Cycle now);
-  void list_sender(EndpointId source, Cycle now);
   std::vector<EndpointId> still_without(PacketId id, const std::vector<QueueNumber>& first_of) const;
 
   Fabric& fabric_;

@@ -41,23 +41,11 @@ void Trees::plant(GroupNumber group, const std::vector<EndpointId>& members, End
     else
       ways[steps_[i].parent].push_back({graph_.peer(steps_[i].in), number});
   }
-  check_count();
-}
-
-void Trees::check_count() const {
   if (hops_.size() >= Entry::kMaxEndpoints)
     throw UserError(
         fmt::format("the trees of packets for many have more than {} hops in all: fewer groups, or "
                     "fewer sources in each",
                     Entry::kMaxEndpoints));
-}
-
-HopNumber Trees::add_hop(const Branch& branch, std::uint32_t joint) {
-  const auto number = static_cast<HopNumber>(hops_.size());
-  hops_.push_back({static_cast<std::uint32_t>(branches_.size()), 1, joint});
-  branches_.push_back(branch);
-  check_count();
-  return number;
 }
 
 void Trees::replant(const topology::Faults& faults, const Groups& groups) {

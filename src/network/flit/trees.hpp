@@ -13,7 +13,6 @@ namespace weft::network::flit {
 
 using HopNumber = std::uint32_t;
 inline constexpr HopNumber kNoHop = 0xffff'ffff;
-inline constexpr std::uint32_t kNoJoint = 0xffff'ffff;
 
 /// One way on from a router.
 struct Branch {
@@ -24,7 +23,6 @@ struct Branch {
 /// A router that a packet of some tree comes to.
 struct TreeHop {
   std::uint32_t first = 0, count = 0;  // of its branches
-  std::uint32_t joint = kNoJoint;      // where packets of a reduction become one (reductions.hpp)
 };
 
 class Trees {
@@ -42,10 +40,6 @@ class Trees {
   /// Makes the tree of a group and a source, unless it is there.
   void plant(GroupNumber group, const std::vector<EndpointId>& members, EndpointId source);
   const Root& root(GroupNumber group, EndpointId source) const { return roots_[group][source]; }
-  /// A hop of another kind of tree, which is not planted again by itself.
-  HopNumber add_hop(const Branch& branch, std::uint32_t joint);
-  const topology::Graph& graph() const { return graph_; }
-  const routing::MulticastTrees& shapes() const { return *shapes_; }
   /// The same trees on what is left of the network.
   void replant(const topology::Faults& faults, const Groups& groups);
 
@@ -58,8 +52,6 @@ class Trees {
   std::size_t hops() const { return hops_.size(); }
 
  private:
-  void check_count() const;
-
   const topology::Graph& graph_;
   topology::Faults faults_;
   std::optional<routing::MulticastTrees> shapes_;

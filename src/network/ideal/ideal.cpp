@@ -9,9 +9,7 @@
 #include "base/virtual_time.hpp"
 #include "config/registry.hpp"
 #include "event/event_queue.hpp"
-#include "machine/router_reduction.hpp"
 #include "network/network.hpp"
-#include "network/reduction.hpp"
 
 namespace weft::network {
 
@@ -27,7 +25,7 @@ struct Way {
   std::int64_t slowest = 0;  // bits per second; 0: there is no way
 };
 
-class Ideal : public Network, public Reducer {
+class Ideal : public Network {
  public:
   explicit Ideal(const machine::Machine& machine) : machine_(machine), free_at_(machine.graph->endpoints()) {
     const topology::Graph& graph = *machine.graph;
@@ -47,44 +45,12 @@ class Ideal : public Network, public Reducer {
     return groups_.number(members);
   }
 
-  bool reduces() const override { return machine::router_reduction(machine_.description).there_is(); }
-  GroupNumber reduction(std::span<const EndpointId> members, EndpointId root, unsigned rounds) override;
-  /// Routers of this engine have room for all.
-  void end_reduction(GroupNumber) override {}
-  void take_round(GroupNumber number, std::uint64_t which, std::vector<Tag>& tags) override {
-    Reduction& r = reductions_[number & ~kReductionBit];
-    Round& round = r.rounds[which % r.rounds.size()];
-    tags.insert(tags.end(), round.tags.begin(), round.tags.end());
-    round = Round(r.members.size());
-  }
-  const routing::FoldOrder& order(GroupNumber number) const override {
-    return reductions_[number & ~kReductionBit].order;
-  }
-
  private:
-  struct Round {
-    explicit Round(std::size_t members) : tags(members), at(members), begun(members) {}
-    std::uint64_t which = 0, bytes = 0;
-    std::vector<Tag> tags;    // by member
-    std::vector<Time> at;     // when it started to send
-    std::vector<bool> begun;  // it has
-    std::size_t count = 0;
-  };
-  struct Reduction {
-    std::vector<EndpointId> members;
-    routing::ReductionTree tree;
-    routing::FoldOrder order;
-    std::vector<Round> rounds;
-  };
-
-  void contribute(const Packet& packet, Time start, Time left);
-  Time round_time(const Reduction& reduction, const Round& round) const;
   void accept(const Packet& packet, Time at) override {
     Time start = std::max(at, free_at_[packet.source]);
     Time left = later(start, transfer_time(packet.bytes, fastest_));
     free_at_[packet.source] = left;
     push(left, packet.tag, Notice::Kind::Departed);
-    if (is_reduction(packet.group)) return contribute(packet, start, left);
     if (packet.group == kNoGroup) return bring(packet, packet.destination, kNone, start, left);
     // Copies are in nobody's way, so each takes the time of a packet to its member alone.
     for (EndpointId member : groups_.members(packet.group))
@@ -152,75 +118,9 @@ class Ideal : public Network, public Reducer {
   event::EventHeap queue_;     // notices; the component is the member they are about
   bool multicasts_ = false;
   Groups groups_;
-  std::vector<Reduction> reductions_;
   std::unordered_map<std::uint64_t, Way> ways_;
   routing::Candidates candidates_;
 };
-
-GroupNumber Ideal::reduction(std::span<const EndpointId> members, EndpointId root, unsigned rounds) {
-  const routing::MulticastTrees trees(*machine_.graph, *machine_.faults);
-  routing::ReductionTree tree = routing::grow_reduction(*machine_.graph, trees, members, root);
-  if (!tree.whole) return kNoGroup;
-  const auto number = static_cast<GroupNumber>(reductions_.size());
-  routing::FoldOrder order = tree.order();
-  reductions_.push_back({{members.begin(), members.end()},
-                         std::move(tree),
-                         std::move(order),
-                         std::vector<Round>(rounds, Round(members.size()))});
-  return number | kReductionBit;
-}
-
-/// When all members have sent a round it is known when its packets join, and when what is left is there.
-void Ideal::contribute(const Packet& packet, Time start, Time left) {
-  Reduction& r = reductions_[packet.group & ~kReductionBit];
-  const auto member = static_cast<std::size_t>(
-      std::lower_bound(r.members.begin(), r.members.end(), packet.source) - r.members.begin());
-  WEFT_CHECK(member < r.members.size() && r.members[member] == packet.source,
-             "a member of the reduction it sends to");
-  Round& round = r.rounds[packet.destination % r.rounds.size()];
-  if (round.begun[member] || (round.count && round.which != packet.destination))
-    return push(left, packet.tag, Notice::Kind::Lost);
-  round.which = packet.destination;
-  round.bytes = std::max(round.bytes, packet.bytes);
-  round.begun[member] = true;
-  round.tags[member] = packet.tag;
-  round.at[member] = start;
-  if (++round.count < r.members.size()) return;
-  // What the network tells is never before what it has told.
-  push(std::max(left, round_time(r, round)), round.tags[0], Notice::Kind::Delivered);
-}
-
-/// A joint sends when all are there as a whole, and its units have taken their time.
-Time Ideal::round_time(const Reduction& reduction, const Round& round) const {
-  const topology::Graph& graph = *machine_.graph;
-  const Time units = machine::router_reduction(machine_.description).time;
-  struct Head {
-    Time at{0};            // its first bit
-    std::int64_t slowest;  // of what it has crossed since the last joint
-  };
-  std::vector<Head> heads(reduction.tree.stops.size());  // on the way out of each stop
-  for (std::size_t s = 0; s < reduction.tree.stops.size(); ++s) {
-    const routing::ReductionStop& stop = reduction.tree.stops[s];
-    std::vector<Head> in;
-    for (std::uint32_t member : stop.members) in.push_back({round.at[member], fastest_});
-    for (std::uint32_t child : stop.children) {
-      const topology::CableId cable = graph.port_cable(reduction.tree.stops[child].out);
-      const topology::CableType& type = graph.cable_type(cable);
-      in.push_back({later(heads[child].at, type.flight_time(graph.cable_length(cable))),
-                    std::min(heads[child].slowest, type.rate().value)});
-    }
-    Head& out = heads[s];
-    out = in.front();
-    if (stop.joins()) {
-      out = {Time{0}, fastest_};
-      for (const Head& head : in)
-        out.at = std::max(out.at, later(head.at, transfer_time(round.bytes, head.slowest)));
-      out.at = later(out.at, units);
-    }
-    out.at = later(out.at, machine_.description.router.latency);
-  }
-  return later(heads.back().at, transfer_time(round.bytes, heads.back().slowest));
-}
 
 std::unique_ptr<Network> make(const machine::Machine& machine, const EngineOptions&) {
   return std::make_unique<Ideal>(machine);
