@@ -81,9 +81,9 @@ struct Context {
   event::ComponentId component = 0;
   std::vector<network::EndpointId> nodes;  // by interface
   std::vector<NicId> nic_of_node;
-  Slab<Packet> packets;
-  std::vector<std::uint32_t> nodes_of_group;  // how many a group has, its sender's among them
-  std::uint64_t received = 0;                 // packets that errors may have hit
+  Slab<Packet> packets = {};
+  std::vector<std::uint32_t> nodes_of_group = {};  // how many a group has, its sender's among them
+  std::uint64_t received = 0;                      // packets that errors may have hit
   Ledger ledger{queue};
   Chips chips{machine};
   std::function<void(const Record&)>* on_record = nullptr;

@@ -233,7 +233,8 @@ INSTANTIATE_TEST_SUITE_P(
         Error{"LocalUnmapped", Status::BadMemory,
               [](Descriptor& d, Bench& b) { d.local_key = b.region(0, 1ull << 30, 1000); }},
         Error{"Length", Status::BadLength, [](Descriptor& d, Bench&) { d.length = ~0ull; }},
-        Error{"LengthZero", Status::BadLength, [](Descriptor& d, Bench&) { d.length = 0; }},
+        Error{"LengthZero", Status::BadLength,
+              [](Descriptor& d, Bench&) { d.length = d.flags = 0; }},  // who notifies may send nothing else
         Error{"Flags", Status::BadOperation, [](Descriptor& d, Bench&) { d.flags = 0xffff; }},
         Error{"Operation", Status::BadOperation, [](Descriptor& d, Bench&) { d.operation = Operation{77}; }}),
     [](const auto& instance) { return std::string(instance.param.name); });
