@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
+#include "base/stopwatch.hpp"
 #include "base/version.hpp"
 #include "report/compare_report.hpp"
 
@@ -76,9 +76,9 @@ Work prepare(const Options& o, const std::string& folder) {
 /// Runs a point and leaves its result. A failed one is kept too, so that its reason is in the report, but
 /// tried again.
 int run_one(const Work& work, std::size_t i, unsigned threads) {
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   Json result = measure::run_point(work.spec, work.points[i], threads);
-  result["wall_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result["wall_seconds"] = start.seconds();
   put_in_place(work.files[i], result.dump(1) + "\n");
   return result.contains("error") ? 1 : 0;
 }

@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "measure/traffic/link_watch.hpp"
 #include "measure/traffic/recorder.hpp"
@@ -443,10 +443,10 @@ class PointRun {
 std::optional<TrafficPoint> run_point(const Experiment& experiment, double load,
                                       const std::function<bool()>& cancelled) {
   if (!experiment.options.ranks && cancelled()) return std::nullopt;
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   try {
     TrafficPoint point = PointRun(experiment, load, cancelled).run();
-    point.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    point.seconds = start.seconds();
     return point;
   } catch (const Cancelled&) {
     return std::nullopt;
