@@ -26,6 +26,7 @@ enum class What : std::uint32_t {
   Data,       // receiver: a packet
   Watchdog,   // receiver: a port
   Tell,       // notifier: an event
+  Interrupt,  // notifier
   Trigger,    // triggered operations: a task
   GroupData,  // groups: a task
   GroupHere,  // a packet for a group, for those on its sender's own node
