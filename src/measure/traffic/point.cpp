@@ -51,7 +51,7 @@ constexpr std::size_t kPairsNamed = 20;
 constexpr unsigned kMostDoublings = 4;  // of the window, for want of a steady state
 // Packets that may wait at all sources together, and at each.
 constexpr std::uint64_t kPacketsAtSources = 2'000'000, kShortestQueue = 16, kLongestQueue = 4096;
-constexpr double kPacketsInStep = 500'000;  // made between two looks at how many there are
+constexpr double kPacketsInStep = 4'000'000;  // made between two looks at how many there are
 
 /// Packets that all buffers of the network and all queues of the sources can hold, and again as many that
 /// wait to be used anew; at least what a run has by itself.
