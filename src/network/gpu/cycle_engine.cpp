@@ -71,10 +71,13 @@ void GpuEngine::run(Traffic& traffic, const std::vector<Observer*>& observers, C
   if (!started_) packets_.start(traffic);
   started_ = true;
   control_.known = true;  // a run begins with a window, whatever happens in it
+  // Nothing runs while the first packets are drawn, so those are few.
+  unsigned few = 8;
   const auto draw = [&] {
     const Cycle from = std::max(control_.now, packets_.handed_to());
-    if (from < until && !packets_.drawn_ahead())
-      packets_.draw(traffic, std::min(until, std::max(packets_.ahead(from), from + network_.window)));
+    if (from >= until || packets_.drawn_ahead()) return;
+    packets_.draw(traffic, std::min(until, std::max(packets_.ahead(from, few), from + network_.window)));
+    few = std::max(1u, few / 2);
   };
   draw();
   while (control_.now < until && !stalled_) {

@@ -24,8 +24,8 @@ class Packets {
   bool drawn_ahead() const { return drawn_to_ > handed_to_; }
   Cycle handed_to() const { return handed_to_; }
   /// How far to draw from a cycle on: far enough for a launch to be worth it, not so far that packets take
-  /// much memory.
-  Cycle ahead(Cycle from) const { return from + cycles_ahead_; }
+  /// much memory. `part`: one of so many of that.
+  Cycle ahead(Cycle from, unsigned part) const { return from + cycles_ahead_ / part; }
   /// Hands the network what has been drawn, unless it is still far from the end of what it was handed before.
   bool hand_in(Cycle now);
 

@@ -244,18 +244,30 @@ const char* launch(const Net& network, const Span& span, unsigned threads, unsig
   auto* const kernel = run_windows<Net, Team, Threads, Blocks>;
   const std::size_t shared =
       threads * (sizeof(Exchange) + sizeof(Requests) + sizeof(Port) + network.channels * sizeof(OutChannel));
-  if (const char* wrong = words(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                     static_cast<int>(shared))))
-    return wrong;
-  int each = 0, processors = 0;
-  if (const char* wrong = words(
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, static_cast<int>(threads), shared)))
-    return wrong;
-  if (const char* wrong = words(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0)))
-    return wrong;
-  const unsigned blocks = least(blocks_wanted, static_cast<unsigned>(each * processors));
-  const u32 none = 0;
-  if (const char* wrong = words(cudaMemcpyToSymbol(arrived, &none, sizeof none))) return wrong;
+  static std::size_t asked_for =
+      0;  // what the device has at once is asked for once: it takes longer than a launch
+  static unsigned asked_threads = 0, at_once = 0;
+  if (asked_for != shared || asked_threads != threads) {
+    if (const char* wrong = words(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                       static_cast<int>(shared))))
+      return wrong;
+    int each = 0, processors = 0;
+    if (const char* wrong = words(
+            cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, static_cast<int>(threads), shared)))
+      return wrong;
+    if (const char* wrong = words(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0)))
+      return wrong;
+    at_once = static_cast<unsigned>(each * processors);
+    asked_for = shared;
+    asked_threads = threads;
+  }
+  const unsigned blocks = least(blocks_wanted, at_once);
+  static void* const count = [] {
+    void* at = nullptr;
+    cudaGetSymbolAddress(&at, arrived);
+    return at;
+  }();
+  if (const char* wrong = words(cudaMemsetAsync(count, 0, sizeof(u32)))) return wrong;
   void* arguments[] = {const_cast<Net*>(&network), const_cast<Span*>(&span)};
   if (const char* wrong = words(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), dim3(blocks),
                                                             dim3(threads), arguments, shared, nullptr)))
@@ -284,10 +296,9 @@ const char* occupancy(const Network& network, u32* by_port) {
   return words(cudaDeviceSynchronize());
 }
 
-constexpr DeviceInterface kInterface{sizeof(Network), open,         memory_left,  allocate, release,
-                                     write,           read,         copy,         allocate_here,
-                                     release_here,    write_beside, read_beside,  settle,   run,
-                                     occupancy};
+constexpr DeviceInterface kInterface{sizeof(Network), open,        memory_left, allocate,      release,
+                                     write,           read,        copy,        allocate_here, release_here,
+                                     write_beside,    read_beside, settle,      run,           occupancy};
 
 }  // namespace
 
