@@ -16,6 +16,7 @@
 #include "host/call_handler.hpp"
 #include "host/neighbours.hpp"
 #include "host/pacing.hpp"
+#include "host/rank_now.hpp"
 #include "host/run.hpp"
 #include "host/scheduler.hpp"
 #include "host/supervisor.hpp"
@@ -42,6 +43,10 @@ class Simulation : private nic::Host {
   /// The calls of a rank to MPI, where they were asked for; and how many more there were.
   std::vector<CallRecord> calls(unsigned rank) const;
   std::uint64_t calls_left_out() const;
+
+  /// How far it has come, and what every rank does: from `interrupted`, for those who look on.
+  Progress progress() const { return progress_now(fabric_->now(), *supervisor_, segments_); }
+  std::vector<RankNow> ranks_now() const { return host::ranks_now(scheduler_, *supervisor_, segments_); }
 
   /// Told of every wait, once it is over.
   std::function<void(std::uint32_t rank, std::uint32_t thread, Time from, Time until, Call call)> on_wait;
