@@ -1,11 +1,15 @@
 // Read once by the compiler for all of Weft: headers of the C++ library and of fmt that most files need, and
-// how components are declared and registered, of the two lowest folders. Every file includes what it uses all
-// the same: static checks compile each header alone, and the presets for debugging and sanitizers build
-// without this.
+// the machine, which half of them do. Every file includes what it uses all the same: static checks compile
+// each header alone, and the presets for debugging and sanitizers build without this.
 //
 // Read once, but not for nothing: what inline functions of these headers use of templates is compiled in
-// every file. A header that few files need, or one with much code, costs more here than where it is used.
+// every file, whether it calls them or not. A header that few files need, or one with much code, costs more
+// here than where it is used; docs/performance.md says how to see what it costs.
 #pragma once
+
+#include <version>
+// Bessel functions and elliptic integrals of <cmath>: nobody uses them, and each file would compile them.
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
 
 #include <fmt/format.h>
 
@@ -33,4 +37,4 @@
 #include <variant>
 #include <vector>
 
-#include "config/registry.hpp"
+#include "machine/machine.hpp"

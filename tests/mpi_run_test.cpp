@@ -196,7 +196,7 @@ INSTANTIATE_TEST_SUITE_P(
         Way{"exclusive", {"mpi.eager=exclusive", "mpi.eager_limit=128KiB"}, "exclusive"},
         Way{"only_rendezvous", {"mpi.eager_limit=0B"}, "rendezvous_get"},
         Way{"reordered",
-            {"nic.in_order=false", "routing.kind=minimal-adaptive", "router.channels=3"},
+            {"nic.order=none", "routing.kind=minimal-adaptive", "router.channels=3"},
             "rendezvous_get"},
         Way{"exanest", {"nic.kind=exanest"}, "fragments"},
         Way{"extoll", {"nic.kind=extoll", "nic.rdma_limit=8KiB"}, "rendezvous_get"},

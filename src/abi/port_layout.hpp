@@ -23,7 +23,7 @@
 namespace weft::abi {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 10;
+inline constexpr std::uint32_t kLayoutVersion = 11;
 inline constexpr unsigned kThreads = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
@@ -79,7 +79,8 @@ enum class Call : std::uint32_t {
   Unmap,  // arguments: window
   Load,   // arguments: window, offset, bytes -> value
   Store,  // arguments: window, offset, value, bytes
-  Last = Store,
+  EnableInterrupts,  // arguments: causes
+  Last = EnableInterrupts,
 };
 
 /// By this signal the simulator asks a thread that has computed for long whether it waits for memory to

@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "app/verb.hpp"
+#include "base/stopwatch.hpp"
 
 namespace weft::app {
 
@@ -117,7 +117,7 @@ Json measure_in_own_process(const std::function<Json()>& work) {
   int ends[2];
   if (pipe(ends) != 0)
     throw UserError(fmt::format("no pipe to a measured process: {}", std::strerror(errno)));
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   pid_t child = fork();
   if (child < 0) throw UserError(fmt::format("no process to measure in: {}", std::strerror(errno)));
   if (child == 0) {
@@ -131,14 +131,14 @@ Json measure_in_own_process(const std::function<Json()>& work) {
   rusage used{};
   while (wait4(child, &status, 0, &used) < 0 && errno == EINTR) {
   }
-  std::chrono::duration<double> wall = std::chrono::steady_clock::now() - start;
+  const double wall = start.seconds();
 
   std::optional<Json> told = WIFEXITED(status) ? Json::parse(text) : std::nullopt;
   Json figures =
       told ? *told
            : Json{{"error", WIFSIGNALED(status) ? fmt::format("ended by signal {}", WTERMSIG(status))
                                                 : "ended early"}};
-  figures["wall_seconds"] = wall.count();
+  figures["wall_seconds"] = wall;
   figures["cpu_seconds"] = seconds(used.ru_utime) + seconds(used.ru_stime);
   figures["peak_bytes"] = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
   return figures;

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <optional>
 
 #include "app/check_faults.hpp"
 #include "app/verb.hpp"
 #include "base/json.hpp"
+#include "base/stopwatch.hpp"
 #include "machine/collective_network.hpp"
 #include "network/flit/buffers.hpp"
 #include "routing/multicast.hpp"
@@ -266,10 +266,8 @@ Proof prove(const Options& options, const machine::Machine& m) {
   how.sample = options.sample;
   how.threads = options.threads;
   how.balance = true;
-  auto start = std::chrono::steady_clock::now();
-  auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const Stopwatch start;
+  auto elapsed = [&] { return start.seconds(); };
   bool on_terminal = isatty(STDERR_FILENO);
   double shown = 0;
   if (on_terminal)

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <map>
 
 #include "base/json.hpp"
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "routing/survey.hpp"
 
@@ -162,10 +162,8 @@ int check_faults(const machine::Machine& machine, const FaultCheckOptions& optio
   how.seed = options.seed;
   how.verify.threads = threads;
   how.verify.channels = machine.description.router.channels;
-  auto start = std::chrono::steady_clock::now();
-  auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const Stopwatch start;
+  auto elapsed = [&] { return start.seconds(); };
   double shown = 0;
   if (isatty(STDERR_FILENO))
     how.progress = [&](std::uint64_t done, std::uint64_t of) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +15,7 @@
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
+#include "base/stopwatch.hpp"
 #include "base/version.hpp"
 #include "report/compare_report.hpp"
 
@@ -83,7 +83,7 @@ Work prepare(const Options& o, const std::string& folder) {
 /// Runs a point and leaves its result. A failed one is kept too, so that its reason is in the report, but
 /// tried again.
 int run_one(const Work& work, std::size_t i, unsigned threads) {
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   constexpr std::uint64_t kTraceSize = 64 << 20;  // there may be many
   const std::string& folder = work.reports[i];
   ReplayReport report({folder, folder.empty() ? "" : folder + "/trace.json", kTraceSize,
@@ -94,7 +94,7 @@ int run_one(const Work& work, std::size_t i, unsigned threads) {
     report.finish(replay, machine, own);
   };
   Json result = measure::run_point(work.spec, work.points[i], threads, watch);
-  result["wall_seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result["wall_seconds"] = start.seconds();
   put_in_place(work.files[i], result.dump(1) + "\n");
   return result.contains("error") ? 1 : 0;
 }

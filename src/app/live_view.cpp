@@ -13,10 +13,6 @@ namespace weft::app {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds(Clock::duration d) { return std::chrono::duration<double>(d).count(); }
-
 void tell(const live::Server& server) {
   fmt::print(
       stderr,
@@ -122,16 +118,15 @@ void LiveRun::measure_links(Time now) {
 
 std::string LiveRun::describe(const host::Simulation& simulation) {
   const Time now = std::max(simulation.progress().now, then_);
-  const auto real = Clock::now();
   if (expected_.value > 0)
     board_.set_share(static_cast<double>(now.value) / static_cast<double>(expected_.value));
   measure_links(now);
   Json out{{"time_ps", now.value}};
-  const double passed = seconds(real - real_then_);
+  const double passed = since_then_.seconds();
   if (passed > 0)
     out["rate"] = report::rounded<Time>(static_cast<double>((now - then_).value) / passed) + " / s";
   then_ = now;
-  real_then_ = real;
+  since_then_ = {};
   std::string states;
   std::map<std::string, std::size_t> calls{{"", 0}};
   std::vector<std::string> names{""};
@@ -178,10 +173,9 @@ void LiveTraffic::see(std::size_t index, const measure::PointView& view) {
   const network::CycleEngine& engine = view.engine;
   auto describe = [&] {
     const network::Cycle now = engine.now();
-    const auto real = Clock::now();
     engine.copy_sent(point.sent);
     point.meter.counted(point.sent, flit_time_, static_cast<double>(now));
-    const double passed = seconds(real - point.real_then);
+    const double passed = point.since_then.seconds();
     Json out{{"phase", view.phase},
              {"load", loads_[index]},
              {"cycle", now},
@@ -192,7 +186,7 @@ void LiveTraffic::see(std::size_t index, const measure::PointView& view) {
       out["rate"] = fmt::format("{:.3g} cycles / s", static_cast<double>(now - point.then) / passed);
     out["links"] = point.meter.json();
     point.then = now;
-    point.real_then = real;
+    point.since_then = {};
     return out.dump();
   };
   board_.look(index, describe, [this] { return interrupted_.load(); });

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "app/command_line.hpp"
+#include "base/stopwatch.hpp"
 #include "host/simulation.hpp"
 #include "live/board.hpp"
 #include "live/link_meter.hpp"
@@ -52,7 +53,7 @@ class LiveRun {
   std::optional<measure::LinkLoads> loads_;
   std::vector<measure::Transfer> transfers_;
   Time then_{0};
-  std::chrono::steady_clock::time_point real_then_ = std::chrono::steady_clock::now();
+  Stopwatch since_then_;
 };
 
 /// A sweep, each of whose points is looked at by the thread that runs it.
@@ -74,7 +75,7 @@ class LiveTraffic : public measure::SweepViewer {
     live::LinkMeter meter;
     std::vector<std::uint64_t> sent;
     network::Cycle then = 0;
-    std::chrono::steady_clock::time_point real_then = std::chrono::steady_clock::now();
+    Stopwatch since_then;
   };
   network::CycleTime cycle_;
   std::vector<double> loads_, flit_time_;

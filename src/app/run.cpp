@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <optional>
@@ -18,6 +17,7 @@
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
+#include "base/stopwatch.hpp"
 #include "base/version.hpp"
 #include "measure/run/collective_table.hpp"
 #include "measure/run/run_power.hpp"
@@ -158,7 +158,7 @@ class ProgressTeller {
   explicit ProgressTeller(bool computing_is_free) : computing_is_free_(computing_is_free) {}
   void operator()(const host::Progress& progress) {
     constexpr std::uint64_t kManyReads = 1000;
-    double real = std::chrono::duration<double>(std::chrono::steady_clock::now() - since_).count();
+    double real = since_.seconds();
     bool by_the_clock = progress.clock_reads >= kManyReads;
     if (real < (told_ ? next_ : by_the_clock ? 0 : 29)) return;
     next_ = real + 59;
@@ -178,7 +178,7 @@ class ProgressTeller {
   }
 
  private:
-  std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+  Stopwatch since_;
   bool computing_is_free_, told_ = false;
   double next_ = 0;
 };
@@ -223,9 +223,9 @@ void simulate(const Options& o, const machine::Machine& machine, network::Networ
     simulation.on_progress = ProgressTeller(machine.description.host.compute == machine::Compute::None);
   watch.attach(simulation);
   if (page) page->attach(simulation);
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   result.run = simulation.run();
-  result.wall_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.wall_seconds = start.seconds();
   for (nic::NicId i = 0; i < simulation.fabric().nics(); ++i) {
     result.nics.push_back(simulation.fabric().counters(i));
     result.nodes.push_back(simulation.fabric().node(i));

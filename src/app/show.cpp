@@ -1,12 +1,11 @@
 // `weft show`: what a machine is made of, what it can do before anything runs on it, and what it looks like.
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "app/show_pcie.hpp"
 #include "app/verb.hpp"
 #include "base/json.hpp"
 #include "base/output_file.hpp"
+#include "base/stopwatch.hpp"
 #include "report/machine_facts.hpp"
 #include "report/picture.hpp"
 #include "report/power_report.hpp"
@@ -57,10 +56,9 @@ int show(const Options& options) {
   if (options.pcie || options.pcie_dump) return show_pcie(options);
   report::MachineFacts facts = report::examine(machine::build_graph(options.machine.describe()));
   if (!options.picture.empty()) {
-    auto start = std::chrono::steady_clock::now();
+    const Stopwatch start;
     write_picture(facts.machine, options.picture);
-    std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    facts.machine.stages.push_back({"draw picture", took.count()});
+    facts.machine.stages.push_back({"draw picture", start.seconds()});
     facts.picture = options.picture;
   }
   if (options.json) {

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <mutex>
 
 #include "app/verb.hpp"
 #include "base/parallel.hpp"
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "measure/stress/proof_case.hpp"
 
@@ -90,10 +90,8 @@ int stress(Options o) {
   if (o.proofs) return stress_proofs(o);
   const std::uint64_t first = o.only ? o.only : 1;
   if (o.only) o.count = 1;
-  auto start = std::chrono::steady_clock::now();
-  auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
+  const Stopwatch start;
+  auto elapsed = [&] { return start.seconds(); };
   const bool on_terminal = isatty(STDERR_FILENO) == 1;
   Totals totals;
   std::mutex guard;

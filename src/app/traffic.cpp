@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <csignal>
 #include <filesystem>
 
@@ -15,6 +14,7 @@
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
+#include "base/stopwatch.hpp"
 #include "measure/traffic/sweep.hpp"
 #include "report/traffic_csv.hpp"
 #include "report/traffic_json.hpp"
@@ -89,7 +89,7 @@ class Progress {
     if (!on_terminal_) return;
     constexpr std::size_t kWidth = 30;
     std::size_t filled = kWidth * done / points_;
-    double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    double elapsed = start_.seconds();
     std::string left =
         done == 0 ? ""
                   : fmt::format(", about {:.0f} s left",
@@ -101,7 +101,7 @@ class Progress {
 
   std::size_t points_;
   bool on_terminal_ = isatty(STDERR_FILENO) == 1;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Stopwatch start_;
 };
 
 /// The folder for the results: the one asked for, or a new one here.

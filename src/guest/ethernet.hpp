@@ -21,6 +21,7 @@
 #include "base/virtual_time.hpp"
 #include "guest/vhost_user.hpp"
 #include "nic/fabric.hpp"
+#include "node/device.hpp"
 #include "node/kind.hpp"
 
 namespace weft::guest {

@@ -138,6 +138,9 @@ Time CallHandler::act_on_memory(ThreadRef t, Time begin) {
     case Call::Unregister:
       if (settled(fabric_.unregister_memory(ref, r.argument[0], &length))) return with_unregistration();
       break;
+    case Call::EnableInterrupts:
+      fabric_.enable_interrupts(ref, word(r.argument[0]));
+      break;
     case Call::Join:
       settled(fabric_.join_domain(ref, word(r.argument[0])));
       break;

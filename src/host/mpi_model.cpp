@@ -23,7 +23,7 @@ abi::MpiModel mpi_model_of(const machine::Description& description) {
           .block = static_cast<std::uint32_t>(bytes(m.block)),
           .blocks = m.blocks,
           .ring_blocks = m.ring_blocks,
-          .in_order = description.nic.in_order,
+          .in_order = description.nic.order == machine::Order::Sequence,
           .progress = static_cast<std::uint32_t>(m.progress)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "host/call_log.hpp"
+#include "host/supervisor.hpp"
 
 namespace weft::host {
 

@@ -3,11 +3,13 @@
 
 #include <vector>
 
+#include "host/run.hpp"
 #include "host/scheduler.hpp"
 #include "host/segment.hpp"
-#include "host/supervisor.hpp"
 
 namespace weft::host {
+
+class Supervisor;
 
 struct RankNow {
   enum State : char {

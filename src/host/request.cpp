@@ -67,6 +67,8 @@ const char* call_name(Call call) {
       return "load from another node";
     case Call::Store:
       return "store to another node";
+    case Call::EnableInterrupts:
+      return "enable interrupts";
   }
   return "wait";
 }

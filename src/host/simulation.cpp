@@ -8,9 +8,16 @@
 #include <utility>
 
 #include "base/diagnostics.hpp"
+#include "base/stopwatch.hpp"
 #include "base/virtual_time.hpp"
+#include "host/call_handler.hpp"
+#include "host/neighbours.hpp"
+#include "host/pacing.hpp"
+#include "host/rank_ports.hpp"
 #include "host/standstill.hpp"
+#include "host/supervisor.hpp"
 #include "host/tree_waits.hpp"
+#include "host/wait_explainer.hpp"
 
 namespace weft::host {
 
@@ -25,7 +32,9 @@ constexpr Time kQuietForever{60'000'000'000'000}, kQuietInCalls{1'000'000'000'00
 // How long others go on after a rank has died while interfaces run collectives: until they wait for it, in
 // virtual time, so that it can be told which tree it has left; and no longer than this in real time.
 constexpr Time kLastWords{1'000'000'000};
-constexpr std::chrono::seconds kLastWordsReal{10};
+constexpr double kLastWordsReal = 10;
+
+constexpr double kProgressInterval = 10;  // in real time
 
 RunOptions placed(RunOptions options) {
   if (options.place.empty())
@@ -60,11 +69,13 @@ void add_sums(const Header& header, RunResult& result) {
 
 Simulation::Simulation(const machine::Machine& machine, network::Network& network, RunOptions options,
                        Neighbours* neighbours)
-    : machine_(machine),
+    : interrupted([] { return false; }),
+      machine_(machine),
       network_(network),
       options_(placed(std::move(options))),
       neighbours_(neighbours),
-      scheduler_(options_.ranks, machine.description.host.write_latency) {
+      scheduler_(options_.ranks, machine.description.host.write_latency),
+      next_progress_(real_seconds() + kProgressInterval) {
   std::vector<network::EndpointId> nodes = options_.place;
   if (neighbours)
     for (network::EndpointId node : neighbours->nodes()) nodes.push_back(node);
@@ -90,6 +101,8 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
 }
 
 Simulation::~Simulation() = default;
+
+std::uint32_t Simulation::rank_of(nic::PortRef port) const { return ports_->rank_of(port); }
 
 void Simulation::make_segments() {
   for (unsigned rank = 0; rank < options_.ranks; ++rank) {
@@ -186,7 +199,7 @@ void Simulation::finish() {
 /// Now and then, while a run takes long: how far it has come.
 void Simulation::tell_progress() {
   if (!on_progress) return;
-  auto now = std::chrono::steady_clock::now();
+  const double now = real_seconds();
   if (now < next_progress_) return;
   next_progress_ = now + kProgressInterval;
   on_progress(progress());
@@ -352,14 +365,14 @@ bool Simulation::ended_well(std::uint32_t rank) {
 /// without the rank, so that it can be said who waits for it. False where it has failed.
 bool Simulation::dies(const std::string& what) {
   if (!options_.collectives.on) return fail(what);
-  if (!death_) death_ = {what, fabric_->now(), std::chrono::steady_clock::now() + kLastWordsReal};
+  if (!death_) death_ = {what, fabric_->now(), real_seconds() + kLastWordsReal};
   return true;
 }
 
 /// True where the others have had their time after a rank died.
 bool Simulation::buried(Time now) {
   if (!death_ || failed_) return failed_;
-  if (now < death_->at + kLastWords && std::chrono::steady_clock::now() < death_->deadline) return false;
+  if (now < death_->at + kLastWords && real_seconds() < death_->deadline) return false;
   fail_at(death_->what, death_->at);
   return true;
 }
@@ -487,7 +500,7 @@ void Simulation::grant() {
 bool Simulation::stuck() {
   if (failed_) return true;
   if (death_) return !fail_at(death_->what, death_->at);
-  auto since = std::chrono::steady_clock::now();
+  const Stopwatch since;
   for (bool told = false;;) {
     if (!may_go_on_by_itself(*supervisor_, scheduler_, *calls_)) {
       fail("deadlock: every rank waits and nothing is under way");
@@ -508,7 +521,7 @@ bool Simulation::stuck() {
       return true;
     }
     if (alive != supervisor_->alive() || supervisor_->anyone_is_back()) return false;
-    if (!told && std::chrono::steady_clock::now() - since > std::chrono::seconds(10)) {
+    if (!told && since.seconds() > 10) {
       told = true;
       tell_why_all_wait();
     }

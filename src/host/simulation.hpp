@@ -6,24 +6,29 @@
 // Supervisor's, what ranks ask for is the CallHandler's.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "host/call_handler.hpp"
-#include "host/neighbours.hpp"
-#include "host/pacing.hpp"
+#include "host/call_log.hpp"
 #include "host/rank_now.hpp"
 #include "host/run.hpp"
 #include "host/scheduler.hpp"
-#include "host/supervisor.hpp"
-#include "host/wait_explainer.hpp"
+#include "host/segment.hpp"
 #include "nic/fabric.hpp"
 
 namespace weft::host {
+
+class CallHandler;
+class Neighbours;
+class Pace;
+class Pacing;
+class RankPorts;
+class SharedHost;
+class Supervisor;
+class WaitExplainer;
 
 class Simulation : private nic::Host {
  public:
@@ -38,7 +43,7 @@ class Simulation : private nic::Host {
   nic::Fabric& fabric() { return *fabric_; }
   network::EndpointId node_of(std::uint32_t rank) const { return options_.place[rank]; }
   /// Rank of a port, for reports; kNoRank: nobody's.
-  std::uint32_t rank_of(nic::PortRef port) const { return ports_->rank_of(port); }
+  std::uint32_t rank_of(nic::PortRef port) const;
 
   /// The calls of a rank to MPI, where they were asked for; and how many more there were.
   std::vector<CallRecord> calls(unsigned rank) const;
@@ -58,11 +63,9 @@ class Simulation : private nic::Host {
   void follow(Pace& pace);
 
   /// Asked now and then: true ends the run.
-  std::function<bool()> interrupted = [] { return false; };
+  std::function<bool()> interrupted;
 
  private:
-  static constexpr std::chrono::seconds kProgressInterval{10};
-
   // nic::Host
   bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override;
   bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override;
@@ -131,10 +134,10 @@ class Simulation : private nic::Host {
   struct Death {
     std::string what;
     Time at;
-    std::chrono::steady_clock::time_point deadline;
+    double deadline;  // in real time
   };
   std::optional<Death> death_;  // of a rank, while the others go on for a little
-  std::chrono::steady_clock::time_point next_progress_ = std::chrono::steady_clock::now() + kProgressInterval;
+  double next_progress_;        // in real time
   RunResult result_;
 };
 

@@ -276,7 +276,8 @@ int weft_poll(weft_port* p, weft_event* out) {
           e.length,
           e.context,
           e.data,
-          e.time};
+          e.time,
+          e.kind == weft::nic::EventKind::Interrupt ? static_cast<std::uint32_t>(e.spare[1]) : 0};
   return 1;
 }
 
@@ -332,6 +333,17 @@ int weft_wait_interrupt(weft_port* p, int64_t timeout_ns) {
   std::int64_t before = lib::now(*thread);
   int result = weft_wait_for(p, -1, timeout_ns);
   if (result == 0 && lib::now(*thread) > before) lib::move_on(*thread, p->header->costs.interrupt);
+  return result;
+}
+
+int weft_enable_interrupts(weft_port* p, unsigned causes) {
+  Thread* thread = lib::this_thread();
+  if (!p || !thread) return -ENODEV;
+  if (causes & ~unsigned{WEFT_CAUSE_ASKED | WEFT_CAUSE_QUEUE | WEFT_CAUSE_ERROR}) return -EINVAL;
+  lib::enter(*thread);
+  thread->argument[0] = causes;
+  int result = lib::ask(*thread, Call::EnableInterrupts, p->index, abi::kNoDeadline, abi::kNoRank);
+  lib::leave();
   return result;
 }
 

@@ -89,7 +89,15 @@ typedef struct {
   uint64_t context; /* as given when it was posted; 0 at the target */
   uint64_t data; /* old value of an atomic; at the target of a put, its `data`; for WEFT_BAD_MEMORY, where */
   int64_t time_ps; /* when it was there to be seen */
+  uint32_t cause;  /* of an interrupt: one of WEFT_CAUSE_... */
 } weft_event;
+
+/* Why an interface interrupts the processor. */
+enum {
+  WEFT_CAUSE_ASKED = 1, /* what has arrived was sent with WEFT_INTERRUPT */
+  WEFT_CAUSE_QUEUE = 2, /* a message is in a ring that was empty */
+  WEFT_CAUSE_ERROR = 4  /* something for this port was refused; the event's status says why */
+};
 
 typedef struct {
   weft_address from;
@@ -171,6 +179,10 @@ int weft_wait(weft_port* port, int64_t timeout_ns);
 /* The same by an interrupt instead of polling: the processor is free meanwhile, and waking up takes longer.
  */
 int weft_wait_interrupt(weft_port* port, int64_t timeout_ns);
+/* Which causes (a sum of WEFT_CAUSE_...) interrupt the processor for this port, with an event of kind
+ * WEFT_EVENT_INTERRUPT each; at first WEFT_CAUSE_ASKED. Causes of all ports lie in one queue of the interface
+ * (nic.interrupt_slots), and one interrupt serves all that its handler finds there. -EINVAL: no such cause. */
+int weft_enable_interrupts(weft_port* port, unsigned causes);
 /* The same, saying whom it is for: reports of a deadlock then know who waits for whom. */
 int weft_wait_for(weft_port* port, int rank, int64_t timeout_ns);
 

@@ -17,6 +17,13 @@ using config::Range;
 using config::Reader;
 using config::Table;
 
+Description::Description() = default;
+Description::Description(const Description& other) = default;
+Description::Description(Description&& other) noexcept = default;
+Description& Description::operator=(const Description& other) = default;
+Description& Description::operator=(Description&& other) noexcept = default;
+Description::~Description() = default;
+
 namespace {
 
 const config::Section& identity_section() {

@@ -42,6 +42,14 @@ struct FaultParameters {
 };
 
 struct Description {
+  // Out of line: what they do to each member would be compiled in every file that holds one.
+  Description();
+  Description(const Description& other);
+  Description(Description&& other) noexcept;
+  Description& operator=(const Description& other);
+  Description& operator=(Description&& other) noexcept;
+  ~Description();
+
   Identity identity;
   std::vector<topology::CableType> cables;
   const topology::TopologyKind* topology = nullptr;

@@ -1,10 +1,10 @@
 #include "machine/machine.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 
 #include "base/memory_left.hpp"
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 
 namespace weft::machine {
@@ -14,14 +14,18 @@ using topology::kNone;
 using topology::PortId;
 using topology::RouterId;
 
+Machine::Machine() = default;
+Machine::Machine(Machine&& other) noexcept = default;
+Machine& Machine::operator=(Machine&& other) noexcept = default;
+Machine::~Machine() = default;
+
 namespace {
 
 template <class Work>
 void stage(Machine& machine, std::string name, Work work) {
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   work();
-  machine.stages.push_back(
-      {std::move(name), std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+  machine.stages.push_back({std::move(name), start.seconds()});
 }
 
 [[noreturn]] void refuse(const Description& d, std::string key, std::string message) {

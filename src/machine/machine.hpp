@@ -16,6 +16,11 @@ struct Stage {
 };
 
 struct Machine {
+  Machine();
+  Machine(Machine&& other) noexcept;
+  Machine& operator=(Machine&& other) noexcept;
+  ~Machine();
+
   Description description;
   std::unique_ptr<topology::Graph> graph;
   std::unique_ptr<topology::Faults> faults;

@@ -82,9 +82,15 @@ config::Schema<P>&& packets_and_units(config::Schema<P>&& schema) {
                             kAnyTime)
       .template field<unsigned>(&N::window, "window", "Packets a unit's buffer holds until they have left",
                                 Range<unsigned>{1, 65'536})
-      .template field<bool>(
-          &N::in_order, "in_order",
-          "Packets between two interfaces are put back in order where the network did not keep it");
+      .choice(static_cast<Order P::*>(&N::order), "order",
+              "What one port sends to one interface is put back in order by sequence numbers where the "
+              "network did not keep it, or is taken as it comes",
+              {"none", "sequence"})
+      .template field<unsigned>(
+          &N::order_window, "order_window",
+          "Packets of one port to one interface that may be under way or wait for their turn there; the "
+          "receiver acknowledges them by halves. 0: no limit",
+          Range<unsigned>{0, 65'536});
 }
 
 template <class P>
@@ -267,7 +273,7 @@ struct ThExpress : NicParameters {
     receive_latency = {100'000};
     occupancy = {5'000};
     translation_entries = 1'048'576;
-    in_order = false;
+    order = Order::None;
     triggers = 320;
     trigger_inputs = 64;
   }

@@ -12,6 +12,7 @@ namespace weft::machine {
 
 enum class Translation { None, Cache, Preloaded };
 enum class FullQueue { Refuse, Stall };
+enum class Order { None, Sequence };
 enum class GlobalMap { Dynamic, Static };
 enum class Compute { None, Measured, Fixed };
 
@@ -39,7 +40,8 @@ struct NicParameters {
   Time receive_latency{50'000};
   Time adapter_latency{0};
   unsigned window = 64;
-  bool in_order = true;
+  Order order = Order::Sequence;
+  unsigned order_window = 0;
   DataSize page{4096};
   Translation translation = Translation::Cache;
   unsigned translation_entries = 65'536;

@@ -21,14 +21,12 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "base/check.hpp"
 #include "base/virtual_time.hpp"
 #include "config/registry.hpp"
 #include "machine/machine.hpp"
-#include "network/groups.hpp"
 #include "network/link/fault_script.hpp"
 #include "network/packet.hpp"
 
@@ -58,16 +56,18 @@ struct Notice {
 
   friend bool operator==(const Notice&, const Notice&) = default;
   /// In the order of time; what is of one time in an order that depends on the packets alone.
-  friend auto operator<=>(const Notice& a, const Notice& b) {
-    return std::tie(a.at.value, a.kind, a.tag, a.where) <=> std::tie(b.at.value, b.kind, b.tag, b.where);
+  friend std::strong_ordering operator<=>(const Notice& a, const Notice& b) {
+    if (auto order = a.at.value <=> b.at.value; order != 0) return order;
+    if (auto order = a.kind <=> b.kind; order != 0) return order;
+    if (auto order = a.tag <=> b.tag; order != 0) return order;
+    return a.where <=> b.where;
   }
 };
 
 /// Nothing will ever move again while packets wait: a deadlock, with who waits for whom.
 class Stalled : public std::runtime_error {
  public:
-  explicit Stalled(std::vector<std::string> who_waits)
-      : std::runtime_error("nothing moves in the network, and packets wait"), who(std::move(who_waits)) {}
+  explicit Stalled(std::vector<std::string> who_waits);
   std::vector<std::string> who;
 };
 
@@ -151,10 +151,10 @@ class Network {
     Time at;
     std::string what;
   };
-  virtual std::vector<Incident> incidents() const { return {}; }
+  virtual std::vector<Incident> incidents() const;
 
   /// What stands in the network and waits for what, in words, for when the caller waits in vain.
-  virtual std::vector<std::string> explain() const { return {}; }
+  virtual std::vector<std::string> explain() const;
 
  protected:
   /// `at` is not before what the engine was last asked to run to, nor before the batch it told last could

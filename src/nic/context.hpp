@@ -26,6 +26,7 @@ enum class What : std::uint32_t {
   Data,       // receiver: a packet
   Watchdog,   // receiver: a port
   Tell,       // notifier: an event
+  Interrupt,  // notifier
   Trigger,    // triggered operations: a task
   GroupData,  // groups: a task
   GroupHere,  // a packet for a group, for those on its sender's own node
@@ -81,9 +82,9 @@ struct Context {
   event::ComponentId component = 0;
   std::vector<network::EndpointId> nodes;  // by interface
   std::vector<NicId> nic_of_node;
-  Slab<Packet> packets;
-  std::vector<std::uint32_t> nodes_of_group;  // how many a group has, its sender's among them
-  std::uint64_t received = 0;                 // packets that errors may have hit
+  Slab<Packet> packets = {};
+  std::vector<std::uint32_t> nodes_of_group = {};  // how many a group has, its sender's among them
+  std::uint64_t received = 0;                      // packets that errors may have hit
   Ledger ledger{queue};
   Chips chips{machine};
   std::function<void(const Record&)>* on_record = nullptr;

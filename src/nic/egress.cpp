@@ -1,5 +1,7 @@
 #include "nic/egress.hpp"
 
+#include <algorithm>
+
 #include "network/two_networks.hpp"
 
 namespace weft::nic {
@@ -10,20 +12,56 @@ Egress::Egress(Context& context, NicId interface, Counters& counters)
       counters_(counters),
       control_apart_(dynamic_cast<const network::TwoNetworks*>(&context.network) != nullptr) {}
 
+Egress::Flow& Egress::flow(PortNo port, NicId to) {
+  if (flows_.size() <= port) flows_.resize(port + 1);
+  auto& flows = flows_[port];
+  if (flows.size() < context_.nodes.size()) flows.resize(context_.nodes.size());
+  return flows[to];
+}
+
+/// Has its receiver no room for another packet before its turn? Then it stays here, in the unit's buffer.
+bool Egress::must_wait(std::uint32_t index, Time when) {
+  const Header& h = context_.packets[index].header;
+  Flow& f = flow(h.source_port, h.to);
+  if (f.held.empty() && f.under_way < context_.nic.order_window) {
+    ++f.under_way;
+    return false;
+  }
+  ++counters_.order_waits;
+  f.held.push_back({index, when});
+  return true;
+}
+
+void Egress::taken(PortNo port, NicId to, std::uint32_t packets, Time when) {
+  Flow& f = flow(port, to);
+  f.under_way -= std::min(f.under_way, packets);
+  while (!f.held.empty() && f.under_way < context_.nic.order_window) {
+    const Held next = f.held.front();
+    f.held.pop_front();
+    ++f.under_way;
+    send(next.packet, std::max(next.when, when + context_.nic.send_latency));
+  }
+}
+
 void Egress::launch(std::uint32_t index, Time when) {
+  Packet& packet = context_.packets[index];
+  packet.in_window = true;
+  ++in_window_;
+  packet.ordered = packet.ordered && context_.nic.order == machine::Order::Sequence;
+  if (packet.ordered && context_.nic.order_window && must_wait(index, when)) return;
+  send(index, when);
+}
+
+void Egress::send(std::uint32_t index, Time when) {
   Packet& packet = context_.packets[index];
   Header& h = packet.header;
   packet.stamps.sent = when;
-  if (packet.ordered && context_.nic.in_order) {
+  if (packet.ordered) {
     if (sequences_.size() <= h.source_port) sequences_.resize(h.source_port + 1);
     auto& sequences = sequences_[h.source_port];
     if (sequences.size() < context_.nodes.size()) sequences.resize(context_.nodes.size());
     h.sequence = sequences[h.to]++;
-  } else {
-    packet.ordered = false;
   }
-  packet.in_window = true;
-  ++in_window_;
   ++counters_.packets_sent;
   std::uint64_t bytes = packet_bytes(context_.nic, h.bytes);
   counters_.bytes_sent += bytes;

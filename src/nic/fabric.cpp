@@ -220,6 +220,10 @@ Status Fabric::unregister_memory(PortRef ref, std::uint64_t key, std::uint64_t* 
   return interfaces_[ref.nic]->registration.remove(ref.port, key, length);
 }
 
+void Fabric::enable_interrupts(PortRef ref, std::uint32_t causes) {
+  interfaces_[ref.nic]->ports[ref.port].interrupts = causes;
+}
+
 Status Fabric::join_domain(PortRef ref, std::uint32_t domain) {
   return interfaces_[ref.nic]->registration.join_domain(ref.port, domain);
 }
@@ -359,6 +363,8 @@ void Fabric::handle(const event::Event& due) {
       return n.rings.watchdog(index);
     case What::Tell:
       return n.notifier.tell(index);
+    case What::Interrupt:
+      return n.notifier.handle_interrupt();
     case What::Trigger:
       return n.triggered.act(index);
     case What::GroupData:
@@ -434,8 +440,14 @@ void Fabric::lost(std::uint32_t index, Time when) {
   }
   packet.gone = true;
   interfaces_[from]->sender.given_up(packet);
+  if (packet.ordered && context_->nic.order_window)
+    interfaces_[from]->egress.taken(h.source_port, h.to, 1, when);
   if (h.kind == PacketKind::Pause || h.kind == PacketKind::Resume) {
     interfaces_[h.from]->rings.lost_resume(h);
+  } else if (h.kind == PacketKind::OrderAck) {
+    // Where no word comes through for so long, the sender goes on by itself.
+    if (!interfaces_[h.from]->receiver.repeat_order_ack(h))
+      interfaces_[h.to]->egress.taken(h.source_port, h.from, static_cast<std::uint32_t>(h.value), when);
   } else if (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused) {
     interfaces_[h.from]->triggered.lost(h, when);
   } else {
@@ -451,9 +463,7 @@ Counters Fabric::counters(NicId nic) const {
   return out;
 }
 
-const std::deque<Interrupt>& Fabric::interrupts(NicId nic) const {
-  return interfaces_[nic]->notifier.interrupts();
-}
+std::vector<Interrupt> Fabric::interrupts(NicId nic) const { return interfaces_[nic]->notifier.interrupts(); }
 const std::deque<ErrorPacket>& Fabric::error_packets(NicId nic) const {
   return interfaces_[nic]->notifier.errors();
 }

@@ -75,6 +75,8 @@ class Fabric : private event::EventHandler {
   Status unregister_memory(PortRef port, std::uint64_t key, std::uint64_t* length = nullptr);
 
   /// Makes the port's process the one that has this protection domain on its node; a port joins once.
+  /// Which causes (nic::Interrupt) interrupt the processor for a port; at first, what descriptors ask for.
+  void enable_interrupts(PortRef port, std::uint32_t causes);
   Status join_domain(PortRef port, std::uint32_t domain);
   /// Registers memory in the port's domain; `global` is the lower part of its address (domains.hpp).
   Status register_global(PortRef port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
@@ -112,7 +114,7 @@ class Fabric : private event::EventHandler {
 
   Counters counters(NicId nic) const;
   /// The last ones, up to nic.interrupt_slots and nic.error_slots.
-  const std::deque<Interrupt>& interrupts(NicId nic) const;
+  std::vector<Interrupt> interrupts(NicId nic) const;
   const std::deque<ErrorPacket>& error_packets(NicId nic) const;
   std::function<void(const Record&)> on_record;
 

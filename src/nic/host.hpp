@@ -60,8 +60,9 @@ struct Counters {
   std::uint64_t packets_sent = 0, packets_received = 0, bytes_sent = 0, bytes_received = 0;
   std::uint64_t translations = 0, translation_misses = 0;
   std::uint64_t retries = 0, corrupted = 0, context_pauses = 0, context_refusals = 0;
-  std::uint64_t window_stalls = 0, messages_held = 0, events_held = 0, reordered = 0;
-  std::uint64_t deepest_queue = 0, interrupts = 0, refused = 0;
+  std::uint64_t window_stalls = 0, messages_held = 0, events_held = 0;
+  std::uint64_t reordered = 0, order_waits = 0;  // packets that came too early; that were kept back for it
+  std::uint64_t deepest_queue = 0, interrupts = 0, interrupts_held = 0, refused = 0;
   std::uint64_t split_stores = 0, buffer_waits = 0;
   std::uint64_t core_stalls = 0, watchdog_ends = 0, held_back = 0, channel_waits = 0, untranslated = 0;
   std::uint64_t table_waits = 0;
@@ -74,7 +75,11 @@ struct Counters {
 
 /// An entry of an interface's interrupt queue, which all its ports share.
 struct Interrupt {
-  enum class Cause : std::uint8_t { Asked, Error };
+  enum Cause : std::uint8_t {
+    Asked = 1,  // by the descriptor of what has arrived
+    Queue = 2,  // a message is in a ring that was empty
+    Error = 4,  // something for the port was refused
+  };
   Cause cause;
   std::uint32_t node;  // where it comes from
   PortNo port;         // whom it is for

@@ -1,6 +1,7 @@
 #include "nic/notifier.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace weft::nic {
 
@@ -15,13 +16,37 @@ void Notifier::notify(PortNo port, std::uint32_t generation, const Event& event,
   context_.at(std::max(context_.now(), bus_.to_memory(when, 16)), What::Tell, interface_, index);
 }
 
-void Notifier::interrupt(const Interrupt& entry, const Event& event, std::uint32_t generation) {
+void Notifier::interrupt(Interrupt::Cause cause, PortNo port, Event event) {
+  if (!ports_.is_open(port) || !(ports_[port].interrupts & cause)) return;
+  event.kind = EventKind::Interrupt;
+  event.spare[1] = cause;
+  const std::uint32_t index = tellings_.take();
+  tellings_[index] = {port, ports_[port].generation, event};
+  const Cause entry{{cause, event.node, port, context_.now()}, index};
+  if (causes_.size() < context_.nic.interrupt_slots) return write_cause(entry);
+  ++counters_.interrupts_held;
+  late_.push_back(entry);
+}
+
+void Notifier::write_cause(const Cause& cause) {
+  causes_.push_back(cause);
+  if (causes_.size() > 1) return;  // the processor has been interrupted and will find this one too
   ++counters_.interrupts;
-  if (interrupts_.size() == context_.nic.interrupt_slots) interrupts_.pop_front();
-  interrupts_.push_back(entry);
-  std::uint32_t index = tellings_.take();
-  tellings_[index] = {entry.port, generation, event};
-  context_.at(context_.now() + context_.host_parameters.interrupt, What::Tell, interface_, index);
+  context_.at(context_.now() + context_.host_parameters.interrupt, What::Interrupt, interface_, 0);
+}
+
+void Notifier::handle_interrupt() {
+  for (const Cause& cause : std::exchange(causes_, {})) tell(cause.telling);
+  for (; !late_.empty() && causes_.size() < context_.nic.interrupt_slots; late_.pop_front()) {
+    late_.front().entry.written = context_.now();
+    write_cause(late_.front());
+  }
+}
+
+std::vector<Interrupt> Notifier::interrupts() const {
+  std::vector<Interrupt> out;
+  for (const Cause& cause : causes_) out.push_back(cause.entry);
+  return out;
 }
 
 void Notifier::keep_error(const ErrorPacket& packet) {

@@ -18,8 +18,10 @@ class Notifier {
   /// Writes an event to a port's queue from `when` on.
   void notify(PortNo port, std::uint32_t generation, const Event& event, Time when);
   /// The cause lies in memory before the processor is interrupted, so that the handler need not read the
-  /// interface.
-  void interrupt(const Interrupt& entry, const Event& event, std::uint32_t generation);
+  /// interface. While there are causes the processor is interrupted; one interrupt serves all it finds.
+  void interrupt(Interrupt::Cause cause, PortNo port, Event event);
+  /// The processor's handler: takes all causes out of the queue and tells those they are for.
+  void handle_interrupt();
   void keep_error(const ErrorPacket& packet);
 
   /// An event is in memory.
@@ -34,7 +36,8 @@ class Notifier {
     return std::any_of(queues_.begin(), queues_.end(), [](const Queue& q) { return !q.held.empty(); });
   }
   std::size_t waiting(PortNo port) const { return port < queues_.size() ? queues_[port].held.size() : 0; }
-  const std::deque<Interrupt>& interrupts() const { return interrupts_; }
+  /// Causes that the processor has not taken yet.
+  std::vector<Interrupt> interrupts() const;
   const std::deque<ErrorPacket>& errors() const { return errors_; }
 
  private:
@@ -56,7 +59,13 @@ class Notifier {
   Counters& counters_;
   std::vector<Queue> queues_;
   Slab<Telling, 8> tellings_;
-  std::deque<Interrupt> interrupts_;
+  struct Cause {
+    Interrupt entry;
+    std::uint32_t telling;
+  };
+  void write_cause(const Cause& cause);
+  std::deque<Cause> causes_;  // in the queue in memory
+  std::deque<Cause> late_;    // those that wait for room in it
   std::deque<ErrorPacket> errors_;
 };
 

@@ -25,6 +25,7 @@ enum class PacketKind : std::uint8_t {
   FlushAck,
   Pause,  // my rings are full, and so is the room for what waits for them
   Resume,
+  OrderAck,        // so many of a port's packets have been taken in order
   GroupData,       // a piece of a put for a group
   Control,         // triggers a waiting sequence (triggered.hpp)
   ControlRefused,  // what it named does not wait there
@@ -36,8 +37,8 @@ enum class PacketKind : std::uint8_t {
 constexpr bool is_answer(PacketKind kind) {
   return kind == PacketKind::GetData || kind == PacketKind::Reply || kind == PacketKind::ConnectAck ||
          kind == PacketKind::ConnectNack || kind == PacketKind::Missing || kind == PacketKind::FlushAck ||
-         kind == PacketKind::Pause || kind == PacketKind::Resume || kind == PacketKind::ControlRefused ||
-         kind == PacketKind::TlpAnswer;
+         kind == PacketKind::Pause || kind == PacketKind::Resume || kind == PacketKind::OrderAck ||
+         kind == PacketKind::ControlRefused || kind == PacketKind::TlpAnswer;
 }
 
 constexpr bool is_tlp(PacketKind kind) { return kind == PacketKind::Tlp || kind == PacketKind::TlpAnswer; }

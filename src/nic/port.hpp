@@ -16,6 +16,7 @@ struct Port {
   std::uint32_t owner = 0;       // of the memory it works on
   std::uint32_t generation = 0;  // tells users of one port apart
   std::uint32_t domain = kNoDomain;
+  std::uint32_t interrupts = Interrupt::Asked;  // causes that interrupt the processor
 };
 
 class PortTable {

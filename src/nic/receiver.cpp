@@ -47,10 +47,12 @@ void Receiver::delivered(std::uint32_t index, Time when) {
     return;
   }
   for (;;) {
-    ++source(from, port).next;
+    Source& in = source(from, port);
+    ++in.next;
     if (context_.packets[index].gone) {
       release(index);
     } else {
+      if (context_.nic.order_window) acknowledge_order(context_.packets[index], in, when);
       receive(index, when);
     }
     Source& s = source(from, port);
@@ -62,6 +64,28 @@ void Receiver::delivered(std::uint32_t index, Time when) {
     *follows = s.early.back();
     s.early.pop_back();
   }
+}
+
+/// By halves of the window: the sender's packets go on while the word is under way.
+void Receiver::acknowledge_order(const Packet& packet, Source& s, Time when) {
+  if (++s.unacknowledged < (context_.nic.order_window + 1) / 2) return;
+  const std::uint32_t index = context_.new_answer(PacketKind::OrderAck, packet.header, packet.stamps);
+  Header& h = context_.packets[index].header;
+  h.flags = 0;
+  h.bytes = 8;
+  h.value = std::exchange(s.unacknowledged, 0);
+  h.operand = 0;  // how often it was repeated
+  egress_.launch(index, when + context_.nic.send_latency);
+}
+
+bool Receiver::repeat_order_ack(const Header& lost) {
+  if (lost.operand >= context_.nic.retries) return false;
+  const std::uint32_t index = context_.new_packet();
+  Header& h = context_.packets[index].header;
+  h = lost;
+  ++h.operand;
+  egress_.launch(index, context_.now() + context_.nic.timeout + context_.nic.send_latency);
+  return true;
 }
 
 /// Lets an error pass that no link noticed, now and then; false where a check sum finds it.
@@ -139,6 +163,8 @@ void Receiver::receive_control(std::uint32_t index) {
     }
     case PacketKind::FlushAck:
       return sender_.flushed(h);
+    case PacketKind::OrderAck:
+      return egress_.taken(h.source_port, h.from, static_cast<std::uint32_t>(h.value), packet.stamps.ready);
     case PacketKind::Control:
       return triggered_.receive(packet);
     case PacketKind::ControlRefused:
@@ -463,9 +489,8 @@ void Receiver::arrived(const Packet& packet, Status status, std::uint64_t value,
       notifier_.notify(h.target_port, ports_[h.target_port].generation, event, packet.stamps.ready);
     }
     if (known && (h.flags & kInterrupt))
-      notifier_.interrupt({Interrupt::Cause::Asked, context_.nodes[h.from], h.target_port, context_.now()},
-                          event_at_target(context_, h, EventKind::Interrupt),
-                          ports_[h.target_port].generation);
+      notifier_.interrupt(Interrupt::Asked, h.target_port,
+                          event_at_target(context_, h, EventKind::Interrupt));
   }
   if (h.answered() || status != Status::Ok) return reply(packet, status, value, damaged, context_.now());
   context_.ledger.end({h.from, h.source_port}, h.source_generation);
@@ -496,6 +521,11 @@ void Receiver::reject(const Packet& packet, Status status, std::uint64_t value, 
   ++counters_.refused;
   notifier_.keep_error({status, h.operation, context_.nodes[h.from], h.source_port, h.remote_key,
                         h.remote_offset, h.length, context_.now()});
+  if (ports_.is_open(h.target_port)) {
+    Event event = event_at_target(context_, h, EventKind::Interrupt);
+    event.status = status;
+    notifier_.interrupt(Interrupt::Error, h.target_port, event);
+  }
   if (h.last && !h.answered()) ended(h);
   reply(packet, status, value, false, when);
 }

@@ -33,17 +33,21 @@ class Receiver {
   void land(std::uint32_t packet);
   /// What waited for a port's ring is refused.
   void close(PortNo port);
+  /// An acknowledgement of the order was lost; false where it has been repeated often enough.
+  bool repeat_order_ack(const Header& header);
 
  private:
   /// Order of packets from one port of an interface, and how many operations of it that nobody answers have
   /// ended here.
   struct Source {
     std::uint32_t next = 0;
+    std::uint32_t unacknowledged = 0;  // taken in order, where the sender is told (nic.order_window)
     std::vector<std::uint32_t> early;  // packets that came before their turn
     std::uint32_t ended = 0;
     std::uint32_t flush = kNobody;  // a packet that waits for some to end
   };
   Source& source(NicId from, PortNo port);
+  void acknowledge_order(const Packet& packet, Source& source, Time when);
   void receive(std::uint32_t packet, Time when);
   bool intact(Packet& packet);
   void receive_control(std::uint32_t packet);

@@ -43,7 +43,8 @@ bool Rings::land(const Packet& packet) {
   m.flags = static_cast<std::uint16_t>((h.flags & kMore) | (h.damaged ? kDamaged : 0));
   m.sequence = h.sequence;
   std::copy(packet.data.begin(), packet.data.end(), m.data);
-  ++ring(port).messages;
+  if (ring(port).messages++ == 0)
+    notifier_.interrupt(Interrupt::Queue, port, event_at_target(context_, h, EventKind::Interrupt));
   context_.queue.stop();
   context_.host.message({interface_, port}, m);
   return true;

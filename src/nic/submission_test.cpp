@@ -28,7 +28,7 @@ TEST(SharedBuffers, ThirtyTwoQueuesShareEight) {
 TEST(SharedBuffers, HoldWhatTheirQueuesBringAndNoMore) {
   // One queue may fill what is shared: of 16 slots 4 are kept for 4 queues, so it has 13 on the chip.
   Bench b(torus(std::string(kSlowUnit) +
-                "ports = 8\nmemory_queues = 8\nqueue_buffers = 2\nbuffer_slots = 16\nin_order = true"),
+                "ports = 8\nmemory_queues = 8\nqueue_buffers = 2\nbuffer_slots = 16\norder = \"sequence\""),
           2);
   for (unsigned i = 0; i < 40; ++i) {
     Descriptor d = b.to(1, Operation::Message, 8);

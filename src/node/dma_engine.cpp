@@ -11,6 +11,7 @@
 #include <deque>
 #include <vector>
 
+#include "node/device.hpp"
 #include "node/dma_registers.hpp"
 #include "node/kind.hpp"
 

@@ -1,6 +1,7 @@
 // Root ports and switches of PCI Express, as kinds of devices.
 #include <algorithm>
 
+#include "node/device.hpp"
 #include "node/express_kind.hpp"
 #include "node/kind.hpp"
 

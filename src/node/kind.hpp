@@ -7,9 +7,11 @@
 #include <string>
 
 #include "config/registry.hpp"
-#include "node/device.hpp"
 
 namespace weft::node {
+
+class Device;
+struct Slot;
 
 struct DeviceKind {
   std::string name, about;

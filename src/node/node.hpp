@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/slab.hpp"
+#include "node/device.hpp"
 #include "node/kind.hpp"
 
 namespace weft::node {

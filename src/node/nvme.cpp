@@ -17,6 +17,7 @@
 
 #include "base/slab.hpp"
 #include "node/backing.hpp"
+#include "node/device.hpp"
 #include "node/express_kind.hpp"
 #include "node/flash.hpp"
 #include "node/kind.hpp"

@@ -89,7 +89,7 @@ std::uint8_t ConfigSpace::add_capability(std::uint8_t id, const std::vector<std:
   const std::uint8_t at = end_;
   WEFT_CHECK(at + 2 + body.size() <= 256 && writable.size() <= body.size(), "no room for a capability");
   set(kStatus, 2, read(kStatus, 2) | 0x10);
-  bytes_[last_ ? last_ + 1u : kCapabilities] = at;
+  bytes_[last_ ? last_ + 1u : unsigned{kCapabilities}] = at;
   bytes_[at] = id;
   for (std::size_t i = 0; i < body.size(); ++i) bytes_[at + 2u + i] = body[i];
   for (std::size_t i = 0; i < writable.size(); ++i) writable_[at + 2u + i] = writable[i];

@@ -1,7 +1,7 @@
 // A machine's facts as one JSON object; units are in the names of the keys.
-#include <chrono>
 
 #include "base/json.hpp"
+#include "base/stopwatch.hpp"
 #include "base/version.hpp"
 #include "network/flit/buffers.hpp"
 #include "report/machine_facts.hpp"
@@ -16,10 +16,9 @@ namespace {
 
 template <class Work>
 void stage(MachineFacts& facts, std::string name, Work work) {
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   work();
-  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  facts.machine.stages.push_back({std::move(name), took.count()});
+  facts.machine.stages.push_back({std::move(name), start.seconds()});
 }
 
 Json tiers_json(const topology::Inventory& parts) {

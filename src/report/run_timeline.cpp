@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "host/call_log.hpp"
 #include "report/figures.hpp"
 #include "report/html_page.hpp"
 #include "report/plot_axis.hpp"

@@ -2,6 +2,10 @@
 
 namespace weft::routing {
 
+Routing::~Routing() = default;
+
+std::vector<TableUse> Routing::tables() const { return {}; }
+
 ChannelPlan Routing::plan(unsigned channels) const {
   ChannelPlan plan;
   unsigned count = classes();

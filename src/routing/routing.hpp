@@ -83,7 +83,7 @@ class ViaTable;
 class Routing {
  public:
   explicit Routing(const Graph& graph, const topology::Faults& faults) : graph_(graph), faults_(faults) {}
-  virtual ~Routing() = default;
+  virtual ~Routing();
 
   /// Fills `out` with the channels the packet may take next. Never asked at the destination's own router.
   /// No candidates means the packet cannot go on from here.
@@ -117,7 +117,7 @@ class Routing {
   /// Which places serve which pairs of a broken machine; none on a whole one, where all serve all.
   const ViaTable* vias() const { return vias_.get(); }
 
-  virtual std::vector<TableUse> tables() const { return {}; }
+  virtual std::vector<TableUse> tables() const;
   virtual std::uint64_t bytes() const { return 0; }
   /// Shares out the channels of a cable; by default as evenly as they go, the last classes getting more.
   virtual ChannelPlan plan(unsigned channels) const;

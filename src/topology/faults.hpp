@@ -11,7 +11,7 @@ namespace weft::topology {
 class Faults {
  public:
   Faults() = default;
-  explicit Faults(const Graph& graph) : dead_cable_(graph.cables()), dead_router_(graph.routers()) {}
+  explicit Faults(const Graph& graph);
 
   bool any() const { return any_; }
   void kill_cable(CableId c) { dead_cable_[c] = any_ = true; }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 
+#include "base/stopwatch.hpp"
 #include "config/registry.hpp"
 #include "network/two_networks.hpp"
 #include "workload/goal.hpp"
@@ -71,10 +71,10 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
   // Only what interfaces send goes by a second network.
   auto network =
       text.offload ? network::make_network(engine, machine, options) : engine.make(machine, options);
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   event::EventQueue events;
   out.run = execute(all, endpoint, *network, events, text.options);
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.seconds = start.seconds();
   Rank first = 0;
   for (JobResult& job : out.jobs) {
     for (Rank r = first; r < first + job.ranks; ++r)

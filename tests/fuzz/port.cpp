@@ -211,7 +211,7 @@ const machine::Machine& machine_of(bool second) {
   static const machine::Machine machines[] = {
       build(""),
       build("global_map = \"static\"\nphysical_bits = 20\nmicrocontroller = true\n"
-            "full_queue = \"stall\"\nwatchdog = \"5us\"\nsecond_stage = \"50ns\"\nin_order = false")};
+            "full_queue = \"stall\"\nwatchdog = \"5us\"\nsecond_stage = \"50ns\"\norder = \"none\"")};
   return machines[second];
 }
 

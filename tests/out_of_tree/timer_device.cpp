@@ -1,4 +1,5 @@
 // A timer: interrupts its processor a while after it was told to.
+#include "node/device.hpp"
 #include "node/kind.hpp"
 
 namespace weft::node {

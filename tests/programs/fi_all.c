@@ -345,7 +345,7 @@ static void atomics(void) {
     weft_message m;
     char b[8];
     while (weft_receive(side, b, sizeof b, &m) == 0) fi_cq_read(receive_cq, &e, 1); /* progress */
-    CHECK(weft_send(side, other_side, b, 0, 1, 0, 0) == 0);
+    send_aside(b, 0);
     CHECK(there.words[0] == 5 && there.words[1] == 42 && there.reals[0] == 10);
     for (int i = 0; i < 40; ++i) CHECK(there.small[i] == i);
   }

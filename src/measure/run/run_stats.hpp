@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "host/simulation.hpp"
+#include "host/run.hpp"
+#include "nic/fabric.hpp"
 
 namespace weft::measure {
 

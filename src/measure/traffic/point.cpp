@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <limits>
 
+#include "base/stopwatch.hpp"
 #include "base/text.hpp"
 #include "measure/traffic/link_watch.hpp"
 #include "measure/traffic/recorder.hpp"
@@ -51,7 +51,7 @@ constexpr std::size_t kPairsNamed = 20;
 constexpr unsigned kMostDoublings = 4;  // of the window, for want of a steady state
 // Packets that may wait at all sources together, and at each.
 constexpr std::uint64_t kPacketsAtSources = 2'000'000, kShortestQueue = 16, kLongestQueue = 4096;
-constexpr double kPacketsInStep = 500'000;  // made between two looks at how many there are
+constexpr double kPacketsInStep = 4'000'000;  // made between two looks at how many there are
 
 /// Packets that all buffers of the network and all queues of the sources can hold, and again as many that
 /// wait to be used anew; at least what a run has by itself.
@@ -120,9 +120,9 @@ class PointRun {
     for (Cycle next = engine_.now(); engine_.now() == next && next < until && !over();) {
       if (any(cancelled_())) throw Cancelled{};
       next = std::min(until, next + (experiment_.viewer ? std::min(step, watched_step_) : step));
-      const auto before = std::chrono::steady_clock::now();
+      const Stopwatch step_time;
       engine_.run(traffic_, observers_, next);  // returns before that only where nothing will happen any more
-      if (experiment_.viewer) be_seen(std::chrono::steady_clock::now() - before);
+      if (experiment_.viewer) be_seen(step_time.seconds());
       point_.stalled = engine_.stalled();
       if (engine_.counters().packets_in_network() > kMostPackets)
         point_.unmeasured = fmt::format(
@@ -135,11 +135,10 @@ class PointRun {
   }
 
   /// Steps are as long as somebody who looks on can wait. How a run is cut into steps changes nothing of it.
-  void be_seen(std::chrono::steady_clock::duration step_took) {
-    using namespace std::chrono_literals;
+  void be_seen(double step_seconds) {
     constexpr Cycle kLongest = Cycle{1} << 30;
-    if (step_took < 20ms) watched_step_ = std::min(kLongest, watched_step_ * 2);
-    if (step_took > 100ms) watched_step_ = std::max<Cycle>(1, watched_step_ / 2);
+    if (step_seconds < 0.02) watched_step_ = std::min(kLongest, watched_step_ * 2);
+    if (step_seconds > 0.1) watched_step_ = std::max<Cycle>(1, watched_step_ / 2);
     if (!experiment_.viewer->wants(index_)) return;
     const Arrivals now = measures_ ? arrivals() - at_start_ : arrivals();
     const double cycles = static_cast<double>(engine_.now() - (measures_ ? measured_from_ : 0));
@@ -466,10 +465,10 @@ class PointRun {
 std::optional<TrafficPoint> run_point(const Experiment& experiment, double load,
                                       const std::function<bool()>& cancelled, std::size_t index) {
   if (!experiment.options.ranks && cancelled()) return std::nullopt;
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   try {
     TrafficPoint point = PointRun(experiment, index, load, cancelled).run();
-    point.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    point.seconds = start.seconds();
     return point;
   } catch (const Cancelled&) {
     return std::nullopt;

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <mutex>
 
 #include "base/parallel.hpp"
+#include "base/stopwatch.hpp"
 #include "base/version.hpp"
 #include "measure/traffic/point.hpp"
 #include "network/cycle_engine.hpp"
@@ -77,7 +77,7 @@ void describe(const machine::Machine& machine, const Workload& workload, const n
 }  // namespace
 
 TrafficResult sweep(const machine::Machine& machine, const Workload& workload, const SweepOptions& options) {
-  auto start = std::chrono::steady_clock::now();
+  const Stopwatch start;
   workload::Members members(*machine.graph, *machine.faults);
   auto pattern = workload.pattern->make(workload.pattern_parameters.get(), {members, workload.seed});
   const network::CycleEngineKind& engine = network::cycle_engine(options.engine);
@@ -124,7 +124,7 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
     if (points[i]) out.points.push_back(std::move(*points[i]));
   out.interrupted = out.points.size() < points.end();
   out.stopped_past_saturation = points.end() < options.loads.size();
-  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  out.seconds = start.seconds();
   return out;
 }
 

@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <mutex>
 #include <set>
 
 #include "base/parallel.hpp"
+#include "base/stopwatch.hpp"
 #include "measure/validate/figure.hpp"
 #include "measure/validate/paper.hpp"
 
@@ -162,10 +162,7 @@ void collect(const ExperimentKind& e, const Trial& trial, const ValidateOptions&
 }  // namespace
 
 ValidateResult validate(const ValidateOptions& o) {
-  auto start = std::chrono::steady_clock::now();
-  auto since = [](auto when) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - when).count();
-  };
+  const Stopwatch start;
   std::vector<const ExperimentKind*> all = experiments_in_order();
   check_names(o, all);
   std::erase_if(all, [&](const ExperimentKind* e) {
@@ -177,16 +174,16 @@ ValidateResult validate(const ValidateOptions& o) {
   std::mutex guard;
   std::size_t done = 0;
   parallel_for(all.size(), o.threads, [&](unsigned, std::uint64_t i) {
-    auto began = std::chrono::steady_clock::now();
+    const Stopwatch began;
     all[i]->run(trials[i]);
     std::lock_guard lock(guard);
     ++done;
-    if (o.progress) o.progress(all[i]->name, done, all.size(), since(began));
+    if (o.progress) o.progress(all[i]->name, done, all.size(), began.seconds());
   });
   ValidateResult out;
   for (std::size_t i = 0; i < all.size(); ++i) collect(*all[i], trials[i], o, out);
   if (o.machine.empty() && o.figures.empty()) out.missing = not_measured(o.paper);
-  out.seconds = since(start);
+  out.seconds = start.seconds();
   return out;
 }
 

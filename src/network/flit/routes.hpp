@@ -7,6 +7,7 @@
 
 #include "network/flit/fabric.hpp"
 #include "network/flit/trees.hpp"
+#include "network/groups.hpp"
 #include "routing/grid_route.hpp"
 #include "routing/routing.hpp"
 

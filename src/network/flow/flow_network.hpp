@@ -12,6 +12,7 @@
 
 #include "event/event_queue.hpp"
 #include "network/flow/fluid.hpp"
+#include "network/groups.hpp"
 #include "network/network.hpp"
 #include "routing/multicast.hpp"
 

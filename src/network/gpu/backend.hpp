@@ -22,6 +22,15 @@ class Backend {
   virtual void read(void* to, const void* from, std::size_t bytes) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 
+  /// The host's own memory that is written from and read into while the network runs.
+  virtual void* allocate_here(std::size_t bytes) = 0;
+  virtual void release_here(void* memory) = 0;
+  /// As write and read, between memory of allocate_here and what the network that runs does not use. They
+  /// have happened when settle() returns.
+  virtual void write_beside(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void read_beside(void* to, const void* from, std::size_t bytes) = 0;
+  virtual void settle() = 0;
+
   /// Has it processors of its own, so that the host can do something else meanwhile?
   virtual bool runs_elsewhere() const = 0;
   /// Runs windows of cycles until the host must be asked. From any thread, one at a time.
@@ -33,6 +42,36 @@ class Backend {
 std::unique_ptr<Backend> host_backend();
 /// Throws UserError where there is no device, or no driver, or this build has no code for one.
 std::unique_ptr<Backend> device_backend();
+
+/// An array of the host for write_beside and read_beside. What is in it is lost where it grows.
+template <class T>
+class HostArray {
+ public:
+  explicit HostArray(Backend& backend) : backend_(backend) {}
+  ~HostArray() {
+    if (at_) backend_.release_here(at_);
+  }
+  HostArray(const HostArray&) = delete;
+  HostArray& operator=(const HostArray&) = delete;
+
+  void resize(std::size_t size) {
+    size_ = size;
+    if (size <= room_) return;
+    if (at_) backend_.release_here(at_);
+    at_ = nullptr;
+    room_ = size + size / 2;
+    at_ = static_cast<T*>(backend_.allocate_here(room_ * sizeof(T)));
+  }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+  T* data() const { return at_; }
+  T& operator[](std::size_t i) const { return at_[i]; }
+
+ private:
+  Backend& backend_;
+  T* at_ = nullptr;
+  std::size_t size_ = 0, room_ = 0;
+};
 
 /// Memory of a backend, given back with it.
 class Arena {

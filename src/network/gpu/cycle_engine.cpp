@@ -71,26 +71,27 @@ void GpuEngine::run(Traffic& traffic, const std::vector<Observer*>& observers, C
   if (!started_) packets_.start(traffic);
   started_ = true;
   control_.known = true;  // a run begins with a window, whatever happens in it
-  const auto draw = [&](Cycle from) {
-    if (from < until)
+  const auto draw = [&] {
+    const Cycle from = std::max(control_.now, packets_.handed_to());
+    if (from < until && !packets_.drawn_ahead())
       packets_.draw(traffic, std::min(until, std::max(packets_.ahead(from), from + network_.window)));
   };
-  draw(std::max(control_.now, packets_.drawn_to()));
+  draw();
   while (control_.now < until && !stalled_) {
-    packets_.hand_in(control_.now);
-    const Span span{until, packets_.drawn_to(), patience,
-                    age_limit_ ? std::max(next_age_check_, control_.now + 1) : kNever};
+    const bool fresh = packets_.hand_in(control_.now);
+    const Span span{until, packets_.handed_to(), patience,
+                    age_limit_ ? std::max(next_age_check_, control_.now + 1) : kNever, fresh};
     control_.outcomes = 0;
     backend_->write(network_.control, &control_, sizeof control_);
     const Cycle before = control_.now;
     auto running = std::async(backend_->runs_elsewhere() ? std::launch::async : std::launch::deferred,
                               [&] { backend_->run(network_, span); });
     packets_.tell(observers);
-    draw(span.made_to);
+    draw();
     running.get();
     backend_->read(&control_, network_.control, sizeof control_);
     settled_ += control_.outcomes;
-    packets_.fetch(control_.outcomes, control_.now);
+    packets_.take_outcomes(control_.outcomes, control_.now);
     if (control_.now > before) look(patience);
   }
   packets_.tell(observers);

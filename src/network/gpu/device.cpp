@@ -59,6 +59,20 @@ class Device final : public Backend {
   }
   void copy(void* to, const void* from, std::size_t bytes) override { expect(device_.copy(to, from, bytes)); }
 
+  void* allocate_here(std::size_t bytes) override {
+    if (void* memory = device_.allocate_here(bytes)) return memory;
+    refuse(
+        fmt::format("{} of the host's memory cannot be had for it", memory_text(static_cast<double>(bytes))));
+  }
+  void release_here(void* memory) override { device_.release_here(memory); }
+  void write_beside(void* to, const void* from, std::size_t bytes) override {
+    if (bytes) expect(device_.write_beside(to, from, bytes));
+  }
+  void read_beside(void* to, const void* from, std::size_t bytes) override {
+    if (bytes) expect(device_.read_beside(to, from, bytes));
+  }
+  void settle() override { expect(device_.settle()); }
+
   bool runs_elsewhere() const override { return true; }
   void run(const Network& network, const Span& span) override { expect(device_.run(network, span)); }
   void occupancy(const Network& network, std::vector<u32>& by_port) override {

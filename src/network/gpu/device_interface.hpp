@@ -17,6 +17,11 @@ struct DeviceInterface {
   const char* (*write)(void* to, const void* from, std::size_t bytes);  // to the device,
   const char* (*read)(void* to, const void* from, std::size_t bytes);   // from it,
   const char* (*copy)(void* to, const void* from, std::size_t bytes);   // within it
+  void* (*allocate_here)(std::size_t bytes);  // of the host, for what is copied while the network runs
+  void (*release_here)(void* memory);
+  const char* (*write_beside)(void* to, const void* from, std::size_t bytes);
+  const char* (*read_beside)(void* to, const void* from, std::size_t bytes);
+  const char* (*settle)();  // such copies
   const char* (*run)(const Network& network, const Span& span);
   const char* (*occupancy)(const Network& network, u32* by_port);  // into the device's memory
 };

@@ -36,6 +36,8 @@ void run_router(const Net& n, Moment& t, Place at, std::vector<Found>& found) {
 template <class Net>
 void run_windows(const Net& n, const Span& span) {
   Control& control = *n.control;
+  if (span.fresh)
+    for (u32 endpoint = 0; endpoint < n.endpoints; ++endpoint) begin_segment(n, control.now, endpoint);
   std::vector<Exchange> exchange(n.ports);
   std::vector<Requests> wants(n.ports);
   std::vector<Port> ports(n.ports);
@@ -71,6 +73,12 @@ class Host final : public Backend {
   void copy(void* to, const void* from, std::size_t bytes) override {
     if (bytes) std::memcpy(to, from, bytes);
   }
+
+  void* allocate_here(std::size_t bytes) override { return allocate(bytes); }
+  void release_here(void* memory) override { release(memory); }
+  void write_beside(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void read_beside(void* to, const void* from, std::size_t bytes) override { copy(to, from, bytes); }
+  void settle() override {}
 
   bool runs_elsewhere() const override { return false; }
   void run(const Network& n, const Span& span) override {

@@ -214,9 +214,9 @@ struct Network {
   std::int32_t* remainder;
   // From and to the host.
   const Made* made;
-  u32* next_made;       // by endpoint: what the traffic makes of it next,
-  const u32* made_end;  // and where that ends
-  const u32* due;       // bits by cycle from `due_from` on: somebody makes a packet
+  u32* next_made;                    // by endpoint: what the traffic makes of it next,
+  const u32 *made_begin, *made_end;  // of what has been handed in
+  const u32* due;                    // bits by cycle from `due_from` on: somebody makes a packet
   u64 due_from;
   Outcome* outcomes;
   u32* activity;  // by cycle: equal to its low bits where something happens in it

@@ -1,6 +1,8 @@
 #include "network/gpu/packets.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
@@ -22,14 +24,21 @@ Packets::Packets(Backend& backend, Arena& arena, Network& network, unsigned thre
       shares_(threads),
       next_(network.endpoints, kNever),
       drawn_end_(network.endpoints, 0),
-      begin_(network.endpoints, 0),
-      end_(network.endpoints, 0) {
+      segments_{Segment(backend), Segment(backend)},
+      outcomes_(backend) {
   for (unsigned t = 0; t < threads; ++t) {
     shares_[t].begin = static_cast<EndpointId>(std::uint64_t{network.endpoints} * t / threads);
     shares_[t].end = static_cast<EndpointId>(std::uint64_t{network.endpoints} * (t + 1) / threads);
   }
-  network_.next_made = arena_.put(begin_);
-  network_.made_end = arena_.put(end_);
+  for (Segment& segment : segments_) {
+    segment.there_begin = arena_.take<u32>(network.endpoints);
+    segment.there_end = arena_.take<u32>(network.endpoints);
+    segment.begin.resize(network.endpoints);
+    segment.end.resize(network.endpoints);
+    std::fill_n(segment.begin.data(), network.endpoints, 0u);
+    std::fill_n(segment.end.data(), network.endpoints, 0u);
+  }
+  network_.next_made = arena_.take<u32>(network.endpoints);
 }
 
 void Packets::start(Traffic& traffic) {
@@ -63,6 +72,7 @@ void Packets::draw(Traffic& traffic, Cycle until) {
   const double rate = static_cast<double>(fresh) / static_cast<double>(std::max<Cycle>(1, until - drawn_to_));
   const double wanted = std::max(kPacketsAhead, kPacketsAheadEach * network_.endpoints);
   cycles_ahead_ = static_cast<Cycle>(std::clamp(wanted / std::max(rate, 1e-9), 64.0, 65'536.0));
+  make_ready(until);
   drawn_to_ = until;
 }
 
@@ -83,6 +93,7 @@ void Packets::make_room(std::size_t numbers) {
   if (n.tables.vias) arena_.grow(n.via, room_, room);
   if (n.tables.vias) arena_.grow(n.turned_at, room_, room);
   arena_.grow(n.outcomes, 0, room);
+  arena_.grow(there_outcomes_, outcome_count_, room);
   room_ = room;
 }
 
@@ -90,11 +101,12 @@ void Packets::make_room(std::size_t numbers) {
 void Packets::take_numbers() {
   std::size_t wanted = 0;
   for (const Share& share : shares_) wanted += share.drawn.size();
-  while (free_.size() < wanted) {
-    free_.push_back(static_cast<u32>(packets_.size()));
-    packets_.emplace_back();
+  if (free_.size() < wanted) {
+    const std::size_t fresh = wanted - free_.size(), known = packets_.size();
+    free_.resize(wanted);
+    std::iota(free_.end() - static_cast<std::ptrdiff_t>(fresh), free_.end(), static_cast<u32>(known));
+    packets_.resize(known + fresh);
   }
-  make_room(packets_.size());
   std::size_t at = free_.size() - wanted;
   for (Share& share : shares_) {
     share.first_number = at;
@@ -102,84 +114,102 @@ void Packets::take_numbers() {
   }
 }
 
-/// What a share hands in: by endpoint what the network has not come to, then what has been drawn since.
-void Packets::merge(Share& share, Cycle now) {
-  share.scratch.swap(share.made);
-  share.made.clear();
-  std::size_t drawn = 0, before = 0;
-  const u32 offset = share.begin < share.end ? begin_[share.begin] : 0;
+/// How many packets of a share's endpoints the next segment has: what the network may not have come to at the
+/// end of the last, and what has been drawn. Until they are placed, `begin` is where the former begin there.
+void Packets::count(Share& share, const Segment& before, Segment& next) {
+  share.count = 0;
+  u32 drawn = 0;
   for (EndpointId e = share.begin; e < share.end; ++e) {
-    for (before = begin_[e] - offset; before < end_[e] - offset; ++before)
-      if (static_cast<std::int32_t>(share.scratch[before].cycle - low(now)) >= 0)
-        share.made.push_back(share.scratch[before]);
+    u32 kept = before.end[e];
+    while (kept > before.begin[e] &&
+           static_cast<std::int32_t>(before.made[kept - 1].cycle - low(next.from)) >= 0)
+      --kept;
+    next.begin[e] = kept;
+    share.count += before.end[e] - kept + drawn_end_[e] - drawn;
+    drawn = drawn_end_[e];
+  }
+}
+
+void Packets::place(Share& share, const Segment& before, Segment& next) {
+  auto at = static_cast<u32>(share.place);
+  u32 drawn = 0;
+  for (EndpointId e = share.begin; e < share.end; ++e) {
+    const u32 begin = at;
+    for (u32 kept = next.begin[e]; kept < before.end[e]; ++kept) next.made[at++] = before.made[kept];
     for (; drawn < drawn_end_[e]; ++drawn) {
       const Packet& packet = share.drawn[drawn];
       const u32 id = free_[share.first_number + drawn];
       packets_[id] = packet;
       const u64 entry =
           u64{packet.destination} << 42 | u64{id} << 15 | u64{packet.flits} << 3 | packet.message_class;
-      share.made.push_back({entry, low(packet.created), packet.remainder});
+      next.made[at++] = {entry, low(packet.created), packet.remainder};
     }
-    drawn_end_[e] = static_cast<u32>(share.made.size());  // for a moment: where its part ends
+    next.begin[e] = begin;
+    next.end[e] = at;
   }
+  share.drawn.clear();
+  share.due.assign(next.due.size(), 0);
+  std::erase_if(share.in_vain, [&](Cycle cycle) { return cycle < next.from; });
+  const auto note = [&](u32 cycle) { share.due[cycle / 32] |= 1u << (cycle & 31); };
+  for (Cycle cycle : share.in_vain) note(static_cast<u32>(cycle - next.from));
+  for (auto made = static_cast<u32>(share.place); made < at; ++made)
+    note(next.made[made].cycle - low(next.from));
 }
 
 template <class T>
-void Packets::upload(const T*& at, std::size_t& room, const std::vector<T>& values) {
+void Packets::upload(T*& at, std::size_t& room, const HostArray<T>& values) {
   if (values.size() > room) {
     room = values.size() + values.size() / 2;
-    auto* memory = const_cast<T*>(at);
-    arena_.grow(memory, 0, room);
-    at = memory;
+    arena_.grow(at, 0, room);
   }
-  backend_.write(const_cast<T*>(at), values.data(), values.size() * sizeof(T));
+  backend_.write_beside(at, values.data(), values.bytes());
 }
 
-/// Puts a share's packets and the ends of its endpoints' parts where the network looks for them, and notes
-/// the cycles in which something is made.
-void Packets::place(Share& share, Cycle now) {
-  std::copy(share.made.begin(), share.made.end(), made_.begin() + static_cast<std::ptrdiff_t>(share.place));
-  u32 begin = static_cast<u32>(share.place);
-  for (EndpointId e = share.begin; e < share.end; ++e) {
-    begin_[e] = begin;
-    end_[e] = begin = static_cast<u32>(share.place + drawn_end_[e]);
-    drawn_end_[e] = 0;
-  }
-  share.drawn.clear();
-  share.due.assign(due_.size(), 0);
-  std::erase_if(share.in_vain, [&](Cycle cycle) { return cycle < now; });
-  for (Cycle cycle : share.in_vain) share.due[(cycle - now) / 32] |= 1u << ((cycle - now) & 31);
-  for (const Made& one : share.made) {
-    const u32 cycle = one.cycle - low(now);
-    share.due[cycle / 32] |= 1u << (cycle & 31);
-  }
-}
-
-void Packets::hand_in(Cycle now) {
+/// A segment of what has been drawn up to a cycle. The network, which works on the other, comes to the last
+/// window of that before it wants this.
+void Packets::make_ready(Cycle until) {
+  const Segment& before = segments_[handed_];
+  Segment& next = segments_[1 - handed_];
+  next.from = handed_to_ - std::min<Cycle>(handed_to_, network_.window);
   take_numbers();
-  parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) { merge(shares_[t], now); });
+  parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) { count(shares_[t], before, next); });
   std::size_t all = 0;
   for (Share& share : shares_) {
-    free_.resize(std::min(free_.size(), share.first_number));
     share.place = all;
-    all += share.made.size();
+    all += share.count;
   }
-  made_.resize(all);
-  due_.assign((drawn_to_ - now + 31) / 32 + 1, 0);
-  parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) { place(shares_[t], now); });
+  next.made.resize(all);
+  next.due.resize((until - next.from + 31) / 32 + 1);
+  parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) { place(shares_[t], before, next); });
+  free_.resize(std::min(free_.size(), shares_.front().first_number));
+  std::fill_n(next.due.data(), next.due.size(), 0u);
   for (const Share& share : shares_)
-    for (std::size_t word = 0; word < due_.size(); ++word) due_[word] |= share.due[word];
-  Network& n = network_;
-  upload(n.made, made_room_, made_);
-  upload(n.due, due_room_, due_);
-  backend_.write(n.next_made, begin_.data(), begin_.size() * sizeof(u32));
-  backend_.write(const_cast<u32*>(n.made_end), end_.data(), end_.size() * sizeof(u32));
-  n.due_from = now;
+    for (std::size_t word = 0; word < next.due.size(); ++word) next.due[word] |= share.due[word];
+  upload(next.there_made, next.made_room, next.made);
+  upload(next.there_due, next.due_room, next.due);
+  backend_.write_beside(next.there_begin, next.begin.data(), next.begin.bytes());
+  backend_.write_beside(next.there_end, next.end.data(), next.end.bytes());
 }
 
-void Packets::fetch(u32 count, Cycle now) {
-  outcomes_.resize(count);
-  backend_.read(outcomes_.data(), network_.outcomes, count * sizeof(Outcome));
+bool Packets::hand_in(Cycle now) {
+  const Segment& next = segments_[1 - handed_];
+  if (!drawn_ahead() || now < next.from) return false;
+  make_room(packets_.size());
+  backend_.settle();
+  handed_ = 1 - handed_;
+  handed_to_ = drawn_to_;
+  Network& n = network_;
+  n.made = next.there_made;
+  n.made_begin = next.there_begin;
+  n.made_end = next.there_end;
+  n.due = next.there_due;
+  n.due_from = next.from;
+  return true;
+}
+
+void Packets::take_outcomes(u32 count, Cycle now) {
+  std::swap(network_.outcomes, there_outcomes_);
+  outcome_count_ = count;
   outcomes_at_ = now;
 }
 
@@ -188,6 +218,9 @@ void Packets::tell(const std::vector<Observer*>& observers) {
   const auto whole = [this](u32 bits) {
     return outcomes_at_ + static_cast<Cycle>(static_cast<std::int32_t>(bits - low(outcomes_at_)));
   };
+  outcomes_.resize(std::exchange(outcome_count_, 0));
+  backend_.read_beside(outcomes_.data(), there_outcomes_, outcomes_.bytes());
+  backend_.settle();
   const std::size_t free_before = free_.size();
   free_.resize(free_before + outcomes_.size());
   parallel_for(threads_, threads_, [&](unsigned, std::uint64_t t) {
@@ -205,7 +238,6 @@ void Packets::tell(const std::vector<Observer*>& observers) {
     }
     if (!deliveries.empty()) observers[t]->delivered_all(deliveries);
   });
-  outcomes_.clear();
 }
 
 bool Packets::older_than(Cycle age, Cycle now) const {

@@ -18,17 +18,19 @@ class Packets {
   void start(Traffic& traffic);
 
   // What is made, in two steps. The first may be taken while the network runs.
-  /// Asks the traffic for all packets up to a cycle.
+  /// Asks the traffic for all packets up to a cycle, and makes them ready for the network.
   void draw(Traffic& traffic, Cycle until);
-  Cycle drawn_to() const { return drawn_to_; }
+  /// There is something the network has not been handed.
+  bool drawn_ahead() const { return drawn_to_ > handed_to_; }
+  Cycle handed_to() const { return handed_to_; }
   /// How far to draw from a cycle on: far enough for a launch to be worth it, not so far that packets take
   /// much memory.
   Cycle ahead(Cycle from) const { return from + cycles_ahead_; }
-  /// Hands the network what has been drawn, and what it was handed before of cycles from `now` on.
-  void hand_in(Cycle now);
+  /// Hands the network what has been drawn, unless it is still far from the end of what it was handed before.
+  bool hand_in(Cycle now);
 
-  // What has become of them, in two steps, the second of which may be taken while the network runs.
-  void fetch(u32 outcomes, Cycle now);
+  // What has become of them, in two steps, the second of which may be taken while the network runs again.
+  void take_outcomes(u32 count, Cycle now);
   void tell(const std::vector<Observer*>& observers);
 
   /// Some packet has been in a router for more than so many cycles.
@@ -48,40 +50,51 @@ class Packets {
     EndpointId begin = 0, end = 0;
     std::vector<Packet> drawn;
     std::vector<Cycle> in_vain;  // cycles in which one was asked and made nothing: something happens in them
-    std::vector<Made> made;      // handed in, by endpoint and time
-    std::vector<Made> scratch;
-    std::size_t first_number = 0;  // of those drawn, in free_
-    std::size_t place = 0;         // of its first in the network's array
+    std::size_t first_number = 0;      // of those drawn, in free_
+    std::size_t count = 0, place = 0;  // of its packets in a segment
     std::vector<u32> due;
     std::vector<Delivery> deliveries;
   };
+  /// What the network is handed at once, here and there: packets by endpoint and time from `from` on, the
+  /// cycles in which some are made. There are two: one that the network works on, one that is made ready.
+  struct Segment {
+    explicit Segment(Backend& backend) : made(backend), begin(backend), end(backend), due(backend) {}
+    Cycle from = 0;
+    HostArray<Made> made;
+    HostArray<u32> begin, end;  // by endpoint: in `made`
+    HostArray<u32> due;
+    Made* there_made = nullptr;
+    u32 *there_begin = nullptr, *there_end = nullptr, *there_due = nullptr;
+    std::size_t made_room = 0, due_room = 0;
+  };
   static constexpr u32 kFirstRoom = 1u << 14, kMostPackets = 1u << 27;
   /// Packets for a launch: handing in looks at every endpoint, so there must be some for each of them.
-  static constexpr double kPacketsAhead = 1'000'000, kPacketsAheadEach = 4;
+  static constexpr double kPacketsAhead = 500'000, kPacketsAheadEach = 1;
 
   void make_room(std::size_t numbers);
   void take_numbers();
-  void merge(Share& share, Cycle now);
-  void place(Share& share, Cycle now);
+  void make_ready(Cycle until);
+  void count(Share& share, const Segment& before, Segment& next);
+  void place(Share& share, const Segment& before, Segment& next);
   template <class T>
-  void upload(const T*& at, std::size_t& room, const std::vector<T>& values);
+  void upload(T*& at, std::size_t& room, const HostArray<T>& values);
 
   Backend& backend_;
   Arena& arena_;
   Network& network_;
   const unsigned threads_;
   std::vector<Share> shares_;
-  std::vector<Cycle> next_;       // by endpoint: when it makes its next packet
-  std::vector<u32> drawn_end_;    // by endpoint: in Share::drawn
-  std::vector<u32> begin_, end_;  // by endpoint: in the network's array
-  std::vector<Packet> packets_;   // by number
-  std::vector<u32> free_;         // numbers
-  u32 room_ = 0;                  // numbers the network has room for
-  std::vector<Made> made_;
-  std::vector<u32> due_;
-  std::size_t made_room_ = 0, due_room_ = 0;
-  std::vector<Outcome> outcomes_;
-  Cycle outcomes_at_ = 0, drawn_to_ = 0, cycles_ahead_ = 256;
+  std::vector<Cycle> next_;      // by endpoint: when it makes its next packet
+  std::vector<u32> drawn_end_;   // by endpoint: in Share::drawn
+  std::vector<Packet> packets_;  // by number
+  std::vector<u32> free_;        // numbers
+  u32 room_ = 0;                 // numbers the network has room for
+  Segment segments_[2];
+  unsigned handed_ = 0;  // the segment the network works on
+  HostArray<Outcome> outcomes_;
+  Outcome* there_outcomes_ = nullptr;  // of the launch before, where the network does not write
+  u32 outcome_count_ = 0;
+  Cycle outcomes_at_ = 0, drawn_to_ = 0, handed_to_ = 0, cycles_ahead_ = 256;
 };
 
 }  // namespace weft::network::gpu

@@ -11,11 +11,22 @@ namespace weft::network::gpu {
 
 /// How far to go without the host.
 struct Span {
-  u64 until = 0;     // the end of the run
-  u64 made_to = 0;   // what sources make is known up to here
-  u64 patience = 0;  // cycles in which nothing moves before the host has a look
-  u64 pause_at = 0;  // the same, at the first window that ends there or later
+  u64 until = 0;       // the end of the run
+  u64 made_to = 0;     // what sources make is known up to here
+  u64 patience = 0;    // cycles in which nothing moves before the host has a look
+  u64 pause_at = 0;    // the same, at the first window that ends there or later
+  bool fresh = false;  // what sources make has been handed in anew
 };
+
+/// What is handed in begins a little before the end of what was handed in last, as the host did not know how
+/// far the network would come: what has been made already is passed over.
+template <class Net>
+WEFT_DEVICE void begin_segment(const Net& n, u64 now, u32 endpoint) {
+  u32 next = n.made_begin[endpoint];
+  const u32 end = n.made_end[endpoint];
+  while (next < end && static_cast<std::int32_t>(n.made[next].cycle - static_cast<u32>(now)) < 0) ++next;
+  n.next_made[endpoint] = next;
+}
 
 /// The first cycle from `from` to before `to` in which something happens, or else `to`.
 WEFT_DEVICE u64 next_work(const Network& n, u64 from, u64 to) {

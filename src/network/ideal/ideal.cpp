@@ -9,6 +9,7 @@
 #include "base/virtual_time.hpp"
 #include "config/registry.hpp"
 #include "event/event_queue.hpp"
+#include "network/groups.hpp"
 #include "network/network.hpp"
 
 namespace weft::network {

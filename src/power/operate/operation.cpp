@@ -45,7 +45,8 @@ Operation::Operation(const Body& body, OperationOptions options)
 Names Operation::names(const Body& body) {
   thermal::Plant plant(body);
   const bmc::Instruments instruments(plant);
-  Names out{body.supply.count, plant.medium().has_liquid_level(), instruments.sensor_names(), body.nodes()};
+  Names out{
+      body.supply.count, plant.medium().has_liquid_level(), instruments.sensor_names(), body.nodes(), {}, {}};
   for (const bmc::Device& device : instruments.wiring().devices)
     if (const std::string& name = body.parts[device.part].name;
         std::find(out.parts.begin(), out.parts.end(), name) == out.parts.end())
@@ -123,7 +124,8 @@ void Operation::hold_reset(unsigned node, const std::string& part, bool held) {
   const auto& devices = instruments_.wiring().devices;
   for (unsigned i = 0; i < devices.size(); ++i)
     if (part.empty() || body_.parts[devices[i].part].name == part)
-      controller_.hold_device(plant_.zone_of(node), plant_.place_in_zone(node), i, held);
+      controller_.hold_device(static_cast<unsigned>(plant_.zone_of(node)), plant_.place_in_zone(node), i,
+                              held);
 }
 
 bool Operation::node_computes(unsigned node) const {

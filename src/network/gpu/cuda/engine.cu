@@ -139,6 +139,12 @@ __global__ void __launch_bounds__(Threads, Blocks)
   Moment t;
   u64 begin = n.control->now, end = 0;
   bool known = n.control->known;
+  if (span.fresh) {
+    for (u32 endpoint = blockIdx.x * blockDim.x + threadIdx.x; endpoint < n.endpoints;
+         endpoint += gridDim.x * blockDim.x)
+      begin_segment(n, begin, endpoint);
+    all.wait();
+  }
   while (next_window(n, span, begin, known, end)) {
     for (u64 now = begin; now < end; ++now) {
       set_cycle(n, t, now, begin, end);
@@ -206,6 +212,33 @@ const char* copy(void* to, const void* from, std::size_t bytes) {
   return words(cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice));
 }
 
+void* allocate_here(std::size_t bytes) {
+  void* memory = nullptr;
+  if (cudaHostAlloc(&memory, bytes, cudaHostAllocDefault) == cudaSuccess) return memory;
+  cudaGetLastError();
+  return nullptr;
+}
+
+void release_here(void* memory) { cudaFreeHost(memory); }
+
+/// Copies that do not wait for the kernel that runs.
+cudaStream_t beside() {
+  static const cudaStream_t stream = [] {
+    cudaStream_t made = nullptr;
+    cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+    return made;
+  }();
+  return stream;
+}
+
+const char* write_beside(void* to, const void* from, std::size_t bytes) {
+  return words(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, beside()));
+}
+const char* read_beside(void* to, const void* from, std::size_t bytes) {
+  return words(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, beside()));
+}
+const char* settle() { return words(cudaStreamSynchronize(beside())); }
+
 template <class Net, class Team, unsigned Threads, unsigned Blocks>
 const char* launch(const Net& network, const Span& span, unsigned threads, unsigned blocks_wanted) {
   auto* const kernel = run_windows<Net, Team, Threads, Blocks>;
@@ -227,7 +260,7 @@ const char* launch(const Net& network, const Span& span, unsigned threads, unsig
   if (const char* wrong = words(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(kernel), dim3(blocks),
                                                             dim3(threads), arguments, shared, nullptr)))
     return wrong;
-  return words(cudaDeviceSynchronize());
+  return words(cudaStreamSynchronize(nullptr));
 }
 
 const char* run(const Network& network, const Span& span) {
@@ -251,8 +284,10 @@ const char* occupancy(const Network& network, u32* by_port) {
   return words(cudaDeviceSynchronize());
 }
 
-constexpr DeviceInterface kInterface{sizeof(Network), open, memory_left, allocate, release,
-                                     write,           read, copy,        run,      occupancy};
+constexpr DeviceInterface kInterface{sizeof(Network), open,         memory_left,  allocate, release,
+                                     write,           read,         copy,         allocate_here,
+                                     release_here,    write_beside, read_beside,  settle,   run,
+                                     occupancy};
 
 }  // namespace
 
