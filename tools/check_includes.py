@@ -21,7 +21,7 @@ LAYOUT = ["base", "abi", "mpi", "collective", "event", "config", "power", "power
           "network/link", "network", "network/flit", "network/gpu", "network/flow", "network/ideal",
           "nic", "host", "guest", "guest/init", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
-          "report", "app"]
+          "report", "live", "app"]
 # Preloaded into programs: nothing of the simulator may come with it but what the two share, which needs neither.
 APART = ["lib", "lib/offload", "lib/fi", "lib/native"]
 SHARED = ["abi", "mpi", "collective"]

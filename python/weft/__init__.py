@@ -9,8 +9,8 @@ whatever Python this is. Times are seconds, sizes bytes, rates bit/s; cycles sta
 """
 
 from weft._command import WeftError, command, version
-from weft._results import Check, Job, Link, Rank, Replay, Run, Table, Traffic, TrafficPoint
-from weft._machine import Machine, machine, machines
+from weft._results import Check, Figure, Job, Link, Rank, Replay, Run, Table, Traffic, TrafficPoint, Validation
+from weft._machine import Machine, machine, machines, validate
 
-__all__ = ["Check", "Job", "Link", "Machine", "Rank", "Replay", "Run", "Table", "Traffic", "TrafficPoint", "WeftError", "command",
-           "machine", "machines", "version"]
+__all__ = ["Check", "Figure", "Job", "Link", "Machine", "Rank", "Replay", "Run", "Table", "Traffic", "TrafficPoint", "Validation",
+           "WeftError", "command", "machine", "machines", "validate", "version"]

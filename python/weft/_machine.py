@@ -4,7 +4,7 @@ import os
 import tempfile
 
 from weft import _command
-from weft._results import Check, Replay, Run, Traffic
+from weft._results import Check, Figure, Replay, Run, Traffic, Validation
 
 
 def machines():
@@ -15,6 +15,15 @@ def machines():
 def machine(name, set=None):  # the name of the command's option
     """A machine by a profile's name or a description's path, with values of its description set otherwise."""
     return Machine(name, set)
+
+
+def validate(machine=None, figures=(), set=None, progress=False, **options):
+    """Published figures and ours: of a machine, or those named, such as 'V-TH2-03'; all without either."""
+    words = ["validate"] + ([machine] if machine else []) + _command.settings("--set", set)
+    for figure in figures:
+        words += ["--figure", figure]
+    told = _command.ask_json(words + _command.options(**options) + ["--json"], progress, expect=(0, 1))
+    return Validation([Figure.of(one) for one in told])
 
 
 class Machine:

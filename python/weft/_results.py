@@ -198,3 +198,41 @@ class Check:
 
     def __bool__(self):
         return self.holds
+
+
+@dataclasses.dataclass(frozen=True)
+class Figure:
+    """A published figure, and ours beside it. `error` is in `error_unit`: percent, or points where the figure is a percentage."""
+
+    id: str
+    point: str
+    machine: str
+    what: str
+    unit: str
+    published: float
+    ours: Optional[float]
+    error: Optional[float]
+    tolerance: float
+    error_unit: str
+    within: bool
+    basis: str  # structure, calibrated, derived or predicted
+    data: Dict[str, Any] = data()
+
+    @staticmethod
+    def of(told):
+        names = [f.name for f in dataclasses.fields(Figure) if f.name != "data"]
+        return Figure(*[told[name] for name in names], told)
+
+
+@dataclasses.dataclass(frozen=True)
+class Validation:
+    """Published figures and ours. It is true where all are within their tolerances."""
+
+    figures: List[Figure]
+
+    def __bool__(self):
+        return all(figure.within for figure in self.figures)
+
+    def frame(self):
+        """A row for each figure."""
+        return frame_of(self.figures)

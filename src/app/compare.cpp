@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "app/compare_slurm.hpp"
+#include "app/replay_report.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
@@ -30,14 +31,16 @@ struct Options {
   std::string spec, out;
   unsigned jobs = 0;
   std::int64_t point = -1;
-  bool slurm = false, json = false;
+  bool slurm = false, json = false, reports = false;
   std::string slurm_options;
 };
 
 struct Work {
   CompareSpec spec;
   std::vector<ComparePoint> points;
-  std::vector<std::string> files;  // where each point's result lies
+  std::vector<std::string> files;    // where each point's result lies
+  std::vector<std::string> reports;  // the folder of its own report; none where none is wanted
+  std::string spec_file;
 };
 
 void put_in_place(const std::string& path, const std::string& text) {
@@ -63,13 +66,17 @@ Json read_result(const std::string& path) {
 }
 
 Work prepare(const Options& o, const std::string& folder) {
-  Work work{measure::read_compare(o.spec), {}, {}};
+  Work work{measure::read_compare(o.spec), {}, {}, {}, o.spec};
   work.points = measure::compare_points(work.spec);
   std::error_code failed;
   fs::create_directories(folder + "/points", failed);
   if (failed) throw UserError(fmt::format("{}: the folder cannot be made: {}", folder, failed.message()));
   for (const ComparePoint& point : work.points)
     work.files.push_back(fmt::format("{}/points/{}.json", folder, measure::point_key(work.spec, point)));
+  for (const ComparePoint& point : work.points)
+    work.reports.push_back(o.reports && work.spec.engines[point.engine] != measure::kStaticEngine
+                               ? fmt::format("{}/points/{}", folder, measure::point_key(work.spec, point))
+                               : "");
   return work;
 }
 
@@ -77,7 +84,16 @@ Work prepare(const Options& o, const std::string& folder) {
 /// tried again.
 int run_one(const Work& work, std::size_t i, unsigned threads) {
   const Stopwatch start;
-  Json result = measure::run_point(work.spec, work.points[i], threads);
+  constexpr std::uint64_t kTraceSize = 64 << 20;  // there may be many
+  const std::string& folder = work.reports[i];
+  ReplayReport report({folder, folder.empty() ? "" : folder + "/trace.json", kTraceSize,
+                       fmt::format("weft compare {} --point {}", work.spec_file, i), work.spec.seed});
+  measure::PointWatch watch{report.observer(), {}};
+  watch.done = [&](const workload::ReplayResult& replay, const machine::Machine& machine) {
+    Json own = replay_json(replay, machine);
+    report.finish(replay, machine, own);
+  };
+  Json result = measure::run_point(work.spec, work.points[i], threads, watch);
   result["wall_seconds"] = start.seconds();
   put_in_place(work.files[i], result.dump(1) + "\n");
   return result.contains("error") ? 1 : 0;
@@ -131,6 +147,9 @@ std::string default_folder(const std::string& spec) {
 }
 
 int compare(const Options& o) {
+  if (o.reports && o.slurm)
+    throw UserError(
+        "--reports: a job array leaves no reports; run the points of interest with `weft replay --out`");
   std::string folder = o.out.empty() ? default_folder(o.spec) : o.out;
   Work work = prepare(o, folder);
   if (o.point >= 0) {  // one task of a job array
@@ -140,7 +159,10 @@ int compare(const Options& o) {
   }
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < work.points.size(); ++i)
-    if (Json r = read_result(work.files[i]); r.empty() || r.contains("error")) open.push_back(i);
+    if (Json r = read_result(work.files[i]);
+        r.empty() || r.contains("error") ||
+        (!work.reports[i].empty() && !fs::exists(work.reports[i] + "/report.html")))
+      open.push_back(i);
   if (open.size() < work.points.size())
     fmt::print(stderr, "{} of {} are there already\n", work.points.size() - open.size(),
                count_of(work.points.size(), "point"));
@@ -151,9 +173,11 @@ int compare(const Options& o) {
 
   report::CompareResults results;
   bool complete = true;
-  for (const std::string& file : work.files) {
-    results.push_back(read_result(file));
+  for (std::size_t i = 0; i < work.files.size(); ++i) {
+    results.push_back(read_result(work.files[i]));
     results.back().erase("wall_seconds");  // the same spec gives the same bytes
+    if (!work.reports[i].empty() && fs::exists(work.reports[i] + "/report.html"))
+      results.back()["report"] = work.reports[i].substr(folder.size() + 1) + "/report.html";
     complete &= !results.back().empty() && !results.back().contains("error");
   }
   std::vector<std::string> wrong =
@@ -195,6 +219,10 @@ std::function<int()> declare(CommandLine& app) {
   app.add_option("--slurm-options", o->slurm_options,
                  "Given to sbatch, such as '--partition=batch --time=1:00:00'")
       .option_text("OPTIONS");
+  app.add_flag(
+      "--reports", o->reports,
+      "A report of its own for each point that is replayed, as `weft replay --out` makes it, and its "
+      "trace; report.html leads to them");
   app.add_option("--point", o->point, "Run only this point (a task of the job array)").option_text("N");
   app.add_flag("--json", o->json, "Print result.json instead of the table");
   app.footer("\nA spec file has\n" + section_text("[compare]", measure::compare_section()) +

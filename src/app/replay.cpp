@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/replay_report.hpp"
 #include "app/verb.hpp"
 #include "base/json.hpp"
 #include "base/parallel.hpp"
@@ -26,7 +27,35 @@ struct Options {
   std::uint64_t seed = 1;
   unsigned threads = 1;
   bool json = false;
+  std::string out, trace;
+  std::uint64_t trace_megabytes = 1024;
 };
+
+/// The command as it could be typed again.
+std::string command_line(const Options& o) {
+  std::string out = "weft replay";
+  auto add = [&](const std::string& text) {
+    bool plain = !text.empty() && text.find_first_of(" '\"[](){}*?$&;|<>#\\") == std::string::npos;
+    out += plain ? " " + text : fmt::format(" '{}'", text);
+  };
+  auto option = [&](const char* name, const std::string& value) {
+    out += fmt::format(" {}", name);
+    add(value);
+  };
+  add(o.machine.machine);
+  add(o.job.workload);
+  for (const std::string& setting : o.machine.settings) option("--set", setting);
+  for (const std::string& setting : o.job.settings) option("--workload-set", setting);
+  if (o.job.ranks) option("--ranks", std::to_string(o.job.ranks));
+  option("--placement", o.job.placement);
+  for (const std::string& beside : o.beside) option("--beside", beside);
+  option("--engine", o.engine);
+  if (o.collectives != "software") option("--collectives", o.collectives);
+  option("--send-cost", o.send_cost);
+  option("--receive-cost", o.receive_cost);
+  option("--seed", std::to_string(o.seed));
+  return out;
+}
 
 /// "WORKLOAD:RANKS:PLACEMENT", the last two may be left out.
 JobText read_beside(const std::string& text) {
@@ -51,28 +80,6 @@ Time cost(const char* option, const std::string& text) {
   if (!value || *value < 0)
     throw UserError(fmt::format("{} {}: {}", option, text, error.empty() ? "is negative" : error));
   return {*value};
-}
-
-Json as_json(const workload::ReplayResult& r, const machine::Machine& m) {
-  Json jobs = Json::array();
-  for (const workload::JobResult& job : r.jobs)
-    jobs.push_back({{"workload", job.workload},
-                    {"ranks", job.ranks},
-                    {"placement", job.placement},
-                    {"completion_ps", job.completion.value},
-                    {"messages", job.messages},
-                    {"bytes", job.bytes}});
-  return {{"machine", m.description.identity.name},
-          {"engine", r.engine},
-          {"finished", r.run.finished},
-          {"completion_ps", r.run.completion.value},
-          {"messages", r.run.messages},
-          {"packets", r.run.packets},
-          {"bytes", r.run.bytes},
-          {"jobs", jobs},
-          {"stall", r.run.stall},
-          {"wall_seconds", r.seconds},
-          {"version", version()}};
 }
 
 void print(const workload::ReplayResult& r, const machine::Machine& m) {
@@ -116,11 +123,19 @@ int run(const Options& o) {
     workload::Placement placement(*m.graph, *m.faults);
     workload::save_trace(workload::read_job(o.job, placement.free(), o.seed), o.save);
   }
+  ReplayReport watch(
+      {o.out, o.trace, std::min<std::uint64_t>(o.trace_megabytes, 1 << 20) << 20, command_line(o), o.seed});
+  text.options.observer = watch.observer();
   workload::ReplayResult result = workload::replay(m, text);
+  Json json = replay_json(result, m);
+  watch.finish(result, m, json);
   if (o.json)
-    fmt::print("{}\n", as_json(result, m).dump(1));
+    fmt::print("{}\n", json.dump(1));
   else
     print(result, m);
+  if (!o.json && !watch.answer().empty()) fmt::print("{}\n", watch.answer());
+  if (!o.json && !o.out.empty())
+    fmt::print("results in {}: report.html, result.json and tables (CSV)\n", o.out);
   return result.run.finished ? 0 : 1;
 }
 
@@ -174,6 +189,15 @@ std::function<int()> declare(CommandLine& app) {
       .option_text("N [1]")
       .range(0, 1024);
   app.add_option("--save-trace", o->save, "Write the workload as a .weftrace").option_text("FILE");
+  app.add_option("--out", o->out,
+                 "Folder for the results: report.html as of a run, result.json and tables (CSV)")
+      .option_text("DIR");
+  app.add_option("--trace", o->trace,
+                 "File for a trace that opens in ui.perfetto.dev: waits, messages with arrows, links")
+      .option_text("FILE");
+  app.add_option("--trace-size", o->trace_megabytes, "MiB at most of that file; what comes later is left out")
+      .option_text("N [1024]")
+      .positive();
   app.add_flag("--json", o->json, "Machine-readable: one object");
   app.footer("\n" + workloads_text());
   return [o] { return run(*o); };

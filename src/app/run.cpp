@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "app/live_view.hpp"
 #include "app/rank_program.hpp"
 #include "app/run_collectives.hpp"
 #include "app/run_disturbance.hpp"
@@ -45,6 +46,7 @@ struct Options {
   unsigned threads = 1;
   bool quiet = false;
   RunPowerOptions power;
+  WatchPage page;
 };
 
 volatile sig_atomic_t interrupts = 0;
@@ -211,13 +213,16 @@ void end_when_interrupted() {
 }
 
 void simulate(const Options& o, const machine::Machine& machine, network::Network& network,
-              measure::JobHeat* heat, RunWatch& watch, measure::ProgramResult& result) {
+              measure::JobHeat* heat, RunWatch& watch, LiveRun* page, measure::ProgramResult& result) {
   host::Simulation simulation(machine, network, o.run);
   if (heat) simulation.follow(*heat);
-  simulation.interrupted = [] { return interrupts != 0; };
+  constexpr auto kInterrupted = +[] { return interrupts != 0; };
+  simulation.interrupted = kInterrupted;
+  if (page) simulation.interrupted = [&] { return page->look(simulation, kInterrupted) || kInterrupted(); };
   if (!o.quiet)
     simulation.on_progress = ProgressTeller(machine.description.host.compute == machine::Compute::None);
   watch.attach(simulation);
+  if (page) page->attach(simulation);
   const Stopwatch start;
   result.run = simulation.run();
   result.wall_seconds = start.seconds();
@@ -225,6 +230,7 @@ void simulate(const Options& o, const machine::Machine& machine, network::Networ
     result.nics.push_back(simulation.fabric().counters(i));
     result.nodes.push_back(simulation.fabric().node(i));
   }
+  if (page) page->end(simulation);
   watch.finish(simulation, result.run, machine);
   result.incidents = network.incidents();
 }
@@ -262,8 +268,12 @@ int run(Options& o) {
                                .trace_size = std::min<std::uint64_t>(o.trace_megabytes, 1 << 20) << 20});
   o.run.log_calls = watch.wants_calls();
   measure::ProgramResult result;
-  simulate(o, machine, *network, heat.get(), watch, result);
+  std::optional<LiveRun> page;
   result.command = command_line(o);
+  if (o.page.on)
+    page.emplace(o.page, machine, engine, *network, live::PageText{"run", result.command, o.run.ranks},
+                 time_of_earlier_run(o.out, result.command));
+  simulate(o, machine, *network, heat.get(), watch, page ? &*page : nullptr, result);
   result.version = version();
   result.machine = machine.description.identity.name;
   result.engine = engine.name;
@@ -317,6 +327,7 @@ void declare_output(CommandLine& app, Options& o) {
                "Run the recorded traffic again with ranks that compute alike, with messages that are in "
                "nobody's way, and "
                "with other placements, and say what each would give");
+  o.page.declare(app);
   o.power.declare(app);
   app.add_flag("--json", o.json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o.quiet, "No summary at the end");

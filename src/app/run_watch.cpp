@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
-#include <set>
 
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "report/trace_links.hpp"
 #include "workload/trace.hpp"
 
 namespace weft::app {
@@ -57,22 +56,7 @@ void RunWatch::attach(host::Simulation& simulation) {
 void RunWatch::finish_trace(const std::vector<std::vector<abi::CallRecord>>& calls, Time end,
                             const machine::Machine& machine) {
   for (std::uint32_t rank = 0; rank < calls.size(); ++rank) trace_->calls(rank, calls[rank]);
-  constexpr std::size_t kMostLinks = 32;
-  constexpr std::int64_t kSlices = 100;
-  measure::LinkLoads loads(machine);
-  std::set<network::flow::LinkId> busiest;
-  for (const measure::LinkLoad& load : loads.between(details_.transfers.all(), Time{0}, end))
-    if (busiest.size() < kMostLinks) busiest.insert(load.link);
-  std::map<network::flow::LinkId, double> last;  // nothing is said of what has not changed
-  for (std::int64_t i = 0; i < kSlices && end.value >= kSlices; ++i) {
-    const Time from{end.value * i / kSlices}, until{end.value * (i + 1) / kSlices};
-    std::map<network::flow::LinkId, double> now;
-    for (const measure::LinkLoad& load : loads.between(details_.transfers.all(), from, until - Time{1}))
-      if (busiest.contains(load.link)) now[load.link] = load.share;
-    for (network::flow::LinkId link : busiest)
-      if (now[link] != last[link] || i == 0) trace_->link(loads.links().name(link), from, now[link]);
-    last = std::move(now);
-  }
+  report::trace_links(*trace_, details_.transfers.all(), end, machine);
   trace_->finish();
 }
 

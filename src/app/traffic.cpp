@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "app/live_view.hpp"
 #include "app/load_list.hpp"
 #include "app/ranks.hpp"
 #include "app/traffic_table.hpp"
@@ -37,6 +38,7 @@ struct Options {
   std::uint64_t age_limit = 1'000'000;
   std::string out;
   bool json = false, until_full = false;
+  WatchPage page;
 };
 
 std::atomic<bool> interrupted{false};
@@ -157,6 +159,8 @@ void check_engine(const Options& options, const machine::Machine& machine, unsig
     throw UserError(fmt::format("--fault: the engine {} has no cables that can fail; --engine {} has",
                                 engine.name, network::kReferenceEngine));
   engine.facts(machine, largest_packet_flits);
+  if (options.page.on && ranks())
+    throw UserError("--watch: a page shows one process; leave out mpirun, or --watch");
 }
 
 int traffic(Options options) {
@@ -182,8 +186,18 @@ int traffic(Options options) {
   {
     InterruptWatch watch;
     Progress progress(how.loads.size());
-    how.progress = [&](const TrafficPoint& point, std::size_t done) { progress.point(point, done); };
+    std::optional<LiveTraffic> page;
+    if (options.page.on)
+      page.emplace(options.page, machine,
+                   network::cycle_engine(options.engine).facts(machine, workload.sizes.largest()),
+                   live::PageText{"traffic", command_line(options), 0, how.loads}, interrupted);
+    how.viewer = page ? &*page : nullptr;
+    how.progress = [&](const TrafficPoint& point, std::size_t done) {
+      progress.point(point, done);
+      if (page) page->done(point, done);
+    };
     result = measure::sweep(machine, workload, how);
+    if (page) page->end();
   }
   bool stalled =
       std::any_of(result.points.begin(), result.points.end(), [](const auto& p) { return p.stalled; });
@@ -268,6 +282,7 @@ std::function<int()> declare_traffic(CommandLine& app) {
       .range(0, 1024);
   app.add_option("--out", o->out, "Folder for the results; default: a new one, weft-traffic-MACHINE-PATTERN")
       .option_text("DIR");
+  o->page.declare(app);
   app.add_flag("--json", o->json, "Print result.json instead of the table");
   app.footer("\n" + kinds_text<workload::PatternKind>("Patterns") + "\n" +
              kinds_text<workload::SourceKind>("Sources") + "\n" + engines_text());

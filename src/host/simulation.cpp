@@ -202,14 +202,7 @@ void Simulation::tell_progress() {
   const double now = real_seconds();
   if (now < next_progress_) return;
   next_progress_ = now + kProgressInterval;
-  std::uint64_t reads = 0;
-  Time latest = fabric_->now();
-  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
-    reads += segments_[rank]->header().clock_reads.load(std::memory_order_relaxed);
-    if (!supervisor_->ended(rank))
-      latest = std::max(latest, Time{segments_[rank]->thread(0).clock.load(std::memory_order_relaxed)});
-  }
-  on_progress({latest, reads});
+  on_progress(progress());
 }
 
 // --- The ranks' turn: what they ask for, post, and how they end.

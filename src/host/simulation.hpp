@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "host/call_log.hpp"
+#include "host/rank_now.hpp"
 #include "host/run.hpp"
 #include "host/scheduler.hpp"
 #include "host/segment.hpp"
@@ -47,6 +48,10 @@ class Simulation : private nic::Host {
   /// The calls of a rank to MPI, where they were asked for; and how many more there were.
   std::vector<CallRecord> calls(unsigned rank) const;
   std::uint64_t calls_left_out() const;
+
+  /// How far it has come, and what every rank does: from `interrupted`, for those who look on.
+  Progress progress() const { return progress_now(fabric_->now(), *supervisor_, segments_); }
+  std::vector<RankNow> ranks_now() const { return host::ranks_now(scheduler_, *supervisor_, segments_); }
 
   /// Told of every wait, once it is over.
   std::function<void(std::uint32_t rank, std::uint32_t thread, Time from, Time until, Call call)> on_wait;

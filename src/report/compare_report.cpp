@@ -250,15 +250,17 @@ class Report {
       bool good = r.contains("completion_ps");
       std::string workload = r["workload"].get<std::string>();
       if (r.contains("variant")) workload += ", " + r["variant"].get<std::string>();
-      rows.push_back(
-          {escape_xml(r["machine"].get<std::string>()), escape_xml(workload),
-           escape_xml(r["engine"].get<std::string>()),
-           r.contains("endpoints") ? with_commas(r["endpoints"].get<std::uint64_t>()) : "",
-           good ? rounded<Time>(r["completion_ps"].get<double>()) : "",
-           good ? rounded<DataRate>(r["throughput_bps"].get<double>()) : "",
-           good ? fmt::format("{:.3g}", r.value("mean_cables", 0.0)) : "",
-           r.contains("message_ps") ? rounded<Time>(r["message_ps"].get<double>()) : "",
-           fmt::format("<span class=\"tag{}\">{}</span>", good ? " ok" : "", good ? "done" : "failed")});
+      rows.push_back({escape_xml(r["machine"].get<std::string>()), escape_xml(workload),
+                      escape_xml(r["engine"].get<std::string>()),
+                      r.contains("endpoints") ? with_commas(r["endpoints"].get<std::uint64_t>()) : "",
+                      good ? rounded<Time>(r["completion_ps"].get<double>()) : "",
+                      good ? rounded<DataRate>(r["throughput_bps"].get<double>()) : "",
+                      good ? fmt::format("{:.3g}", r.value("mean_cables", 0.0)) : "",
+                      r.contains("message_ps") ? rounded<Time>(r["message_ps"].get<double>()) : "",
+                      r.contains("report") ? fmt::format("<a href=\"{}\">report</a>",
+                                                         escape_xml(r["report"].get<std::string>()))
+                                           : fmt::format("<span class=\"tag{}\">{}</span>", good ? " ok" : "",
+                                                         good ? "done" : "failed")});
     }
     return html_section("points", "All points", "",
                         html_table({{"Machine"},

@@ -37,23 +37,6 @@ double heat_width(std::size_t step, std::size_t cables) {
   return coolest + (hottest - coolest) * static_cast<double>(step) / (kSteps - 1);
 }
 
-/// Thousandths in two digits of base 36.
-std::string packed(double share) {
-  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
-  auto value = static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * 1000));
-  return {kDigits[value / 36], kDigits[value % 36]};
-}
-
-std::string figure_svg(Point low, Point high, const std::string& body) {
-  constexpr double kMargin = 10;
-  double width = high.x - low.x + 2 * kMargin, height = high.y - low.y + 2 * kMargin;
-  return fmt::format(
-      "<svg viewBox=\"{:.0f} {:.0f} {:.0f} {:.0f}\" width=\"{:.0f}\" role=\"img\" aria-label=\"link heat "
-      "map\">\n"
-      "{}</svg>\n",
-      low.x - kMargin, low.y - kMargin, width, height, width, body);
-}
-
 /// How many links carry how much; its bars are the legend of the map as well.
 std::string distribution(const TrafficPoint& point) {
   constexpr std::size_t kBarsPerStep = 2, kBars = kSteps * kBarsPerStep;
@@ -72,7 +55,27 @@ std::string distribution(const TrafficPoint& point) {
   return chart.svg();
 }
 
-std::string scale_strip() {
+}  // namespace
+
+std::string_view heat_colour(double utilisation) { return kHeat[heat_step(utilisation)]; }
+
+std::string figure_svg(Point low, Point high, const std::string& body) {
+  constexpr double kMargin = 10;
+  double width = high.x - low.x + 2 * kMargin, height = high.y - low.y + 2 * kMargin;
+  return fmt::format(
+      "<svg viewBox=\"{:.0f} {:.0f} {:.0f} {:.0f}\" width=\"{:.0f}\" role=\"img\" aria-label=\"link heat "
+      "map\">\n"
+      "{}</svg>\n",
+      low.x - kMargin, low.y - kMargin, width, height, width, body);
+}
+
+std::string packed_share(double share) {
+  constexpr std::string_view kDigits = "0123456789abcdefghijklmnopqrstuvwxyz";
+  auto value = static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * 1000));
+  return {kDigits[value / 36], kDigits[value % 36]};
+}
+
+std::string heat_scale() {
   std::string out =
       "<svg class=\"chart\" viewBox=\"0 0 420 34\" role=\"img\" aria-label=\"colours by utilisation\">\n";
   constexpr double kLeft = 74, kWidth = 328;
@@ -84,9 +87,33 @@ std::string scale_strip() {
   return out + "</svg>\n";
 }
 
-}  // namespace
-
-std::string_view heat_colour(double utilisation) { return kHeat[heat_step(utilisation)]; }
+std::string heat_cables(const machine::Machine& machine, const Layout& layout,
+                        const std::vector<CableId>& order, const std::function<std::size_t(CableId)>& step,
+                        const std::function<std::string(CableId)>& note) {
+  const topology::Graph& graph = *machine.graph;
+  bool noted = order.size() <= kMostNotedCables;
+  std::string body = "<style>#cables path { fill: none; }\n";
+  for (std::size_t i = 0; i < kSteps; ++i)
+    body += fmt::format("#cables .h{} {{ stroke: {}; stroke-width: {:.2g}; }}\n", i, kHeat[i],
+                        heat_width(i, order.size()));
+  body += fmt::format("#cables .dead {{ stroke: {}; stroke-width: 1; stroke-dasharray: 4 3; }}\n</style>\n",
+                      kDeadColour);
+  body += "<g id=\"cables\">\n";
+  for (CableId c : order) {
+    auto [a, b] = graph.cable_ends(c);
+    bool dead = !machine.faults->usable(graph, a);
+    body += fmt::format("<path class=\"{}\" d=\"{}\"", dead ? "dead" : fmt::format("h{}", step(c)),
+                        layout.cables[c]);
+    body += noted ? fmt::format("><title>{} to {}: {}</title></path>\n", graph.port_name(a),
+                                graph.port_name(b), note(c))
+                  : "/>\n";
+  }
+  body += "</g>\n";
+  std::string out = figure_svg(layout.low, layout.high, draw_around(graph, *machine.faults, layout, body));
+  if (layout.stubs)
+    out += "<figcaption>A stub at the end of a row joins the row\u2019s other end.</figcaption>\n";
+  return out;
+}
 
 HeatMap::HeatMap(const measure::TrafficResult& result, const machine::Machine& machine,
                  const TrafficPoint& shown)
@@ -119,7 +146,7 @@ std::string HeatMap::buttons(const std::vector<CableId>& order) const {
     std::string use;
     if (!order.empty()) {
       auto all = use_at(*point);
-      for (CableId c : order) use += packed(all[c].there) + packed(all[c].back);
+      for (CableId c : order) use += packed_share(all[c].there) + packed_share(all[c].back);
     }
     out += fmt::format("<button type=\"button\" aria-pressed=\"{}\" data-use=\"{}\">{:.4g}</button>\n",
                        point == &shown_, use, point->offered);
@@ -129,29 +156,11 @@ std::string HeatMap::buttons(const std::vector<CableId>& order) const {
 
 std::string HeatMap::cables(const Layout& layout, const std::vector<CableId>& order) const {
   auto use = use_at(shown_);
-  bool noted = order.size() <= kMostNotedCables;
-  std::string body = "<style>#cables path { fill: none; }\n";
-  for (std::size_t i = 0; i < kSteps; ++i)
-    body += fmt::format("#cables .h{} {{ stroke: {}; stroke-width: {:.2g}; }}\n", i, kHeat[i],
-                        heat_width(i, order.size()));
-  body += fmt::format("#cables .dead {{ stroke: {}; stroke-width: 1; stroke-dasharray: 4 3; }}\n</style>\n",
-                      kDeadColour);
-  body += "<g id=\"cables\">\n";
-  for (CableId c : order) {
-    auto [a, b] = graph_.cable_ends(c);
-    bool dead = !machine_.faults->usable(graph_, a);
-    body += fmt::format("<path class=\"{}\" d=\"{}\"",
-                        dead ? "dead" : fmt::format("h{}", heat_step(use[c].busier())), layout.cables[c]);
-    body += noted
-                ? fmt::format("><title>{} to {}: {:.0f}% there, {:.0f}% back</title></path>\n",
-                              graph_.port_name(a), graph_.port_name(b), 100 * use[c].there, 100 * use[c].back)
-                : "/>\n";
-  }
-  body += "</g>\n";
-  std::string out = figure_svg(layout.low, layout.high, draw_around(graph_, *machine_.faults, layout, body));
-  if (layout.stubs)
-    out += "<figcaption>A stub at the end of a row joins the row\u2019s other end.</figcaption>\n";
-  return out;
+  return heat_cables(
+      machine_, layout, order, [&](CableId c) { return heat_step(use[c].busier()); },
+      [&](CableId c) {
+        return fmt::format("{:.0f}% there, {:.0f}% back", 100 * use[c].there, 100 * use[c].back);
+      });
 }
 
 std::string HeatMap::tiers() const {
@@ -188,7 +197,7 @@ std::string HeatMap::beside() const {
         "{:.4g}</h3>\n{}{}</div>\n"
         "<div><h3>Utilisation by kind of link</h3>\n{}</div>\n</div>\n",
         i, points_[i] == &shown_ ? "" : " hidden=\"hidden\"", points_[i]->offered, distribution(*points_[i]),
-        scale_strip(), html_table({{"Links"}, {"Number", true}, {"Mean", true}, {"Busiest", true}}, rows));
+        heat_scale(), html_table({{"Links"}, {"Number", true}, {"Mean", true}, {"Busiest", true}}, rows));
   }
   return out + "</aside>\n";
 }

@@ -1,6 +1,7 @@
 // Link heat maps: the layout of a machine, its cables in the colour of what they carry.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,22 @@ namespace weft::report {
 inline constexpr std::string_view kHeat[] = {"#c3ced8", "#f0d88f", "#f8c75c", "#fbad45", "#fb8f3d",
                                              "#f56b33", "#e2412a", "#c0182a", "#930b2e", "#5c0a2b"};
 std::string_view heat_colour(double utilisation);
+
+/// A drawing as part of a page, as wide as it is or as there is room. SVG.
+std::string figure_svg(Point low, Point high, const std::string& body);
+
+/// A share in thousandths, as two digits of base 36: what scripts of pages read.
+std::string packed_share(double share);
+
+/// A machine's cables as paths of class h0 (idle) to h9 (full) in the order given, within its picture. SVG.
+/// `step` is by cable; `note` may be empty.
+std::string heat_cables(const machine::Machine& machine, const Layout& layout,
+                        const std::vector<topology::CableId>& order,
+                        const std::function<std::size_t(topology::CableId)>& step,
+                        const std::function<std::string(topology::CableId)>& note);
+
+/// The colours from idle to full, with words at both ends. SVG.
+std::string heat_scale();
 
 /// The heat map of a report at one load, with buttons for the others. HTML.
 class HeatMap {

@@ -48,7 +48,7 @@ class Page {
   }
 
  private:
-  std::string title() const { return fmt::format("A program on {}", result_.machine); }
+  std::string title() const { return fmt::format("{} on {}", result_.what, result_.machine); }
 
   std::string head() const {
     std::uint64_t operations = 0, bytes = 0;
@@ -189,6 +189,7 @@ class Page {
   }
 
   std::string interfaces() const {
+    if (result_.nics.empty()) return "";  // a replay knows nothing of them
     std::vector<std::vector<std::string>> rows;
     for (std::size_t i = 0; i < result_.nics.size() && i < 256; ++i) {
       const nic::Counters& c = result_.nics[i];

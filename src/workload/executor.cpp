@@ -54,6 +54,7 @@ class Executor final : public event::EventHandler {
   ExecutionResult run() {
     events_.advance_to(network_.now());
     start_ = now();
+    if (options_.observer) options_.observer->starts(endpoint_);
     for (Id i = 0; i < state_.size(); ++i)
       if (state_[i].missing == 0) ready_.push_back(i);
     drain();
@@ -201,7 +202,9 @@ class Executor final : public event::EventHandler {
   /// The rank's processor does one thing after the other.
   void work(Id i, Time time, EventKind then) {
     Time& busy = busy_until_[rank_[i]];
-    busy = later(std::max(busy, now()), time);
+    const Time from = std::max(busy, now());
+    busy = later(from, time);
+    if (options_.observer) options_.observer->busy(rank_[i], from - start_, busy - start_);
     events_.at(busy, me_, then, i);
   }
 
@@ -254,6 +257,11 @@ class Executor final : public event::EventHandler {
       end(i);
     } else if (notice.kind == Notice::Kind::Delivered) {
       result_.message_time += now() - state_[i].since;
+      if (options_.observer) {
+        const Operation& o = p_.operations[i];
+        options_.observer->message(rank_[i], o.peer, o.amount, state_[i].since - start_, now() - start_,
+                                   o.by_interface);
+      }
       arrive(i);
     } else {
       lost_.push_back(i);

@@ -11,8 +11,21 @@
 
 namespace weft::workload {
 
+/// Told of what ranks do; times are from the start on.
+class ExecutionObserver {
+ public:
+  virtual ~ExecutionObserver() = default;
+  /// Before anything else: the endpoint of each rank.
+  virtual void starts(const std::vector<network::EndpointId>& endpoint) = 0;
+  /// A rank's processor is busy. Those of a rank come in order and do not overlap.
+  virtual void busy(Rank rank, Time from, Time until) = 0;
+  /// A message of one rank for another has arrived that was handed over at `from`.
+  virtual void message(Rank rank, Rank to, std::uint64_t bytes, Time from, Time until, bool by_interface) = 0;
+};
+
 struct ExecutorOptions {
-  Time send_cost{0}, receive_cost{0};  // the rank's processor is busy for each message
+  Time send_cost{0}, receive_cost{0};     // the rank's processor is busy for each message
+  ExecutionObserver* observer = nullptr;  // nobody: nothing is told
 };
 
 struct ExecutionResult {

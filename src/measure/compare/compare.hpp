@@ -1,11 +1,13 @@
 // One comparison: machines x workloads x engines, as points that can be run in any order, by any process.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/json.hpp"
 #include "config/schema.hpp"
+#include "workload/replay.hpp"
 
 namespace weft::measure {
 
@@ -61,8 +63,15 @@ std::vector<ComparePoint> compare_points(const CompareSpec& spec);
 /// A name for the point that changes with anything that could change its result.
 std::string point_key(const CompareSpec& spec, const ComparePoint& point);
 
+/// Who looks at the replay of a point, and is told of its end; of the static engine there is none.
+struct PointWatch {
+  workload::ExecutionObserver* observer = nullptr;
+  std::function<void(const workload::ReplayResult& result, const machine::Machine& machine)> done = {};
+};
+
 /// Runs one point. The result is a flat object; "error" in it says why there are no figures.
-Json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned threads);
+Json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned threads,
+               const PointWatch& watch = {});
 
 /// What it found wrong with the order expected of the machines, largest size each; empty: nothing.
 std::vector<std::string> check_expected(const CompareSpec& spec, const std::vector<Json>& results);

@@ -72,14 +72,16 @@ double mean_cables(const workload::Program& program, const std::vector<network::
 }
 
 void run_replay(const CompareSpec& spec, const CompareWorkload& w, const Settings& settings,
-                const std::string& engine, const machine::Machine& m, unsigned threads, Json& out) {
+                const std::string& engine, const machine::Machine& m, unsigned threads,
+                const PointWatch& watch, Json& out) {
   workload::ReplayText text;
   text.engine = engine;
   text.seed = spec.seed;
   text.threads = threads;
-  text.options = {spec.send_cost, spec.receive_cost};
+  text.options = {spec.send_cost, spec.receive_cost, watch.observer};
   text.jobs = {{w.kind, settings, w.ranks, w.placement}};
   workload::ReplayResult r = workload::replay(m, text);
+  if (watch.done) watch.done(r, m);
   const workload::ExecutionResult& run = r.run;
   if (!run.finished) {
     out["error"] = join(run.stall, "; ");
@@ -100,7 +102,8 @@ void run_replay(const CompareSpec& spec, const CompareWorkload& w, const Setting
 
 }  // namespace
 
-Json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned threads) {
+Json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned threads,
+               const PointWatch& watch) {
   const CompareMachine& cm = spec.machines[point.machine];
   const CompareWorkload& w = spec.workloads[point.workload];
   const std::string& engine = spec.engines[point.engine];
@@ -118,7 +121,7 @@ Json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned thre
     if (engine == kStaticEngine)
       run_static(spec, w, workload_settings, m, threads, out);
     else
-      run_replay(spec, w, workload_settings, engine, m, threads, out);
+      run_replay(spec, w, workload_settings, engine, m, threads, watch, out);
   } catch (const UserError& error) {
     out["error"] = error.what();
   }

@@ -45,6 +45,7 @@ class RunStats {
 
 /// Everything a run's report is made of.
 struct ProgramResult {
+  std::string what = "A program";  // as a title begins
   std::string command, version, machine, engine;
   std::uint64_t seed = 1;
   host::RunResult run;

@@ -80,8 +80,10 @@ network::CycleOptions bounded(const Experiment& experiment) {
 
 class PointRun {
  public:
-  PointRun(const Experiment& experiment, double load, const std::function<bool()>& cancelled)
+  PointRun(const Experiment& experiment, std::size_t index, double load,
+           const std::function<bool()>& cancelled)
       : experiment_(experiment),
+        index_(index),
         graph_(*experiment.machine.graph),
         cancelled_(cancelled),
         ranks_(experiment.options.ranks),
@@ -117,8 +119,10 @@ class PointRun {
     const Cycle step = std::max<Cycle>(1, static_cast<Cycle>(kPacketsInStep / packets_per_cycle_));
     for (Cycle next = engine_.now(); engine_.now() == next && next < until && !over();) {
       if (any(cancelled_())) throw Cancelled{};
-      next = std::min(until, next + step);
+      next = std::min(until, next + (experiment_.viewer ? std::min(step, watched_step_) : step));
+      const Stopwatch step_time;
       engine_.run(traffic_, observers_, next);  // returns before that only where nothing will happen any more
+      if (experiment_.viewer) be_seen(step_time.seconds());
       point_.stalled = engine_.stalled();
       if (engine_.counters().packets_in_network() > kMostPackets)
         point_.unmeasured = fmt::format(
@@ -128,6 +132,20 @@ class PointRun {
             "buffers or a part of the machine",
             engine_.counters().packets_in_network() / 1'000'000);
     }
+  }
+
+  /// Steps are as long as somebody who looks on can wait. How a run is cut into steps changes nothing of it.
+  void be_seen(double step_seconds) {
+    constexpr Cycle kLongest = Cycle{1} << 30;
+    if (step_seconds < 0.02) watched_step_ = std::min(kLongest, watched_step_ * 2);
+    if (step_seconds > 0.1) watched_step_ = std::max<Cycle>(1, watched_step_ / 2);
+    if (!experiment_.viewer->wants(index_)) return;
+    const Arrivals now = measures_ ? arrivals() - at_start_ : arrivals();
+    const double cycles = static_cast<double>(engine_.now() - (measures_ ? measured_from_ : 0));
+    experiment_.viewer->see(
+        index_,
+        {measures_ ? "is measured" : "warms up", engine_,
+         cycles > 0 ? static_cast<double>(now.flits) / cycles / traffic_.senders() : 0, now.mean_packet()});
   }
 
   /// Nothing more can be measured.
@@ -200,6 +218,7 @@ class PointRun {
   }
 
   Warmth warm_up() {
+    measures_ = false;
     WarmUpTest test;
     Warmth warmth = Warmth::Undecided;
     for (unsigned i = 1; i <= kMostWindows && warmth == Warmth::Undecided; ++i) {
@@ -237,6 +256,7 @@ class PointRun {
   }
 
   void start_measuring() {
+    measures_ = true;
     measured_from_ = engine_.now();
     at_start_ = arrivals();
     made_at_start_ = flits_made();
@@ -417,6 +437,7 @@ class PointRun {
   }
 
   const Experiment& experiment_;
+  std::size_t index_;
   const topology::Graph& graph_;
   const std::function<bool()>& cancelled_;
   network::Ranks* const ranks_;  // who run the machine together, each with a part of its sources
@@ -427,7 +448,8 @@ class PointRun {
   std::vector<network::Observer*> observers_;
   LinkWatch links_;
   TrafficPoint point_;
-  Cycle window_ = 0;
+  Cycle window_ = 0, watched_step_ = kShortestWindow;
+  bool measures_ = false;
   unsigned doublings_ = 0;
   double packets_per_cycle_ = 0;  // made by all sources
   // When the measured time began:
@@ -441,11 +463,11 @@ class PointRun {
 }  // namespace
 
 std::optional<TrafficPoint> run_point(const Experiment& experiment, double load,
-                                      const std::function<bool()>& cancelled) {
+                                      const std::function<bool()>& cancelled, std::size_t index) {
   if (!experiment.options.ranks && cancelled()) return std::nullopt;
   const Stopwatch start;
   try {
-    TrafficPoint point = PointRun(experiment, load, cancelled).run();
+    TrafficPoint point = PointRun(experiment, index, load, cancelled).run();
     point.seconds = start.seconds();
     return point;
   } catch (const Cancelled&) {

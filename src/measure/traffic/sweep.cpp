@@ -105,14 +105,16 @@ TrafficResult sweep(const machine::Machine& machine, const Workload& workload, c
   out.loads = options.loads;
   for (workload::Member m = 0; m < members.count(); ++m) out.senders += pattern->rate(m) > 0;
 
-  Experiment experiment{machine,           engine, facts, run, workload, members, *pattern, options.faults,
-                        options.until_full};
+  Experiment experiment{
+      machine,       engine, facts, run, workload, members, *pattern, options.faults, options.until_full,
+      options.viewer};
   Points points(options.loads.size());
   std::mutex guard;
   auto interrupted = [&] { return options.interrupted && *options.interrupted; };
   bool in_parallel = options.threads == 1 && !options.ranks && machine.graph->routers() <= kLargeMachine;
   parallel_for(options.loads.size(), in_parallel ? default_threads() : 1, [&](unsigned, std::uint64_t i) {
-    auto point = run_point(experiment, options.loads[i], [&] { return i >= points.end() || interrupted(); });
+    auto point = run_point(
+        experiment, options.loads[i], [&] { return i >= points.end() || interrupted(); }, i);
     if (!point) return;
     std::lock_guard lock(guard);
     std::size_t done = points.add(i, std::move(*point));

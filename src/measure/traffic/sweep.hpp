@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "measure/traffic/point.hpp"
 #include "measure/traffic/result.hpp"
 #include "network/cycle_engine.hpp"
 #include "network/link/fault_script.hpp"
@@ -21,6 +22,7 @@ struct SweepOptions {
   /// Called as each point ends, one call at a time, in any order.
   std::function<void(const TrafficPoint& point, std::size_t done)> progress;
   const std::atomic<bool>* interrupted = nullptr;
+  SweepViewer* viewer = nullptr;                       // nobody else's figures change by it
   std::vector<network::link::FaultEvent> faults = {};  // of every point
   std::string engine = network::kReferenceEngine;      // one of the cycle engines
   bool until_full = false;  // past saturation: measure only once the network's buffers are full
