@@ -86,9 +86,12 @@ TEST(Results, OfTrafficAreAsDocumented) {
 TEST(Results, OfRunsAreAsDocumented) {
   ScratchFolder folder;
   const std::string out = folder.file("out");
-  const ProgramResult r = run_program({"run", "torus", "--set", "topology.dims=[4]", "-n", "4", "--out", out,
-                                       "--what-if", "--", kPrograms + "planted", "late_at_barrier"});
+  const ProgramResult r =
+      run_program({"run", "torus", "--set", "topology.dims=[4]", "-n", "4", "--out", out, "--what-if",
+                   "--monitor", "1ms", "--engine", "flit", "--fault", "at 100us lane r0.p0 0 stuck", "--",
+                   kPrograms + "planted", "late_at_barrier"});
   ASSERT_EQ(r.code, 0) << r.err;
+  expect_columns("run: monitor.csv", out + "/monitor.csv");
   expect_columns("run: matrix.csv", out + "/matrix.csv");
   expect_columns("run: breakdown.csv", out + "/breakdown.csv");
   expect_keys("run: result.json", parse_json(read_file(out + "/result.json")));

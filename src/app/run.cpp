@@ -20,9 +20,11 @@
 #include "base/stopwatch.hpp"
 #include "base/version.hpp"
 #include "measure/run/collective_table.hpp"
+#include "measure/run/monitor.hpp"
 #include "measure/run/run_power.hpp"
 #include "measure/run/what_if.hpp"
 #include "network/two_networks.hpp"
+#include "report/monitor_json.hpp"
 #include "report/run_answer.hpp"
 #include "report/run_power.hpp"
 #include "report/run_report.hpp"
@@ -38,7 +40,7 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace, record, noise, fault, mpi = "auto",
+  std::string engine, cores = "auto", compute, out, trace, record, noise, fault, monitor, mpi = "auto",
                       windows = "auto", place = "linear", collectives = "software", table;
   std::vector<std::string> slow;
   std::uint64_t trace_megabytes = 1024;
@@ -82,6 +84,7 @@ void make_folder(const std::string& path) {
 struct Extras {
   std::optional<measure::RunPower> power;
   std::optional<measure::WhatIf> what_if;
+  std::unique_ptr<measure::Monitor> monitor;
 
   std::string sections() const {
     return (what_if ? report::what_if_section(*what_if) : "") +
@@ -94,6 +97,7 @@ Json result_json(const measure::ProgramResult& result, const RunWatch& watch, co
   Json out = report::run_json(result, watch.stats(), watch.details(), machine);
   if (extras.power) out["power"] = report::run_power_json(*extras.power);
   if (extras.what_if) out["what_if"] = report::what_if_json(*extras.what_if);
+  if (extras.monitor) out["monitor"] = report::monitor_json(*extras.monitor, *machine.graph);
   return out;
 }
 
@@ -105,6 +109,7 @@ void write_results(const std::string& folder, const measure::ProgramResult& resu
   write("result.json", result_json(result, watch, machine, extras).dump(1) + "\n");
   write("matrix.csv", report::matrix_csv(watch.stats()));
   write("breakdown.csv", report::breakdown_csv(watch.stats()));
+  if (extras.monitor) write("monitor.csv", extras.monitor->csv());
   write("report.html", report::run_page(result, watch.stats(), watch.details(), machine, extras.sections()));
 }
 
@@ -125,6 +130,7 @@ std::string command_line(const Options& o) {
   for (const std::string& slow : o.slow) out += " --slow " + quoted(slow);
   if (!o.noise.empty()) out += " --noise " + quoted(o.noise);
   if (!o.fault.empty()) out += " --fault " + quoted(o.fault);
+  if (!o.monitor.empty()) out += " --monitor " + quoted(o.monitor);
   out += o.power.text();
   if (o.run.seed != 1) out += fmt::format(" --seed {}", o.run.seed);
   out += " --";
@@ -142,6 +148,19 @@ std::vector<network::link::FaultEvent> faults_of(const Options& o, const network
     problems.throw_if_any();
   }
   return network::link::read_faults(o.fault, *machine.graph);
+}
+
+std::unique_ptr<measure::Monitor> monitor_of(const Options& o, const machine::Machine& machine,
+                                             const network::Network& network) {
+  if (o.monitor.empty()) return nullptr;
+  std::string error;
+  const std::optional<std::int64_t> period = parse_quantity(quantity_kind<Time>(), o.monitor, error);
+  if (!period || *period <= 0) {
+    Diagnostics problems;
+    problems.add({"--monitor"}, "", period ? "expected a time longer than 0, such as 100us" : error);
+    problems.throw_if_any();
+  }
+  return std::make_unique<measure::Monitor>(machine, network, Time{*period});
 }
 
 std::string real_time_text(double seconds) {
@@ -213,8 +232,10 @@ void end_when_interrupted() {
 }
 
 void simulate(const Options& o, const machine::Machine& machine, network::Network& network,
-              measure::JobHeat* heat, RunWatch& watch, LiveRun* page, measure::ProgramResult& result) {
+              measure::JobHeat* heat, RunWatch& watch, LiveRun* page, measure::Monitor* monitor,
+              measure::ProgramResult& result) {
   host::Simulation simulation(machine, network, o.run);
+  if (monitor) simulation.fabric().watch(monitor->first(), [=](Time now) { return monitor->read(now); });
   if (heat) simulation.follow(*heat);
   constexpr auto kInterrupted = +[] { return interrupts != 0; };
   simulation.interrupted = kInterrupted;
@@ -273,12 +294,13 @@ int run(Options& o) {
   if (o.page.on)
     page.emplace(o.page, machine, engine, *network, live::PageText{"run", result.command, o.run.ranks},
                  time_of_earlier_run(o.out, result.command));
-  simulate(o, machine, *network, heat.get(), watch, page ? &*page : nullptr, result);
+  Extras extras;
+  extras.monitor = monitor_of(o, machine, *network);
+  simulate(o, machine, *network, heat.get(), watch, page ? &*page : nullptr, extras.monitor.get(), result);
   result.version = version();
   result.machine = machine.description.identity.name;
   result.engine = engine.name;
   result.seed = o.run.seed;
-  Extras extras;
   if (heat) extras.power = measure::power_of(result, watch.details(), machine, heat->result());
   if (const workload::Program* recording = o.what_if ? watch.recording() : nullptr)
     extras.what_if = measure::what_if(machine, *recording,
@@ -289,6 +311,9 @@ int run(Options& o) {
   if (!o.quiet)
     for (const network::Network::Incident& incident : result.incidents)
       fmt::print(stderr, "weft: at {} {}\n", host::time_text(incident.at), incident.what);
+  if (!o.quiet && extras.monitor)
+    for (const measure::Monitor::Alarm& alarm : extras.monitor->alarms())
+      fmt::print(stderr, "weft: {}\n", extras.monitor->in_words(alarm));
   if (!result.run.fine) {
     fmt::print(stderr, "weft: {}\n", result.run.failure);
     for (const std::string& line : result.run.details) fmt::print(stderr, "  {}\n", line);
@@ -307,6 +332,11 @@ void declare_output(CommandLine& app, Options& o) {
          "What breaks during the run, and when: \"at 3us cut r12.p3; at 8us restore r12.p3\", as for `weft "
          "traffic`; or a file with such statements")
       .option_text("SCRIPT");
+  app.add_option(
+         "--monitor", o.monitor,
+         "Read the monitors of all routers over the management network, a round every TIME of virtual time: "
+         "cables that fail are located, and with --out monitor.csv has what was read")
+      .option_text("TIME");
   app.add_option("--seed", o.run.seed, "Two runs with the same seed are the same").option_text("N [1]");
   app.add_option("--threads", o.threads, "Threads of the flit engine, others take one; results are the same")
       .option_text("N [1]")

@@ -13,6 +13,7 @@
 
 #include "base/check.hpp"
 #include "base/diagnostics.hpp"
+#include "live/metrics.hpp"
 
 namespace weft::live {
 
@@ -109,6 +110,9 @@ struct Server::Parts {
     });
     http.Get("/state", [this](const httplib::Request&, httplib::Response& response) {
       response.set_content(board.state(), "application/json");
+    });
+    http.Get("/metrics", [this](const httplib::Request&, httplib::Response& response) {
+      response.set_content(metrics(board.state()), kMetricsType);
     });
     answer("/pause", [](Board& b) { b.pause(true); });
     answer("/resume", [](Board& b) { b.pause(false); });

@@ -440,6 +440,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   read_devices(root, endpoints_of(out, problems), reader, out.devices);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
+  management_section().read(&out.management, root.find("management"), "management", reader);
   core_section().read(&out.core, root.find("core"), "core", reader);
   out.body = read_body(root, reader);
   read_collective_network(root, out, problems);
@@ -469,6 +470,7 @@ const std::vector<FixedSection>& fixed_sections() {
       {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
       {"core", "Clock and width of the chip with interface and router", &core_section()},
       {"processor", "What computes on a node", &processor_section()},
+      {"management", "The network by which the monitors of all chips are read", &management_section()},
       {"rack.NAME", "A level of packaging: board, blade, chassis, rack", &power::level_section()},
       {"power.part.NAME", "What draws power on a node, and how hot it may be", &power::part_section()},
       {"power.supply", "Power supplies of the outermost level", &power::supply_section()},

@@ -8,6 +8,7 @@
 #include "config/schema.hpp"
 #include "machine/core_clock.hpp"
 #include "machine/devices.hpp"
+#include "machine/management.hpp"
 #include "machine/mpi_parameters.hpp"
 #include "machine/nic_parameters.hpp"
 #include "machine/processor.hpp"
@@ -66,6 +67,7 @@ struct Description {
   std::vector<Device> devices;
   MpiParameters mpi;
   ProcessorParameters processor;
+  ManagementParameters management;
   CoreParameters core;
   std::shared_ptr<const power::Body> body;  // how it is packed, powered and cooled; always there
 

@@ -138,9 +138,11 @@ class Network {
     bool up = true;
     bool counts = false;                                                // flits
     unsigned lanes = 0;                                                 // in use; 0: all there are
+    std::uint32_t lane_mask = 0;                                        // which
     double rate_share = 1;                                              // of the full rate
     std::uint64_t sent = 0, received = 0, damaged = 0, sent_again = 0;  // flits
     std::uint64_t trainings = 0;
+    friend bool operator==(const PortState&, const PortState&) = default;
   };
   virtual PortState port_state(topology::PortId) const { return {}; }
   /// The routes in force, where they have changed since the machine was built.

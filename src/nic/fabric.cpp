@@ -286,13 +286,20 @@ bool Fabric::advance(Time until) {
     if (heard_ == notices_.size()) {
       if (next == network::kForever && until == network::kForever && network_.idle()) return false;
       // Whatever happens here at a time, nothing is sent before the chip has taken its time to.
-      const Time first = std::min(until, next);
+      const Time first = std::min({until, next, look_at_});
       notices_.clear();
       heard_ = 0;
       network_.advance(first == network::kForever ? first : later(first, context_->nic.send_latency),
                        notices_);
     }
-    if (heard_ < notices_.size() && notices_[heard_].at <= std::min(until, next)) {
+    const bool told = heard_ < notices_.size();
+    if (look_at_ <= std::min(until, next) && !(told && notices_[heard_].at < look_at_)) {
+      check_time(look_at_);
+      queue_.advance_to(std::max(now(), look_at_));
+      look_at_ = look_(look_at_);
+      continue;
+    }
+    if (told && notices_[heard_].at <= std::min(until, next)) {
       hear();
       continue;
     }

@@ -102,6 +102,11 @@ class Fabric : private event::EventHandler {
   Time now() const { return queue_.now(); }
   /// Runs up to `until`, or up to the first time at which the host was told something; true then.
   bool advance(Time until);
+  /// Has a look at what is there whenever time comes to what the look before returned.
+  void watch(Time first, std::function<Time(Time)> look) {
+    look_at_ = first;
+    look_ = std::move(look);
+  }
   /// Nothing is under way: only new work can make anything happen.
   bool idle() const;
   /// Until then nothing happens at this interface that its processes do not make happen by new work: a lower
@@ -135,7 +140,9 @@ class Fabric : private event::EventHandler {
   network::Network& network_;
   std::vector<std::unique_ptr<Interface>> interfaces_;
   std::vector<network::Notice> notices_;  // of the network's last batch
-  std::size_t heard_ = 0;                 // of these
+  Time look_at_ = network::kForever;
+  std::function<Time(Time)> look_;
+  std::size_t heard_ = 0;  // of these
 };
 
 }  // namespace weft::nic

@@ -394,6 +394,7 @@ Network::PortState LinkLayer::port_state(topology::PortId port) const {
   const link::LinkEnd& end = ends_[end_at_[port]].link;
   out.up = end.state() == LinkState::Up;
   out.lanes = end.lanes().count();
+  out.lane_mask = end.lanes().up;
   out.rate_share = out.up ? end.rate_share() : 0;
   out.damaged = end.counters().refused;
   out.sent_again = end.counters().sent_again;
