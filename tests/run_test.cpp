@@ -218,6 +218,27 @@ TEST(Run, ACableCutUnderwayCostsTimeAndNothingElse) {
   EXPECT_EQ(cut.out, run_ranks(8, command, {"--fault", "at 2us cut r0.p0"}).out);
 }
 
+TEST(Run, AManagerNeedsTheTimeOfItsReadsAndWrites) {
+  const std::vector<std::string> command{kExamples + "halo"};
+  const auto parts = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> options{"--fault", "at 2us cut r0.p0", "--set", "rerouting.by=manager"};
+    options.insert(options.end(), more.begin(), more.end());
+    const ProgramResult r = run_ranks(8, command, options);
+    EXPECT_EQ(r.code, 0) << r.err;
+    const std::size_t at = r.err.find("(found out in");
+    EXPECT_NE(at, std::string::npos) << r.err;
+    return r.err.substr(at, r.err.find(')', at) - at);
+  };
+  const std::string first = parts({});
+  EXPECT_EQ(first, parts({}));
+  EXPECT_NE(first, parts({"--set", "cable.default.delay=500ns"})) << "longer cables, longer writes";
+  EXPECT_EQ(run_ranks(8, command,
+                      {"--fault", "at 2us cut r0.p0", "--set", "rerouting.by=manager", "--set",
+                       "rerouting.manager=99999"})
+                .code,
+            2);
+}
+
 TEST(Run, FaultsNeedAnEngineWithLinks) {
   ProgramResult r =
       run_ranks(2, {kExamples + "pingpong"}, {"--engine", "flow", "--fault", "at 2us cut r0.p0"});

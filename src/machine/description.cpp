@@ -50,6 +50,13 @@ const config::Section& rerouting_section() {
   const Range<Time> any{{0}, {1'000'000'000'000}};
   static const config::Section section =
       config::Schema<P>()
+          .choice(&P::by, "by",
+                  "How long it takes to find out what is left and to write the new tables: the times given "
+                  "here, or what a management program on a node of the machine needs for it by reads and "
+                  "writes of registers over the network (`weft manage`)",
+                  {"times", "manager"})
+          .field(&P::manager, "manager", "The endpoint on which that program runs",
+                 Range<std::uint32_t>{0, 16'777'215})
           .field(&P::report, "report", "From a link's own diagnosis to whoever computes routes", any)
           .field(&P::compute, "compute", "Time new routes take to compute", any)
           .field(&P::write_per_router, "write_per_router",

@@ -30,6 +30,8 @@ struct Identity {
 
 /// How long it takes from a link that reports itself dead to routes around it.
 struct ReroutingParameters {
+  enum class By : std::uint8_t { Times, Manager } by = By::Times;
+  std::uint32_t manager = 0;
   Time report{1'000'000};
   Time compute{5'000'000};
   Time write_per_router{50'000};

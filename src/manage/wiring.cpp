@@ -18,7 +18,11 @@ Plug described(const Graph& graph, const topology::Faults& faults, PortId port) 
 }
 
 Wiring::Wiring(const Graph& graph, const topology::Faults& faults) : graph_(graph), plugs_(graph.ports()) {
-  for (PortId p = 0; p < graph.ports(); ++p) plugs_[p] = described(graph, faults, p);
+  follow(faults);
+}
+
+void Wiring::follow(const topology::Faults& faults) {
+  for (PortId p = 0; p < graph_.ports(); ++p) plugs_[p] = described(graph_, faults, p);
 }
 
 /// Plugs a port's end in, and tells a router at the other end of it.

@@ -38,6 +38,8 @@ class Wiring {
   void swap(PortId a, PortId b);
   /// Nothing is plugged in any more.
   void unplug(PortId a);
+  /// As described, but for these.
+  void follow(const topology::Faults& faults);
   /// A device that nobody knows is plugged in instead.
   void replace(PortId a);
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.hpp"
+#include "manage/running_manager.hpp"
 #include "routing/distances.hpp"
 #include "routing/survey.hpp"
 
@@ -93,8 +94,17 @@ std::vector<CableId> link_layer_cables(const machine::Machine& m, const std::vec
 
 link::ReconfigureSettings reconfigure_settings(const machine::Machine& m, const Settings& s) {
   const machine::ReroutingParameters& p = m.description.rerouting;
-  return {s.cycle.cycles(p.report), s.cycle.cycles(p.compute), s.cycle.cycles(p.write_per_router),
-          std::max<Cycle>(1, s.cycle.cycles(p.quiet)), s.cycle.cycles(p.longest_drain)};
+  link::ReconfigureSettings out{s.cycle.cycles(p.report), s.cycle.cycles(p.compute),
+                                s.cycle.cycles(p.write_per_router),
+                                std::max<Cycle>(1, s.cycle.cycles(p.quiet)), s.cycle.cycles(p.longest_drain)};
+  if (p.by == machine::ReroutingParameters::By::Manager) {
+    auto manager = std::make_shared<manage::RunningManager>(m, p.manager);
+    out.report += s.cycle.cycles(manager->detect());
+    out.write = [manager, cycle = s.cycle](const topology::Faults& faults) {
+      return cycle.cycles(manager->write(faults));
+    };
+  }
+  return out;
 }
 
 routing::VerifyOptions proof_options(const machine::Machine& m) {
@@ -342,7 +352,12 @@ void LinkLayer::between_cycles(Recovery& network, Cycle now, bool moved, std::ui
                             : fmt::format("cut off: {}{}", join(names, ", "),
                                           cut.size() > 8 ? fmt::format(" and {} more", cut.size() - 8) : "");
       if (lost) who += fmt::format("; {} undeliverable", count_of(lost, "packet"));
-      return note(now, fmt::format("new routes in every table: {}; {}", reconfigurer_.routing_name(), who));
+      const link::Reconfigurer::Parts parts = reconfigurer_.parts();
+      auto words = [this](Cycle cycles) { return to_text(cycle_.time(cycles)); };
+      return note(now, fmt::format("new routes in every table: {}; {} (found out in {}, computed in {}, "
+                                   "written in {})",
+                                   reconfigurer_.routing_name(), who, words(parts.report),
+                                   words(parts.compute), words(parts.write)));
     }
   }
 }

@@ -66,7 +66,9 @@ Reconfigurer::Action Reconfigurer::step(Cycle now, bool empty, bool moved) {
       if (!empty && !stuck) return Action::None;
       compute();
       phase_ = Phase::Writing;
-      until_ = now + settings_.compute + settings_.write_per_router * graph_.routers();
+      written_in_ =
+          settings_.write ? settings_.write(*next_faults_) : settings_.write_per_router * graph_.routers();
+      until_ = now + settings_.compute + written_in_;
       return empty ? Action::None : Action::TakeBack;
     }
     case Phase::Writing:

@@ -8,6 +8,7 @@
 // machines do not have, and a proof for every pair of relations.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct ReconfigureSettings {
   Cycle write_per_router = 50;  // tables are written one router after the other
   Cycle quiet = 1000;           // without any movement: what is left cannot leave by itself
   Cycle longest_drain = 200'000;
+  /// Instead of write_per_router: what it takes to write routes around these.
+  std::function<Cycle(const topology::Faults& faults)> write = {};
 };
 
 class Reconfigurer {
@@ -53,6 +56,11 @@ class Reconfigurer {
   const std::string& routing_name() const { return current_.name; }
   const routing::Verdict& verdict() const { return current_.verdict; }
   const topology::Faults& faults() const { return *current_faults_; }
+  /// How long the last tables took: to hear of it, to compute them, to write them.
+  struct Parts {
+    Cycle report, compute, write;
+  };
+  Parts parts() const { return {settings_.report, settings_.compute, written_in_}; }
   /// When something will happen by itself, or kNever.
   Cycle next_step() const { return phase_ == Phase::Steady || phase_ == Phase::Draining ? kNever : until_; }
 
@@ -66,7 +74,7 @@ class Reconfigurer {
   routing::VerifyOptions how_;
   ReconfigureSettings settings_;
   Phase phase_ = Phase::Steady;
-  Cycle until_ = 0, drain_since_ = 0, moved_at_ = 0;
+  Cycle until_ = 0, drain_since_ = 0, moved_at_ = 0, written_in_ = 0;
   std::vector<bool> dead_, applied_;  // by cable: as reported; as the relation in force knows it
   bool fresh_ = false;                // a report the relation under way does not know of
   bool asked_ = false;                // routes are wanted even if no cable has changed
