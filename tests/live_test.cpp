@@ -133,6 +133,24 @@ TEST_P(LiveRuns, ShowRanksAndLinksOnEveryEngine) {
 INSTANTIATE_TEST_SUITE_P(On, LiveRuns, testing::Values("flit", "flow", "ideal"),
                          [](const auto& one) { return one.param; });
 
+TEST(Live, MetricsAndAlarmsTellWhatBroke) {
+  Watched run(endless({"--engine", "flit", "--fault", "at 5us cut r0.p0"}));
+  ASSERT_TRUE(busy_part(run).is_object()) << run.err();
+  EXPECT_TRUE(comes_true([&] { return run.state()["parts"][0]["incidents"].get<unsigned>() >= 2; }));
+  const json part = run.state()["parts"][0];
+  EXPECT_GE(part["links_down"].get<unsigned>(), 1u);
+  bool named = false;
+  for (const json& alarm : part["alarms"])
+    named |= alarm["what"].get<std::string>().find("cut r0.p0") != std::string::npos;
+  EXPECT_TRUE(named) << part["alarms"];
+  const std::string text = run.ask("/metrics").out;
+  EXPECT_THAT(text, HasSubstr("\nweft_virtual_time_seconds "));
+  EXPECT_THAT(text, HasSubstr("\nweft_links_down "));
+  EXPECT_THAT(text, HasSubstr("\nweft_ranks{state="));
+  EXPECT_THAT(text, HasSubstr("# EOF\n 200"));
+  EXPECT_THAT(run.ask("/metrics", {"-I"}).out, HasSubstr("application/openmetrics-text"));
+}
+
 TEST(Live, PauseAndStopNeedTheToken) {
   Watched run(endless());
   busy_part(run);

@@ -140,6 +140,16 @@ std::string LiveRun::describe(const host::Simulation& simulation) {
   out["ranks"] = states;
   out["calls"] = names;
   out["links"] = meter_.json();
+  constexpr std::size_t kShown = 20;
+  const std::vector<network::Network::Incident> incidents = network_.incidents();
+  out["incidents"] = incidents.size();
+  out["alarms"] = Json::array();
+  for (std::size_t i = incidents.size(); i-- > 0 && incidents.size() - i <= kShown;)
+    out["alarms"].push_back({{"at_ps", incidents[i].at.value}, {"what", incidents[i].what}});
+  std::uint64_t down = 0;
+  for (topology::PortId p = 0; p < machine_.graph->ports(); ++p)
+    if (machine_.graph->peer(p) != topology::kNone) down += !network_.port_state(p).up;
+  out["links_down"] = down;
   return out.dump();
 }
 

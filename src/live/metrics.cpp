@@ -73,6 +73,9 @@ std::string metrics(const std::string& state) {
              "Use of a kind of links since the last look: mean and busiest.");
   Family busiest("weft_link_use_ratio", "gauge", "ratio", "Use of the busiest links since the last look.");
   Family ranks("weft_ranks", "gauge", "", "Ranks by what they do.");
+  Family down("weft_links_down", "gauge", "",
+              "Links that carry nothing: each end of a cable that is dead counts.");
+  Family incidents("weft_incidents", "gauge", "", "What broke and was mended so far.");
   seconds.add("", read->value("seconds", 0.0));
   share.add("", read->value("share", 0.0));
   for (const Json& part : std::as_const(*read)["parts"]) {
@@ -80,6 +83,8 @@ std::string metrics(const std::string& state) {
     const std::string load = part.contains("load") ? label("load", part["load"].dump()) : "";
     const auto with = [&](const std::string& more) { return load.empty() ? more : load + "," + more; };
     time.add(load, part.value("time_ps", 0.0) * 1e-12);
+    if (part.contains("incidents")) incidents.add(load, part.value("incidents", 0.0));
+    if (part.contains("links_down")) down.add(load, part.value("links_down", 0.0));
     if (part.contains("accepted")) accepted.add(load, part.value("accepted", 0.0));
     if (part.contains("ranks")) {
       std::map<std::string, unsigned> count;
@@ -101,7 +106,7 @@ std::string metrics(const std::string& state) {
     }
   }
   return seconds.text() + share.text() + time.text() + accepted.text() + use.text() + busiest.text() +
-         ranks.text() + "# EOF\n";
+         ranks.text() + down.text() + incidents.text() + "# EOF\n";
 }
 
 }  // namespace weft::live

@@ -118,6 +118,7 @@ function show(state) {
     $("rate").textContent = part.rate || "–";
     paint(part.links);
     ranks(part);
+    if (part.alarms) fill("alarms", part.alarms.length ? part.alarms.map(a => [time(a.at_ps), a.what]) : [["\u2013", "nothing has broken"]]);
   }
   const done = $("done");
   if (done) done.textContent = state.parts.filter(p => p && p.phase === "done").length + " of " + state.parts.length;
@@ -174,6 +175,11 @@ std::string rank_section(unsigned ranks) {
                               key + "</div>\n<div id=\"ranks\"></div>\n");
 }
 
+std::string alarm_section() {
+  return report::html_section("broken", "Alarms", "What broke and was mended, the latest first.",
+                              table("alarms", {{"Virtual time"}, {"What"}}));
+}
+
 std::string point_section(const std::vector<double>& loads) {
   std::vector<std::vector<std::string>> rows;
   for (double load : loads) rows.push_back({fmt::format("{:.4g}", load), "waits its turn", "", "", ""});
@@ -226,6 +232,7 @@ std::string page(const machine::Machine& machine, const PageText& text) {
                   picture(machine), report::heat_scale(),
                   table("kinds", {{"Links"}, {"Number", true}, {"Mean", true}, {"Busiest", true}}),
                   table("busiest", {{"From"}, {"To"}, {"Load", true}})));
+  if (text.ranks) body += alarm_section();
   body += fmt::format("<script>{}</script>\n", kScript);
   return report::html_page(fmt::format("{}: weft {}", identity.name, text.verb), body);
 }
