@@ -327,6 +327,16 @@ TEST(MpiRun, InterruptingLeavesNothingBehind) {
     EXPECT_EQ(entry.path().string().find("weft"), std::string::npos) << entry.path();
 }
 
+TEST(MpiRun, AMessageOfAPingPongIsOneTurn) {
+  const auto turns = [](const char* rounds) {
+    ProgramResult r =
+        run_mpi("torus", 2, {"--json"}, {"latency", rounds, "8"}, WEFT_BUILD "/validation/pairs");
+    EXPECT_EQ(r.code, 0) << r.err;
+    return parse_json(r.out.substr(r.out.find("{\n")))["turns"].get<double>();
+  };
+  EXPECT_NEAR((turns("200") - turns("100")) / 400, 1, 0.05) << "four messages in a round";
+}
+
 TEST(MpiRun, ManyRanksOfATree) {
   ProgramResult r = run_mpi("tianhe2", 32, {"--quiet"}, {"allreduce"});
   EXPECT_EQ(r.code, 0) << r.err;

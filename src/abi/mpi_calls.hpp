@@ -153,6 +153,7 @@ struct CallFacts {
   CallKind kind;
   int count, type, peer, tag, communicator;
   bool only_looks;  // it comes back at once, whatever it finds
+  bool waits;       // it does not come back before something has come for it, unless it never had to look
 };
 
 constexpr bool only_looks(std::string_view name) {
@@ -160,10 +161,17 @@ constexpr bool only_looks(std::string_view name) {
          name == "Win_sync";
 }
 
+constexpr bool waits(std::string_view name, CallKind kind) {
+  if (name == "Recv" || name == "Mrecv" || name == "Probe" || name == "Mprobe" ||
+      name.starts_with("Sendrecv"))
+    return true;
+  return name.starts_with("Wait") || (kind == CallKind::Collective && !name.starts_with("I"));
+}
+
 inline const CallFacts& call_facts(std::size_t call) {
-  static constexpr CallFacts facts[] = {{"no call", 0, CallKind::Other, -1, -1, -1, -1, -1, false},
+  static constexpr CallFacts facts[] = {{"no call", 0, CallKind::Other, -1, -1, -1, -1, -1, false, false},
 #define WEFT_CALL_FACTS(name, arguments, kind, ...) \
-  {"MPI_" #name, arguments, CallKind::kind, __VA_ARGS__, only_looks(#name)},
+  {"MPI_" #name, arguments, CallKind::kind, __VA_ARGS__, only_looks(#name), waits(#name, CallKind::kind)},
                                         WEFT_MPI_CALLS(WEFT_CALL_FACTS)
 #undef WEFT_CALL_FACTS
   };

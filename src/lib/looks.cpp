@@ -26,6 +26,7 @@ constexpr unsigned kFreeLooks = 3;      // that find nothing and cost no visit t
 constexpr unsigned kIdleLooks = 64;     // where nothing is under way, before they take longer
 constexpr unsigned kFreshCalls = 1000;  // in a row, before their looks add up
 constexpr std::int64_t kFirstQuantum = 1'000'000, kLastQuantum = 100'000'000'000;
+constexpr std::int64_t kFirstInWait = 128'000'000;  // of a call that has nothing else to do
 
 }  // namespace
 
@@ -62,7 +63,8 @@ bool look_again(Thread& l, std::uint32_t port, std::uint32_t for_rank, bool expe
   if (++empty_looks > kFreeLooks) {
     l.argument[0] = quantum == 0;
     bool first = quantum == 0 || (!expects && empty_looks <= kIdleLooks);
-    quantum = first ? kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
+    const bool waits = l.doing.inside() && abi::call_facts(l.doing.call()).waits && !has_threads();
+    quantum = first ? waits ? kFirstInWait : kFirstQuantum : quantum < kLastQuantum ? quantum * 2 : quantum;
     ask(l, Call::Spin, port, now(l) + quantum, for_rank);
     return true;
   }
