@@ -43,7 +43,7 @@ void run_all(const std::string& interface, const std::string& machine, std::size
 TEST(Native, Rma2) { run_all("rma2", "extoll-r1", 17); }
 TEST(Native, Velo2) { run_all("velo2", "extoll-r1", 9); }
 TEST(Native, Glex) { run_all("glex", "tianhe2", 12); }
-TEST(Native, Apenet) { run_all("apenet", "apenet-plus", 7); }
+TEST(Native, Apenet) { run_all("apenet", "apenet-plus", 8); }
 
 TEST(NativeConfig, SaysWhatToCompileWith) {
   ProgramResult r = run_program({"config", "--cflags", "--libs", "rma2"});
