@@ -10,9 +10,10 @@ namespace {
 using testing::HasSubstr;
 
 ProgramResult monitored(const std::string& folder, const std::vector<std::string>& more) {
-  std::vector<std::string> words{"run", "torus", "-n", "4", "--engine", "flit", "--out", folder};
+  std::vector<std::string> words{"run",  "torus", "--set", "topology.dims=[4,4]", "-n", "4", "--engine",
+                                 "flit", "--out", folder};
   words.insert(words.end(), more.begin(), more.end());
-  words.insert(words.end(), {"--", WEFT_BUILD "/examples/shift", "65536", "20"});
+  words.insert(words.end(), {"--", WEFT_BUILD "/examples/shift", "262144", "3"});
   return run_program(words);
 }
 
