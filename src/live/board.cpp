@@ -96,7 +96,10 @@ std::string Board::head() const {
 std::string Board::state() {
   std::unique_lock lock(lock_);
   const auto now = Clock::now();
-  if (now - last_asked_ > kFresh) ++wanted_;
+  if (now - last_wanted_ > kFresh) {  // however often it is asked for
+    ++wanted_;
+    last_wanted_ = now;
+  }
   last_asked_ = now;
   changed_.notify_all();  // also those who stay
   changed_.wait_for(lock, kPatience, [&] { return ended_ || all_shown(); });

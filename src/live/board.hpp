@@ -70,7 +70,7 @@ class Board {
 
   mutable std::mutex lock_;
   std::condition_variable changed_;
-  Clock::time_point start_ = Clock::now(), last_asked_{}, paused_since_{};
+  Clock::time_point start_ = Clock::now(), last_asked_{}, last_wanted_{}, paused_since_{};
   Clock::duration paused_for_{};
   unsigned waiting_ = 0;  // threads that stay because of the pause
   double share_ = 0;
