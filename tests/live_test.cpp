@@ -12,6 +12,7 @@
 #include <regex>
 #include <sstream>
 
+#include "browser.hpp"
 #include "json.hpp"
 #include "mpi_programs.hpp"
 
@@ -271,24 +272,13 @@ TEST(Live, ASweepShowsEveryLoad) {
   EXPECT_THAT(run.err(), HasSubstr("interrupted"));
 }
 
-/// Where there is none, this is not tested.
-std::string browser() {
-  for (const char* name : {"/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"})
-    if (access(name, X_OK) == 0) return name;
-  return "";
-}
-
 TEST(Live, OpensInABrowser) {
   if (browser().empty()) GTEST_SKIP() << "no Chromium here";
   Watched run(endless());
   busy_part(run);
-  ScratchFolder folder;
-  const ProgramResult page =
-      run_command(browser(),
-                  {"--headless", "--no-sandbox", "--disable-gpu", "--user-data-dir=" + folder.file("profile"),
-                   "--virtual-time-budget=2500", "--dump-dom", run.url("/#token=" + run.token())},
-                  240);
+  const ProgramResult page = open_page(run.url("/#token=" + run.token()));
   ASSERT_EQ(page.code, 0) << page.err;
+  EXPECT_THAT(page.err, testing::Not(HasSubstr("Uncaught"))) << "no error of a script";
   EXPECT_THAT(page.out, HasSubstr("data-phase=\"running\"")) << "its script runs, and has asked";
   EXPECT_THAT(page.out, testing::ContainsRegex("id=\"virtual\">[0-9.]+ (µs|ms|s)<"));
   EXPECT_THAT(page.out, testing::ContainsRegex("<i class=\"[cmwso]\" title=\"rank 7: [a-z ]+"));

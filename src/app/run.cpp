@@ -40,7 +40,7 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace, record, noise, fault, monitor, mpi = "auto",
+  std::string engine, cores = "auto", compute, out, trace, otf2, record, noise, fault, monitor, mpi = "auto",
                       windows = "auto", place = "linear", collectives = "software", table;
   std::vector<std::string> slow;
   std::uint64_t trace_megabytes = 1024;
@@ -286,6 +286,7 @@ int run(Options& o) {
                                .what_if = o.what_if,
                                .trace = o.trace,
                                .record = o.record,
+                               .otf2 = o.otf2,
                                .trace_size = std::min<std::uint64_t>(o.trace_megabytes, 1 << 20) << 20});
   o.run.log_calls = watch.wants_calls();
   measure::ProgramResult result;
@@ -350,6 +351,10 @@ void declare_output(CommandLine& app, Options& o) {
   app.add_option("--trace-size", o.trace_megabytes, "MiB at most of that file; what comes later is left out")
       .option_text("N [1024]")
       .positive();
+  app.add_option("--otf2", o.otf2,
+                 "Folder for an archive of the Open Trace Format 2, which Vampir and Scalasca read: calls of "
+                 "MPI and what crossed the network")
+      .option_text("DIR");
   app.add_option("--record", o.record,
                  "File for a .weftrace of the run's traffic, which `weft replay` runs again")
       .option_text("FILE");

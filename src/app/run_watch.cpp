@@ -2,18 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "report/otf2.hpp"
 #include "report/trace_links.hpp"
 #include "workload/trace.hpp"
 
 namespace weft::app {
 
 RunWatch::RunWatch(unsigned ranks, const WatchOptions& o)
-    : figures_(o.figures), what_if_(o.what_if), record_(o.record), stats_(ranks), details_(ranks) {
-  if (o.figures) waits_.emplace(ranks);
+    : figures_(o.figures),
+      what_if_(o.what_if),
+      record_(o.record),
+      otf2_(o.otf2),
+      stats_(ranks),
+      details_(ranks) {
+  if (!o.otf2.empty()) report::check_otf2_folder(o.otf2);
+  if (o.figures || !o.otf2.empty()) waits_.emplace(ranks);
   if (!o.trace.empty()) trace_.emplace(o.trace, o.trace_size);
   if (o.what_if || !o.record.empty()) recorder_.emplace(ranks);
   if (o.record.empty()) return;
@@ -24,14 +32,12 @@ RunWatch::RunWatch(unsigned ranks, const WatchOptions& o)
 }
 
 void RunWatch::attach(host::Simulation& simulation) {
-  if (!figures_ && !trace_ && !recorder_) return;
+  if (!waits_ && !trace_ && !recorder_) return;
   simulation.fabric().on_record = [this, &simulation](const nic::Record& record) {
     std::uint32_t from = simulation.rank_of({record.from, record.from_port});
     std::uint32_t to = simulation.rank_of({record.to, record.to_port});
-    if (figures_) {
-      stats_.add(record, from, to);
-      waits_->operation(record, from, to);
-    }
+    if (figures_) stats_.add(record, from, to);
+    if (waits_) waits_->operation(record, from, to);
     if (wants_calls())
       details_.transfers.add(record, simulation.fabric().node(record.from),
                              simulation.fabric().node(record.to));
@@ -41,6 +47,7 @@ void RunWatch::attach(host::Simulation& simulation) {
   simulation.on_wait = [this](std::uint32_t rank, std::uint32_t lane, Time from, Time until, abi::Call call) {
     if (figures_ && lane == 0) {
       details_.times.add(measure::RankTimes::Idle, rank, from, until);
+      if (call == abi::Call::Room || call == abi::Call::Stall) for_room_ += until - from;
       if (host::waits_for_others(call)) {
         details_.times.add(measure::RankTimes::Waiting, rank, from, until);
         waits_->wait(rank, from, until);
@@ -71,12 +78,40 @@ void RunWatch::find_answer(host::Simulation& simulation, const host::RunResult& 
     facts.nodes.push_back(rank.node);
     alive += static_cast<double>(rank.end.value);
   }
-  for (nic::NicId i = 0; i < simulation.fabric().nics(); ++i)
-    stalled += simulation.fabric().counters(i).core_stall_time.picoseconds();
+  nic::Fabric& fabric = simulation.fabric();
+  std::uint64_t translations = 0;
+  for (nic::NicId i = 0; i < fabric.nics(); ++i) {
+    const nic::Counters& counters = fabric.counters(i);
+    stalled += counters.core_stall_time.picoseconds();
+    facts.translation_misses += counters.translation_misses;
+    translations += counters.translations;
+  }
+  // Libraries that see a full queue ask for room; others stand before it.
+  stalled = std::max(stalled, for_room_.picoseconds());
   if (alive > 0) facts.stalled_share = stalled / alive;
+  // Where most addresses are not in the tables, what interfaces take for operations is for looking them up.
+  double in_interfaces = 0, all = 0;
+  for (std::size_t i = 1; i < measure::kOperations; ++i) {
+    const measure::OperationSums& sums = stats_.operations(i);
+    all += sums.total.picoseconds();
+    in_interfaces +=
+        sums.parts[nic::Breakdown::Nic].picoseconds() + sums.parts[nic::Breakdown::RemoteNic].picoseconds();
+  }
+  if (all > 0 && 2 * facts.translation_misses > translations) facts.translation_share = in_interfaces / all;
   const measure::RunHistory history(*waits_, calls, std::move(ends));
   details_.answer = measure::find_causes(history, facts);
   details_.answer.partial = waits_->full() || details_.mpi.left_out > 0;
+}
+
+void RunWatch::write_archive(const host::RunResult& result, const machine::Machine& machine,
+                             const std::vector<std::vector<abi::CallRecord>>& calls) const {
+  std::vector<std::uint32_t> nodes;
+  for (const host::RankResult& rank : result.ranks) nodes.push_back(rank.node);
+  report::write_otf2(otf2_,
+                     {machine.description.identity.name, nodes, calls, waits_->arrivals(), result.end});
+  if (waits_->full())
+    fmt::print(stderr,
+               "weft: the run was too long to keep all messages of it: the archive has the first ones\n");
 }
 
 void RunWatch::finish(host::Simulation& simulation, const host::RunResult& result,
@@ -93,6 +128,7 @@ void RunWatch::finish(host::Simulation& simulation, const host::RunResult& resul
     details_.mpi.left_out = simulation.calls_left_out();
     if (figures_) find_answer(simulation, result, machine, calls);
     if (trace_) finish_trace(calls, result.end, machine);
+    if (!otf2_.empty()) write_archive(result, machine, calls);
   }
   if (trace_ && trace_->left_out())
     fmt::print(stderr,

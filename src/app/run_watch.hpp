@@ -15,7 +15,7 @@ namespace weft::app {
 struct WatchOptions {
   bool figures = false;  // they cost time for every operation, so they are taken where somebody wants them
   bool what_if = false;
-  std::string trace, record;  // files; empty: none
+  std::string trace, record, otf2;  // files, and the folder of an archive; empty: none
   std::uint64_t trace_size = report::Trace::kUsualSize;
 };
 
@@ -24,7 +24,7 @@ class RunWatch {
   /// Files that cannot be written are refused before the run.
   RunWatch(unsigned ranks, const WatchOptions& options);
 
-  bool wants_calls() const { return figures_ || trace_; }
+  bool wants_calls() const { return figures_ || trace_ || !otf2_.empty(); }
   /// Before the run; it must live until the run is over.
   void attach(host::Simulation& simulation);
   /// After the run: writes what is to be written, and says what is missing.
@@ -39,14 +39,17 @@ class RunWatch {
   /// Calls and what links carried, which are known at the end.
   void finish_trace(const std::vector<std::vector<abi::CallRecord>>& calls, Time end,
                     const machine::Machine& machine);
+  void write_archive(const host::RunResult& result, const machine::Machine& machine,
+                     const std::vector<std::vector<abi::CallRecord>>& calls) const;
   void find_answer(host::Simulation& simulation, const host::RunResult& result,
                    const machine::Machine& machine, const std::vector<std::vector<abi::CallRecord>>& calls);
 
   bool figures_, what_if_;
-  std::string record_;
+  std::string record_, otf2_;
   measure::RunStats stats_;
   measure::RunDetails details_;
   std::optional<measure::WaitRecorder> waits_;
+  TimeSum for_room_;  // in their interfaces' queues, of all first threads
   std::optional<report::Trace> trace_;
   std::optional<measure::TraceRecorder> recorder_;
   std::optional<workload::Program> recording_;

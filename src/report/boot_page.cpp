@@ -196,10 +196,11 @@ class BootPage {
       svg += svg_text({middle, -6}, std::to_string(i * step_), 11, kFaintInk, Anchor::Middle);
       svg += svg_text({-6, middle + 4}, nodes_[i * step_].name, 11, kFaintInk, Anchor::End);
     }
-    return html_section("matrix", "Who sends to whom",
-                        fmt::format("Rows send, columns receive; the darkest is {}. Frames for all: {}.",
-                                    bytes_text(most), bytes_text(r_.traffic.broadcast())),
-                        svg + "</svg>");
+    return html_section(
+        "matrix", "Who sends to whom",
+        fmt::format("Rows send, columns receive; what stands out most is {}. Frames for all: {}.",
+                    bytes_text(most), bytes_text(r_.traffic.broadcast())),
+        svg + "</svg>");
   }
 
   std::string table() const {

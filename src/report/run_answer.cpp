@@ -29,19 +29,22 @@ std::string times_text(std::uint64_t times) {
   return times > 1 ? fmt::format(" in each of {} steps", times) : "";
 }
 
+/// Why who sends waits, where it is by the protocol of long messages.
+std::string not_taken(const RunCause& c, const machine::Machine& machine) {
+  const auto limit = static_cast<std::uint64_t>(machine.description.mpi.eager_limit.value);
+  if (!c.to_send || c.bytes <= limit) return "";
+  return fmt::format(
+      ", since messages of {} are longer than mpi.eager_limit ({}) and are not taken before they are asked "
+      "for",
+      bytes_text(c.bytes), bytes_text(limit));
+}
+
 std::string late_text(const RunCause& c, const machine::Machine& machine) {
   const std::string extra = rounded<Time>(c.extra_ps);
   const std::string who =
       c.waiting == 1 ? "another rank waits" : fmt::format("{} wait", count_of(c.waiting, "rank"));
-  std::string out = fmt::format("Rank {} computes {} longer than the others{}; {} for it{}", c.rank, extra,
-                                times_text(c.times), who, in_call(c.call));
-  const auto limit = static_cast<std::uint64_t>(machine.description.mpi.eager_limit.value);
-  if (c.to_send && c.bytes > limit)
-    out += fmt::format(
-        ", since messages of {} are longer than mpi.eager_limit ({}) and are not taken before they are asked "
-        "for",
-        bytes_text(c.bytes), bytes_text(limit));
-  return out;
+  return fmt::format("Rank {} computes {} longer than the others{}; {} for it{}{}", c.rank, extra,
+                     times_text(c.times), who, in_call(c.call), not_taken(c, machine));
 }
 
 std::string link_text(const RunCause& c) {
@@ -64,8 +67,8 @@ std::string cause_text(const RunCause& c, const machine::Machine& machine) {
       break;
     case Kind::Chain:
       out = fmt::format(
-          "{} work one after the other, from rank {} to rank {}: each waits{} for the one before it",
-          count_of(c.waiting, "rank"), c.rank, c.last_rank, in_call(c.call));
+          "{} work one after the other, from rank {} to rank {}: each waits{} for the one before it{}",
+          count_of(c.waiting, "rank"), c.rank, c.last_rank, in_call(c.call), not_taken(c, machine));
       break;
     case Kind::Contention:
       out = fmt::format("Messages wait for each other {}, while ranks wait{}", link_text(c), in_call(c.call));
@@ -77,7 +80,12 @@ std::string cause_text(const RunCause& c, const machine::Machine& machine) {
           c.waiting == 1 ? "another rank waits" : fmt::format("{} wait", count_of(c.waiting, "rank")));
       break;
     case Kind::FullQueues:
-      out = "Processors stand before full queues of their interfaces";
+      out = "Processors stand before full queues of their interfaces (nic.queue_slots)";
+      break;
+    case Kind::Translation:
+      out = fmt::format(
+          "Interfaces look up addresses that are not in their tables, {} times (nic.translation_entries)",
+          with_commas(c.times));
       break;
   }
   return fmt::format("{}: {} of the run.", out, percent(c.share));
@@ -97,6 +105,8 @@ const char* kind_name(Kind kind) {
       return "serialised";
     case Kind::FullQueues:
       return "full queues";
+    case Kind::Translation:
+      return "translation misses";
   }
   return "";
 }

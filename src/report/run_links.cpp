@@ -75,9 +75,8 @@ std::string links_section(const measure::ProgramResult& result, const measure::R
   else
     figure = used_links_drawing(used, result.run.ranks, machine);
   std::string lead = fmt::format(
-      "Data laid on the links of its routes: {} between routers were used. The darkest is the busiest, {} in "
-      "use on average "
-      "over the run.",
+      "Data laid on the links of its routes: {} between routers were used. The busiest was {} in use on "
+      "average over the run; the further a colour is from the page's own, the busier the link.",
       count_of(used.size(), "link"), percent(used.front().share));
   if (details.transfers.left_out())
     lead += fmt::format(" The last {} are not counted.", count_of(details.transfers.left_out(), "transfer"));

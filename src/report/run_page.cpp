@@ -171,7 +171,8 @@ class Page {
       svg += svg_text({-6, i * edge + edge / 2 + 4}, std::to_string(i * step), 11, kFaintInk, Anchor::End);
     }
     return html_section("matrix", "Who sends to whom",
-                        "Rows send, columns receive; the darker, the more operations.", svg + "</svg>");
+                        "Rows send, columns receive; the more a square stands out, the more operations.",
+                        svg + "</svg>");
   }
 
   std::string ranks() const {

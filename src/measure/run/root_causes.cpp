@@ -16,7 +16,10 @@ namespace {
 
 // Shares of the run from which on somebody is named. Below, ranks that are not quite alike would be.
 constexpr double kLateShare = 0.05, kNoiseShare = 0.08, kChainShare = 0.15, kContentionShare = 0.1,
-                 kSerialisedShare = 0.2, kStallShare = 0.1;
+                 kSerialisedShare = 0.2, kStallShare = 0.1, kTranslationShare = 0.1;
+// Of the run as it is. The shares above are of what is left of it without the late ranks: beside one that
+// takes most of a run, all others would seem small.
+constexpr double kLeastShare = 0.03;
 constexpr double kLongerThanOthers = 1.1;  // a rank that computes so much more than the others is late
 
 /// The call with most time.
@@ -83,10 +86,14 @@ class CauseFinder {
     noise_or_chain(out);
     contention(out);
     serialised(out);
-    if (facts_.stalled_share >= kStallShare) {
-      RunCause cause{.kind = CauseKind::FullQueues, .share = facts_.stalled_share, .link = {}};
-      out.causes.push_back(cause);
-    }
+    if (facts_.stalled_share >= kStallShare)
+      out.causes.push_back({.kind = CauseKind::FullQueues, .share = facts_.stalled_share, .link = {}});
+    const double translation = facts_.translation_share * out.network;
+    if (translation >= kTranslationShare)
+      out.causes.push_back({.kind = CauseKind::Translation,
+                            .share = translation,
+                            .times = facts_.translation_misses,
+                            .link = {}});
     std::stable_sort(out.causes.begin(), out.causes.end(),
                      [](const RunCause& a, const RunCause& b) { return a.share > b.share; });
     return out;
@@ -94,6 +101,11 @@ class CauseFinder {
 
  private:
   double share(double picoseconds) const { return picoseconds / static_cast<double>(length_); }
+  /// Is a time worth a name, late ranks apart?
+  bool counts(double picoseconds, double least) const {
+    const double left = std::max(1.0, static_cast<double>(length_) - explained_);
+    return picoseconds >= least * left && share(picoseconds) >= kLeastShare;
+  }
   double mean_of_others(std::uint32_t rank) const {
     const double all = std::accumulate(computed_.begin(), computed_.end(), 0.0);
     return (all - computed_[rank]) / static_cast<double>(history_.ranks() - 1);
@@ -318,8 +330,27 @@ class CauseFinder {
       cause.last_rank = stretches_.ranks.front();
       cause.waiting = static_cast<std::uint32_t>(
           std::set<std::uint32_t>(stretches_.ranks.begin(), stretches_.ranks.end()).size());
+      wait_to_send(cause);
     }
     out.causes.push_back(cause);
+  }
+
+  /// Do most of those who wait in a chain wait to send? Then it is their messages that are not taken yet.
+  void wait_to_send(RunCause& cause) const {
+    double to_send = 0, all = 0;
+    std::map<std::uint16_t, double> calls;
+    for (const auto& [late, by_call] : blamed_)
+      for (const auto& [call, time] : by_call) {
+        all += time;
+        if (!sends(call)) continue;
+        to_send += time;
+        calls[call] += time;
+      }
+    if (to_send < 0.4 * all) return;
+    cause.to_send = true;
+    cause.call = heaviest(calls);
+    for (std::uint32_t rank = 0; rank < history_.ranks(); ++rank)
+      cause.bytes = std::max(cause.bytes, bytes_sent_to(rank));
   }
 
   void contention(RunAnswer& out) {
@@ -338,7 +369,7 @@ class CauseFinder {
            loads_.route(facts_.nodes[back ? what.to : what.from], facts_.nodes[back ? what.from : what.to]))
         links[s.link] += time * s.weight;
     }
-    if (share(crowded) < kContentionShare) return;
+    if (!counts(crowded, kContentionShare)) return;
     RunCause cause{.kind = CauseKind::Contention, .share = share(crowded), .link = {}};
     cause.call = heaviest(calls);
     name_link(links, cause);
@@ -372,15 +403,18 @@ class CauseFinder {
       all += time;
       const CallKind kind = abi::call_facts(piece.call).kind;
       if (kind != CallKind::Message && kind != CallKind::Finish) continue;
-      talks[piece.rank] += time;
       calls[piece.rank][piece.call] += time;
-      if (piece.kind == PieceKind::Network)
-        if (const Arrival& what = history_.arrivals()[piece.arrival]; what.from != piece.rank)
-          talks[what.from] += time;
+      if (piece.kind == PieceKind::Network) {  // both ends have a part in it, whoever posted it
+        const Arrival& what = history_.arrivals()[piece.arrival];
+        talks[what.from] += time;
+        if (what.to != what.from) talks[what.to] += time;
+      } else {
+        talks[piece.rank] += time;
+      }
     }
     const auto rank =
         static_cast<std::uint32_t>(std::max_element(talks.begin(), talks.end()) - talks.begin());
-    if (share(talks[rank]) < kSerialisedShare || talks[rank] < 0.6 * all) return;
+    if (!counts(talks[rank], kSerialisedShare) || talks[rank] < 0.6 * all) return;
     std::set<std::uint32_t> peers;
     for (const Arrival& what : history_.arrivals())
       if (what.from == rank || what.to == rank) peers.insert(what.from == rank ? what.to : what.from);

@@ -13,12 +13,13 @@ namespace weft::measure {
 /// Something that made the run longer.
 struct RunCause {
   enum class Kind {
-    LateRank,    // computes longer than the others, which wait for it
-    Noise,       // another rank is late each time
-    Chain,       // ranks work one after the other
-    Contention,  // messages wait for each other on a link
-    Serialised,  // one rank talks to the others one after the other
-    FullQueues,  // processors wait for room in their interfaces
+    LateRank,     // computes longer than the others, which wait for it
+    Noise,        // another rank is late each time
+    Chain,        // ranks work one after the other
+    Contention,   // messages wait for each other on a link
+    Serialised,   // one rank talks to the others one after the other
+    FullQueues,   // processors wait for room in their interfaces
+    Translation,  // interfaces look up addresses that are not in their tables
   };
   Kind kind;
   double share = 0;              // of the run: what it would be shorter by without it, at most
@@ -64,7 +65,9 @@ struct CauseFacts {
   const machine::Machine& machine;
   std::vector<network::EndpointId> nodes;  // of each rank
   const std::vector<Transfer>& transfers;
-  double stalled_share = 0;  // of all ranks' time, before full queues
+  double stalled_share = 0;      // of all ranks' time, before full queues
+  double translation_share = 0;  // of operations' time, in interfaces whose tables miss most addresses
+  std::uint64_t translation_misses = 0;
 };
 
 RunAnswer find_causes(const RunHistory& history, const CauseFacts& facts);
