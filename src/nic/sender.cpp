@@ -60,6 +60,7 @@ Sender::Sender(const Parts& parts, NicId interface)
       reliability_(parts.reliability),
       triggered_(parts.triggered),
       groups_(parts.groups),
+      counted_(parts.counted),
       outgoing_(parts.outgoing),
       counters_(parts.counters),
       fences_(parts.context, interface, parts.egress),
@@ -71,11 +72,7 @@ void Sender::accept(std::uint32_t index) {
   submission_.reached_chip(x.port);
   x.at_chip = context_.now();
   find_node(context_, x.d);
-  Status status = ports_[x.port].generation == x.port_generation
-                      ? check_descriptor(context_, registration_, ports_[x.port], x.port, x.d)
-                      : Status::Closed;
-  NicId to = context_.interface_of(x.d.node);
-  x.to = to == kNobody ? interface_ : to;
+  Status status = check(x);
   if (status == Status::Ok && is_triggered(x.d.operation)) status = triggered_.accept(x);
   if (status == Status::Ok && is_of_groups(x.d.operation)) status = groups_.accept(x);
   if (x.d.flags & kToGroup) x.group = groups_.group_of(x.port, x.d.tag);
@@ -85,6 +82,42 @@ void Sender::accept(std::uint32_t index) {
     x.finished = true;
     return outgoing_.release(index);
   }
+  if (status == Status::Ok && (x.d.flags & kCounted)) {
+    bool waits = false;
+    status = counted_.accept(index, waits);
+    if (waits) return submission_.leave_buffer(x);
+  }
+  begin(index, status);
+}
+
+Status Sender::check(Outgoing& x) {
+  const NicId to = context_.interface_of(x.d.node);
+  x.to = to == kNobody ? interface_ : to;
+  if (ports_[x.port].generation != x.port_generation) return Status::Closed;
+  return check_descriptor(context_, registration_, ports_[x.port], x.port, x.d);
+}
+
+void Sender::fire(std::uint32_t task) {
+  for (const Counted::Fired& fired : counted_.fire(task)) {
+    Outgoing& x = outgoing_[fired.index];
+    x.at_chip = context_.now();
+    x.d.posted = x.at_chip.value;  // from here on it takes time; before, it waited for others
+    const Status status = check(x);  // packets may have brought anything
+    begin(fired.index, fired.status == Status::Ok ? status : fired.status);
+  }
+}
+
+void Sender::drop_waiting(PortNo port) {
+  for (std::uint32_t index : counted_.close(port)) {
+    submission_.leave(outgoing_[index]);
+    outgoing_[index].finished = true;
+    outgoing_.release(index);
+  }
+}
+
+/// It is sent in its turn, or is refused.
+void Sender::begin(std::uint32_t index, Status status) {
+  Outgoing& x = outgoing_[index];
   if (status != Status::Ok) {
     submission_.leave(x);
     context_.ledger.begin({interface_, x.port}, x.port_generation);  // as if it had begun: finishing ends it
@@ -287,6 +320,10 @@ std::uint32_t Sender::new_packet(PacketKind kind, Outgoing& x, std::uint32_t ind
   h.remote_offset = d.remote_offset;
   h.operand = d.operand;
   h.compare = d.compare;
+  if (d.flags & kCounted) {
+    h.value = d.spare[1];
+    h.damaged = x.damaged;  // by what it took from other packets
+  }
   packet.stamps.posted = Time{d.posted};
   packet.stamps.at_chip = x.at_chip;
   packet.stamps.first_started = x.first_started;

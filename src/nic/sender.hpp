@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "nic/counted.hpp"
 #include "nic/egress.hpp"
 #include "nic/fences.hpp"
 #include "nic/groups.hpp"
@@ -41,6 +42,7 @@ class Sender {
     Reliability& reliability;
     Triggered& triggered;
     Groups& groups;
+    Counted& counted;
     OutgoingTable& outgoing;
     Counters& counters;
   };
@@ -48,6 +50,10 @@ class Sender {
 
   /// A descriptor is on the chip: it is checked, and queued.
   void accept(std::uint32_t index);
+  /// A sequence has waited long enough.
+  void fire(std::uint32_t task);
+  /// What waits in a port that was closed goes nowhere.
+  void drop_waiting(PortNo port);
   /// Sends what can be sent now.
   void dispatch();
   void dispatch_planned();
@@ -96,6 +102,8 @@ class Sender {
     if (port >= queues_.size()) queues_.resize(port + 1);
     return queues_[port];
   }
+  Status check(Outgoing& x);
+  void begin(std::uint32_t index, Status status);
   void serve();
   bool find_unblocked();
   bool blocked(Outgoing& x, std::uint32_t index);
@@ -122,6 +130,7 @@ class Sender {
   Reliability& reliability_;
   Triggered& triggered_;
   Groups& groups_;
+  Counted& counted_;
   OutgoingTable& outgoing_;
   Counters& counters_;
   Fences fences_;
