@@ -62,7 +62,7 @@ TEST(Native, GlexCollectivesOnOtherNetworks) {
       {"--engine", "ideal", "--set", "nic.corruption=0.01"}};
   for (const auto& machine : machines)
     for (const char* program : {"glex_counter", "glex_swap", "glex_reduce"}) {
-      std::vector<std::string> words{"run", "tianhe2", "--set", "topology.racks=2", "-n", "2", "--per-node", "1"};
+      std::vector<std::string> words{"run", "tianhe2", "--set", "topology.groups=2", "-n", "2", "--per-node", "1"};
       words.insert(words.end(), machine.begin(), machine.end());
       words.insert(words.end(), {"--", std::string(WEFT_BUILD "/native-programs/") + program});
       ProgramResult r = run_program(words, 120);
