@@ -41,8 +41,8 @@ bool scrape(int port) {
   at.sin_port = htons(static_cast<std::uint16_t>(port));
   std::string text;
   if (connect(s, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0) {
-    const std::string ask = "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) +
-                            "\r\nConnection: close\r\n\r\n";
+    const std::string ask =
+        "GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:" + std::to_string(port) + "\r\nConnection: close\r\n\r\n";
     if (send(s, ask.data(), ask.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(ask.size())) {
       char buffer[4096];
       for (ssize_t got; (got = recv(s, buffer, sizeof buffer, 0)) > 0;)
@@ -115,12 +115,14 @@ void compare(const std::string& name, const std::vector<std::string>& machine,
 void run(const std::function<void(app::BenchCase)>& done) {
   compare("barriers of 64 ranks on all of tianhe2, flit engine", {"run", "tianhe2", "-n", "64"},
           {own_file("validation/barrier").string(), "400"}, done);
-  compare("messages of two ranks on tianhe2, ideal engine", {"run", "tianhe2", "--engine", "ideal", "-n", "2"},
+  compare("messages of two ranks on tianhe2, ideal engine",
+          {"run", "tianhe2", "--engine", "ideal", "-n", "2"},
           {own_file("validation/pairs").string(), "latency", "200000", "64"}, done);
 }
 
-WEFT_REGISTER(app::Bench, {"watch", "what scraping a run's metrics every second adds to it, in processor time",
-                           run, "added_percent"});
+WEFT_REGISTER(app::Bench,
+              {"watch", "what scraping a run's metrics every second adds to it, in processor time", run,
+               "added_percent"});
 
 }  // namespace
 

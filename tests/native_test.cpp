@@ -47,22 +47,22 @@ TEST(Native, Apenet) { run_all("apenet", "apenet-plus", 8); }
 
 // Collective requests are there where the interface has what runs them.
 TEST(Native, GlexWithoutTriggers) {
-  ProgramResult r = run_program({"run", "tianhe2", "--engine", "ideal", "--set", "nic.triggers=0", "-n", "2",
-                                 "--per-node", "1", "--", WEFT_BUILD "/native-programs/glex_collective_errors",
-                                 "without"},
-                                120);
+  ProgramResult r =
+      run_program({"run", "tianhe2", "--engine", "ideal", "--set", "nic.triggers=0", "-n", "2", "--per-node",
+                   "1", "--", WEFT_BUILD "/native-programs/glex_collective_errors", "without"},
+                  120);
   EXPECT_EQ(r.code, 0) << r.out << r.err;
 }
 
 // The same answers whatever moves the packets, where they may overtake each other and where bits flip.
 TEST(Native, GlexCollectivesOnOtherNetworks) {
-  const std::vector<std::vector<std::string>> machines{
-      {"--engine", "flit", "--set", "nic.order=sequence"},
-      {"--engine", "flow"},
-      {"--engine", "ideal", "--set", "nic.corruption=0.01"}};
+  const std::vector<std::vector<std::string>> machines{{"--engine", "flit", "--set", "nic.order=sequence"},
+                                                       {"--engine", "flow"},
+                                                       {"--engine", "ideal", "--set", "nic.corruption=0.01"}};
   for (const auto& machine : machines)
     for (const char* program : {"glex_counter", "glex_swap", "glex_reduce"}) {
-      std::vector<std::string> words{"run", "tianhe2", "--set", "topology.groups=2", "-n", "2", "--per-node", "1"};
+      std::vector<std::string> words{"run", "tianhe2", "--set",      "topology.groups=2",
+                                     "-n",  "2",       "--per-node", "1"};
       words.insert(words.end(), machine.begin(), machine.end());
       words.insert(words.end(), {"--", std::string(WEFT_BUILD "/native-programs/") + program});
       ProgramResult r = run_program(words, 120);

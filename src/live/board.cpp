@@ -108,7 +108,8 @@ std::string Board::head() const {
 std::string Board::state() {
   std::unique_lock lock(lock_);
   const auto now = Clock::now();
-  const auto pause = paused_ ? Clock::duration(kFresh) : std::max<Clock::duration>(kFresh, cost_ * kRunBetween);
+  const auto pause =
+      paused_ ? Clock::duration(kFresh) : std::max<Clock::duration>(kFresh, cost_ * kRunBetween);
   if (now - last_wanted_ > pause) {  // however often it is asked for
     ++wanted_;
     last_wanted_ = now;

@@ -75,7 +75,7 @@ class Board {
   Clock::time_point start_ = Clock::now(), last_asked_{}, last_wanted_{}, paused_since_{};
   Clock::duration paused_for_{};
   Clock::duration cost_{};  // processor time that a part's last description took, of the dearest
-  unsigned waiting_ = 0;  // threads that stay because of the pause
+  unsigned waiting_ = 0;    // threads that stay because of the pause
   double share_ = 0;
   bool ended_ = false, end_seen_ = false;
 };

@@ -42,7 +42,8 @@ TEST(Board, WhoAsksOftenDoesNotSlowTheRun) {
       board.look(
           0,
           [&] {
-            const std::clock_t end = std::clock() + CLOCKS_PER_SEC / 50;  // of the whole process, and it waits
+            const std::clock_t end =
+                std::clock() + CLOCKS_PER_SEC / 50;  // of the whole process, and it waits
             while (std::clock() < end) {
             }
             return std::to_string(++described);

@@ -22,8 +22,8 @@ LinkMeter::LinkMeter(const machine::Machine& machine)
   for (const auto& [kind, links] : found) kinds_.push_back({kind.name(), links});
   for (PortId p = 0; p < graph_.ports(); ++p)
     if (graph_.peer(p) != kNone)
-      kind_of_[p] = static_cast<std::uint32_t>(
-          std::distance(found.begin(), found.find(report::link_kind(graph_, p))));
+      kind_of_[p] =
+          static_cast<std::uint32_t>(std::distance(found.begin(), found.find(report::link_kind(graph_, p))));
 }
 
 void LinkMeter::counted(const std::vector<std::uint64_t>& sent, const std::vector<double>& flit_time,

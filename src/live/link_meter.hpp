@@ -33,7 +33,7 @@ class LinkMeter {
   std::vector<topology::PortId> busiest() const;
 
   const topology::Graph& graph_;
-  std::vector<Kind> kinds_;  // in the order reports have them
+  std::vector<Kind> kinds_;             // in the order reports have them
   std::vector<std::uint32_t> kind_of_;  // by port
   std::vector<float> use_;              // by port
   std::vector<std::uint64_t> sent_;

@@ -85,9 +85,7 @@ class Counted {
     if (port >= queues_.size()) queues_.resize(port + 1);
     return queues_[port];
   }
-  std::size_t room() const {
-    return std::size_t{context_.nic.trigger_inputs} * context_.nic.trigger_rounds;
-  }
+  std::size_t room() const { return std::size_t{context_.nic.trigger_inputs} * context_.nic.trigger_rounds; }
   Status check(const Outgoing& x) const;
   void run(PortNo port);
   Time combining(const Sequence& sequence) const;

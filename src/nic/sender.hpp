@@ -3,10 +3,10 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <string>
 
 #include "nic/counted.hpp"
+#include "nic/dma.hpp"
 #include "nic/egress.hpp"
 #include "nic/fences.hpp"
 #include "nic/groups.hpp"
@@ -84,7 +84,7 @@ class Sender {
 
   bool has_queue(PortNo port) const { return port < queues_.size() && !queues_[port].waiting.empty(); }
   void reset(PortNo port);
-  void drop_channel(std::uint32_t domain) { channels_.erase(domain); }
+  void drop_channel(std::uint32_t domain) { channels_.drop(domain); }
   /// What waits in a port's queue and why, in words; empty where nothing does.
   std::string pending(PortNo port) const;
 
@@ -108,21 +108,17 @@ class Sender {
   bool find_unblocked();
   bool blocked(Outgoing& x, std::uint32_t index);
   bool fenced(const Outgoing& x);
-  bool channel_taken(Outgoing& x, std::uint32_t index);
-  void leave_channel(Outgoing& x, std::uint32_t index);
   void serve_response(unsigned unit);
   void serve_operation(PortNo port, unsigned unit);
   void issue(Outgoing& x, std::uint32_t index, unsigned unit);
   bool issue_response(Response& r, unsigned unit);
   void occupy(unsigned unit);
-  Time data_on_chip(Staging& staging, const Place& place, Packet& packet, Time from, bool snooped);
   std::uint32_t new_packet(PacketKind kind, Outgoing& x, std::uint32_t index);
   void fail(const Header& header, const Stamps& stamps, Time when);
   void record_failure(const Outgoing& x) const;
 
   Context& context_;
   PortTable& ports_;
-  node::Bus& bus_;
   Registration& registration_;
   Notifier& notifier_;
   Submission& submission_;
@@ -134,6 +130,8 @@ class Sender {
   OutgoingTable& outgoing_;
   Counters& counters_;
   Fences fences_;
+  DmaChannels channels_;
+  MemoryReader reader_;
   NicId interface_;
   std::vector<Queue> queues_;  // by port
   Slab<Response, 8> responses_;
@@ -143,7 +141,6 @@ class Sender {
   std::vector<Time> unit_free_;
   Time dispatch_at_ = network::kForever;  // when dispatching is planned
   bool dispatching_ = false;
-  std::map<std::uint32_t, std::uint32_t> channels_;  // by domain: the operation its DMA channel works on
   std::vector<Peer> peers_;
 };
 

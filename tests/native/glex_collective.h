@@ -48,8 +48,7 @@ static inline void expect_failure(enum glex_err_op op, enum glex_err_status stat
     if (!num) weft_compute(1000);
   } while (!num);
   if (error.op != op || error.status != status)
-    fprintf(stderr, "%s: %s\n", glex_error_req_opcode_str(error.op),
-            glex_error_req_status_str(error.status));
+    fprintf(stderr, "%s: %s\n", glex_error_req_opcode_str(error.op), glex_error_req_status_str(error.status));
   CHECK(error.op == op && error.status == status);
 }
 

@@ -26,7 +26,8 @@ static void refused_when_posted(void) {
   r.coll_set_num = GLEX_COLL_SET_MAX_NUM + 1;
   CHECK(glex_rdma(ep, &r, NULL) == GLEX_INVALID_PARAM);
   glex_event_t none = {0, 0};
-  struct glex_imm_rdma_req small = {there, data, 8, theirs, 0, none, kKey, 0, kAlone | GLEX_FLAG_COLL_REDUCE, NULL};
+  struct glex_imm_rdma_req small = {there, data, 8, theirs, 0, none, kKey, 0, kAlone | GLEX_FLAG_COLL_REDUCE,
+                                    NULL};
   struct glex_imm_rdma_req* bad = NULL;
   CHECK(glex_imm_rdma(ep, &small, &bad) == GLEX_INVALID_PARAM && bad == &small);
   /* One sequence at a time. */

@@ -17,15 +17,14 @@ int main(void) {
     meet();
     /* Three requests in one sequence, fired by one packet; two of them by RDMA. */
     for (int i = 0; i < 256; ++i) buffer[i] = (char)i;
-    struct glex_rdma_req first = rdma(GLEX_RDMA_TYPE_PUT, 0, 512, 256,
-                                      GLEX_FLAG_COLL | GLEX_FLAG_COLL_SEQ_START | GLEX_FLAG_LOCAL_EVT |
-                                          GLEX_FLAG_REMOTE_EVT,
-                                      11, 12);
+    struct glex_rdma_req first =
+        rdma(GLEX_RDMA_TYPE_PUT, 0, 512, 256,
+             GLEX_FLAG_COLL | GLEX_FLAG_COLL_SEQ_START | GLEX_FLAG_LOCAL_EVT | GLEX_FLAG_REMOTE_EVT, 11, 12);
     first.coll_counter = 1;
     post(&first);
     glex_event_t event = {13, 14};
-    struct glex_imm_rdma_req second = {there, buffer,          8, theirs, 1024, event, kKey,
-                                       0,     GLEX_FLAG_COLL | GLEX_FLAG_REMOTE_EVT, NULL};
+    struct glex_imm_rdma_req second = {
+        there, buffer, 8, theirs, 1024, event, kKey, 0, GLEX_FLAG_COLL | GLEX_FLAG_REMOTE_EVT, NULL};
     CHECK(glex_imm_rdma(ep, &second, NULL) == GLEX_SUCCESS);
     mp(there, NULL, 0, 0, GLEX_FLAG_COLL | GLEX_FLAG_COLL_CP_DATA | GLEX_FLAG_COLL_SEQ_TAIL);
     meet();

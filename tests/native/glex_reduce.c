@@ -81,7 +81,8 @@ static void reduce(int op, int wide, uint32_t count) {
   CHECK(glex_coll_compose_mp_reduce_data(me() ? theirs_ : mine_, count, bits, (enum glex_coll_reduce_op)op, 1,
                                          data, &len) == GLEX_SUCCESS);
   if (me() == 1) {
-    mp(there, data, len, 0, kAlone | GLEX_FLAG_COLL_REDUCE | GLEX_FLAG_COLL_CP_SWAP_DATA | GLEX_FLAG_COLL_COUNTER);
+    mp(there, data, len, 0,
+       kAlone | GLEX_FLAG_COLL_REDUCE | GLEX_FLAG_COLL_CP_SWAP_DATA | GLEX_FLAG_COLL_COUNTER);
   } else {
     mp(here, data, len, 1,
        GLEX_FLAG_COLL | GLEX_FLAG_COLL_SEQ_START | GLEX_FLAG_COLL_REDUCE | GLEX_FLAG_COLL_CP_DATA);
@@ -118,13 +119,15 @@ static void forward_by_another_endpoint(void) {
   exchange(&mine_, &other, sizeof mine_);
   CHECK(glex_coll_compose_mp_reduce_data(&v, 1, GLEX_COLL_REDUCE_DATA_BITS_64, GLEX_COLL_REDUCE_SUM_FLOAT, 1,
                                          data, &len) == GLEX_SUCCESS);
-  const int reduce_flags = kAlone | GLEX_FLAG_COLL_REDUCE | GLEX_FLAG_COLL_CP_SWAP_DATA | GLEX_FLAG_COLL_COUNTER;
+  const int reduce_flags =
+      kAlone | GLEX_FLAG_COLL_REDUCE | GLEX_FLAG_COLL_CP_SWAP_DATA | GLEX_FLAG_COLL_COUNTER;
   if (me() == 1) {
     mp(there, data, len, 0, reduce_flags);
   } else {
     mp(mine_, data, len, 1, reduce_flags | GLEX_FLAG_COLL_SWAP | GLEX_FLAG_COLL_CP_DATA);
     ep = second;
-    mp(other, NULL, 0, 1, kAlone | GLEX_FLAG_COLL_REDUCE_RESULT | GLEX_FLAG_COLL_SWAP | GLEX_FLAG_COLL_CP_DATA);
+    mp(other, NULL, 0, 1,
+       kAlone | GLEX_FLAG_COLL_REDUCE_RESULT | GLEX_FLAG_COLL_SWAP | GLEX_FLAG_COLL_CP_DATA);
   }
   ep = second;
   glex_ep_addr_t source;

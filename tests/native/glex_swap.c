@@ -37,8 +37,7 @@ static void at_zero(void) {
   for (int i = 0; i < 64; ++i) CHECK(buffer[1000 + i] == 'x' && buffer[2000 + i] == 'x');
   /* A set of puts is one for each address; the other's descriptor names no target at all. */
   for (uint32_t i = 0; i < 3; ++i) {
-    CHECK(glex_coll_compose_mp_swap_addr_data(ep, mine, 4000 + 100 * i, kKey, address, &len) ==
-          GLEX_SUCCESS);
+    CHECK(glex_coll_compose_mp_swap_addr_data(ep, mine, 4000 + 100 * i, kKey, address, &len) == GLEX_SUCCESS);
     mp(there, address, len, 0, kCount | GLEX_FLAG_COLL_CP_SWAP_ADDR);
   }
   for (int i = 0; i < 3; ++i) expect_event(24, ~24ull);

@@ -8,7 +8,9 @@ static RMA2_NLA at(const char* name, uint64_t index) {
   CHECK(offset >= 0);
   return (RMA2_NLA)offset;
 }
-static RMA2_NLA of_router(unsigned router, RMA2_NLA address) { return (uint64_t)(router + 1) << 40 | address; }
+static RMA2_NLA of_router(unsigned router, RMA2_NLA address) {
+  return (uint64_t)(router + 1) << 40 | address;
+}
 
 static uint64_t field(const char* name, uint64_t value) {
   uint64_t out;
@@ -48,7 +50,8 @@ static void read_what_the_other_is(void) {
   /* Of its router, through any node: who is at its port is the interface we asked before. */
   RMA2_NLA kind = of_router(router, at("chip.kind", 0));
   CHECK(field("chip.kind.router", read_one(registers, kind)) == 1);
-  CHECK(field("chip.machine.endpoints", read_one(registers, at("chip.machine", 0))) == rma2_get_node_num(port));
+  CHECK(field("chip.machine.endpoints", read_one(registers, at("chip.machine", 0))) ==
+        rma2_get_node_num(port));
   /* Four at once, as bytes. */
   CHECK(rma2_post_get_bt(port, registers, region, 64, 32, at("chip.identity", 0), RMA2_COMPLETER_NOTIFICATION,
                          RMA2_CMD_DEFAULT) == RMA2_SUCCESS);

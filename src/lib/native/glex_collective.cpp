@@ -1,9 +1,8 @@
 // Collective requests of glex.h: their flags as the interface knows them (abi/counted.hpp), and the payloads
 // that clients compose for them.
-#include "abi/counted.hpp"
-
 #include <string.h>
 
+#include "abi/counted.hpp"
 #include "lib/native/glex_state.hpp"
 
 namespace nic = weft::nic;
