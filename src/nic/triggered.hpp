@@ -6,6 +6,7 @@
 // that does not name the sequence's key, finds no room or does not fit is refused, and its sender told.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,12 @@ class Triggered {
   /// As a descriptor of groups names it (abi/descriptor.hpp), without a packet.
   void trigger_here(PortNo port, const Descriptor& d);
   void close(PortNo port);
+  /// When the unit that runs sequences, one after the other, has run one that is ready and takes so long.
+  Time occupy(Time ready, Time takes) {
+    free_ = std::max(ready, free_) + takes;
+    counters_.busy += takes;
+    return free_;
+  }
 
   void add_waiting(PortNo port, std::vector<WaitingRound>& out) const;
   /// The same in words.
