@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "abi/triggered.hpp"
-#include "nic/egress.hpp"
+#include "nic/control_repeater.hpp"
 #include "nic/notifier.hpp"
 #include "nic/outgoing.hpp"
 #include "nic/registration.hpp"
@@ -36,7 +36,8 @@ class Triggered {
   Status accept(const Outgoing& x);
   /// A control packet is here, or a word on one.
   void receive(Packet& packet);
-  void refused(const Header& header, Time when);
+  /// An alarm of one that nobody has acknowledged.
+  void repeat(std::uint32_t alarm);
   /// The network will not deliver it.
   void lost(const Header& header, Time when);
   void act(std::uint32_t task);
@@ -96,6 +97,8 @@ class Triggered {
   void arm(Task& task);
   Status check(const TriggerImage& image, PortNo port) const;
   void send(Task& task);
+  void take_packet(Packet& packet);
+  void refused(const Header& header, Time when);
   void record(const Packet& packet) const;
   Status take(const Arrival& arrival);
   void fire(Task& task);
@@ -113,6 +116,7 @@ class Triggered {
   Egress& egress_;
   Counters& counters_;
   NicId interface_;
+  ControlRepeater repeater_;
   std::vector<std::vector<Sequence>> sequences_;  // by port and number
   Slab<Task, 8> tasks_;
   Time free_{0};                     // from when on the next sequence can be run
