@@ -214,6 +214,21 @@ void Triggered::send(Task& task) {
 
 namespace {
 
+/// A control packet that has come, for those who count what crossed the network.
+void record(const Context& context, const Packet& packet) {
+  if (!context.recording()) return;
+  const Header& h = packet.header;
+  const Stamps& t = packet.stamps;
+  Record record{h.operation,   Status::Ok, h.from,   h.to,    h.source_port,
+                h.target_port, h.length,   t.posted, t.ready, {}};
+  Time* part = record.parts.part;
+  part[Breakdown::Nic] = t.sent - t.started;
+  part[Breakdown::Wire] = t.delivered - t.sent;
+  part[Breakdown::RemoteQueue] = t.received - t.delivered;
+  part[Breakdown::RemoteNic] = t.ready - t.received;
+  (*context.on_record)(record);
+}
+
 Event failed_trigger(const TriggerTarget& target, std::uint64_t round) {
   Event event;
   event.operation = Operation::Trigger;
@@ -289,7 +304,7 @@ void Triggered::take_packet(Packet& packet) {
   if (ports_.is_open(h.target_port))
     status = take({h.target_port, h.tag, context_.nodes[h.from], h.remote_key, h.operand, h.compare,
                    unpacked(h.value, h.offset), h.damaged, &packet.data, packet.stamps.ready});
-  if (status == Status::Ok) return record(packet);
+  if (status == Status::Ok) return record(context_, packet);
   ++counters_.refused;
   notifier_.keep_error({status, h.operation, context_.nodes[h.from], h.source_port, h.remote_key, h.operand,
                         h.length, context_.now()});
@@ -298,21 +313,6 @@ void Triggered::take_packet(Packet& packet) {
   answer.status = status;
   answer.bytes = 16;
   repeater_.launch(index, packet.stamps.ready + context_.nic.send_latency);
-}
-
-/// A control packet that has come, for those who count what crossed the network.
-void Triggered::record(const Packet& packet) const {
-  if (!context_.recording()) return;
-  const Header& h = packet.header;
-  const Stamps& t = packet.stamps;
-  Record record{h.operation,   Status::Ok, h.from,   h.to,    h.source_port,
-                h.target_port, h.length,   t.posted, t.ready, {}};
-  Time* part = record.parts.part;
-  part[Breakdown::Nic] = t.sent - t.started;
-  part[Breakdown::Wire] = t.delivered - t.sent;
-  part[Breakdown::RemoteQueue] = t.received - t.delivered;
-  part[Breakdown::RemoteNic] = t.ready - t.received;
-  (*context_.on_record)(record);
 }
 
 void Triggered::refused(const Header& h, Time when) {

@@ -99,7 +99,6 @@ class Triggered {
   void send(Task& task);
   void take_packet(Packet& packet);
   void refused(const Header& header, Time when);
-  void record(const Packet& packet) const;
   Status take(const Arrival& arrival);
   void fire(Task& task);
   bool combine_inputs(const Task& task, Sequence& s, unsigned slot, std::uint64_t kind);
