@@ -59,6 +59,7 @@ const config::Section& rerouting_section() {
                  Range<std::uint32_t>{0, 16'777'215})
           .field(&P::report, "report", "From a link's own diagnosis to whoever computes routes", any)
           .field(&P::compute, "compute", "Time new routes take to compute", any)
+          .field(&P::prove, "prove", "Time it then takes to prove that they do not deadlock", any)
           .field(&P::write_per_router, "write_per_router",
                  "Time to rewrite the tables of one router; they are written one after the other", any)
           .field(&P::quiet, "quiet",
