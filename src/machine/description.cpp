@@ -493,7 +493,10 @@ const std::vector<FixedSection>& fixed_sections() {
       {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
       {"core", "Clock and width of the chip with interface and router", &core_section()},
       {"processor", "What computes on a node", &processor_section()},
-      {"management", "The network by which the monitors of all chips are read", &management_section()},
+      {"management",
+       "The network by which the monitors of all chips are read: a tree of switches, or of the kind that "
+       "[management.topology] gives it, whose first endpoint is the station and the next are the routers",
+       &management_section()},
       {"rack.NAME", "A level of packaging: board, blade, chassis, rack", &power::level_section()},
       {"power.part.NAME", "What draws power on a node, and how hot it may be", &power::part_section()},
       {"power.supply", "Power supplies of the outermost level", &power::supply_section()},
