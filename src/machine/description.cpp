@@ -283,6 +283,20 @@ void read_nic(const Table& root, Reader& reader, Description& out) {
     out.nic = kind->view(parameters.get());
 }
 
+void read_storage(const Table& root, double endpoints, Reader& reader, StorageParameters& out) {
+  const Node* section = root.find("storage");
+  storage_section().read(&out, section, "storage", reader, {"device"});
+  const bool known = section && section->table();
+  storage_device_section().read(&out.device, known ? section->table()->find("device") : nullptr,
+                                "storage.device", reader);
+  const Node* nodes = known ? section->table()->find("nodes") : nullptr;
+  for (std::uint32_t node : out.nodes)
+    if (nodes && endpoints >= 0 && node >= endpoints)
+      return reader.problems.add(nodes->origin, "storage.nodes",
+                                 fmt::format("there is no node {} for a server; the machine has {}, from 0",
+                                             node, with_commas(static_cast<std::uint64_t>(endpoints))));
+}
+
 std::shared_ptr<const power::Body> read_body(const Table& root, Reader& reader) {
   auto out = std::make_shared<power::Body>();
   power::read_body(root, reader, *out);
@@ -464,6 +478,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
   read_management(root, reader, out);
+  read_storage(root, endpoints_of(out, problems), reader, out.storage);
   core_section().read(&out.core, root.find("core"), "core", reader);
   out.body = read_body(root, reader);
   read_collective_network(root, out, problems);
@@ -497,6 +512,8 @@ const std::vector<FixedSection>& fixed_sections() {
        "The network by which the monitors of all chips are read: a tree of switches, or of the kind that "
        "[management.topology] gives it, whose first endpoint is the station and the next are the routers",
        &management_section()},
+      {"storage", "The parallel file system, below /weft for programs", &storage_section()},
+      {"storage.device", "What each of its servers keeps data on", &storage_device_section()},
       {"rack.NAME", "A level of packaging: board, blade, chassis, rack", &power::level_section()},
       {"power.part.NAME", "What draws power on a node, and how hot it may be", &power::part_section()},
       {"power.supply", "Power supplies of the outermost level", &power::supply_section()},

@@ -88,6 +88,8 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
                       fmt::format("a message with its header has {} bytes, the network's packets at most {}",
                                   needed, largest)}});
   c.payload = std::min(static_cast<std::uint64_t>(c.nic.payload.value), largest - header);
+  constexpr std::uint64_t kBesideTheList = 16;
+  c.list_room = std::max(std::max(c.payload, needed - header), kBesideTheList + 8) - kBesideTheList;
   network.set_reaction_time(c.nic.send_latency);  // a packet is launched behind it, whatever is heard
   c.attach = [this](network::EndpointId node) { return attach(node); };
   Diagnostics problems;
@@ -379,6 +381,8 @@ void Fabric::handle(const event::Event& due) {
       return n.triggered.act(index);
     case What::Counted:
       return n.sender.fire(index);
+    case What::ControlAgain:
+      return n.triggered.repeat(index);
     case What::GroupData:
       return n.groups.land(index);
     case What::GroupHere:

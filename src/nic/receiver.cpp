@@ -167,9 +167,9 @@ void Receiver::receive_control(std::uint32_t index) {
     case PacketKind::OrderAck:
       return egress_.taken(h.source_port, h.from, static_cast<std::uint32_t>(h.value), packet.stamps.ready);
     case PacketKind::Control:
-      return triggered_.receive(packet);
     case PacketKind::ControlRefused:
-      return triggered_.refused(h, packet.stamps.ready);
+    case PacketKind::ControlAck:
+      return triggered_.receive(packet);
     default:
       return sender_.pause(h.from, h.value, h.kind == PacketKind::Pause);
   }
@@ -193,7 +193,7 @@ void Receiver::ended(const Header& h) {
 void Receiver::receive_connect(Packet& packet) {
   Incoming& in = incoming_.find_or_add(packet.header);
   in.heard = context_.now();
-  bool granted = incoming_.take_context(in);
+  bool granted = in.complete || incoming_.take_context(in);
   if (!granted) ++counters_.context_refusals;
   egress_.launch(context_.new_answer(granted ? PacketKind::ConnectAck : PacketKind::ConnectNack,
                                      packet.header, packet.stamps),
@@ -239,6 +239,10 @@ void Receiver::receive_data(std::uint32_t index) {
       drop_rejected(packet, in);
       return release(index);
     }
+    if (in.complete) {  // came twice: its answer was lost, and the memory it went to may be another's by now
+      if (h.last) reply(packet, in.status, in.value, in.damaged, packet.stamps.ready);
+      return release(index);
+    }
   }
   if (h.length == 0) {  // a notification: no memory is touched, but it must not overtake data before it
     if (ports_.is_open(h.target_port))
@@ -259,10 +263,6 @@ void Receiver::receive_data(std::uint32_t index) {
 void Receiver::receive_message(std::uint32_t index) {
   Packet& packet = context_.packets[index];
   const Header& h = packet.header;
-  if (!ports_.is_open(h.target_port)) {
-    reject(packet, Status::NoPort, 0, packet.stamps.ready);
-    return release(index);
-  }
   if (h.reliable()) {
     Incoming& in = incoming_.find_or_add(h);
     in.heard = context_.now();
@@ -270,10 +270,18 @@ void Receiver::receive_message(std::uint32_t index) {
       drop_rejected(packet, in);
       return release(index);
     }
-    if (std::exchange(in.begun, true)) {  // came twice: its answer may have been lost
-      if (in.complete) reply(packet, in.status, in.value, in.damaged, packet.stamps.ready);
+    if (in.begun) {  // came twice: its answer was lost, or it waits for room in the ring
+      if (in.complete)
+        reply(packet, in.status, in.value, in.damaged, packet.stamps.ready);
+      else
+        tell_missing(packet, in);
       return release(index);
     }
+    in.begun = ports_.is_open(h.target_port);
+  }
+  if (!ports_.is_open(h.target_port)) {
+    reject(packet, Status::NoPort, 0, packet.stamps.ready);
+    return release(index);
   }
   const std::uint32_t counted = h.flags & kCounted ? counted_flags(h.value) : kToRing;
   if (counted & kCounts) {
@@ -355,7 +363,7 @@ void Receiver::answer_get(const Packet& packet) {
     incoming_.give_context(in);  // all that this end keeps is in the response
     if (!packet.data.empty()) {
       response.have.resize((h.length + context_.payload - 1) / context_.payload);
-      get_bits(packet.data, response.have);
+      get_bits(packet.data, h.value, response.have);
     }
   }
   response.request = h;
@@ -369,11 +377,13 @@ void Receiver::land_get_data(Packet& packet) {
   Outgoing* x = sender_.find(h);
   if (!x || x->finished) return;
   x->damaged |= h.damaged;
+  x->heard = context_.now();
   if (x->reliable()) {
     std::uint64_t number = h.offset / context_.payload;
     if (x->have.empty()) x->have.resize((x->d.length + context_.payload - 1) / context_.payload);
     if (x->have[number]) return;
     x->have[number] = true;
+    x->attempt = 0;  // it goes on
   }
   std::uint64_t at = x->local.address + h.offset;
   if (!context_.host.write(x->local.space, at, packet.data.data(), packet.data.size())) {
@@ -425,10 +435,11 @@ void Receiver::land_put(Packet& packet) {
 }
 
 /// The last packet of a reliable put is here, and not all before it are: the requester repeats those alone.
+/// Of a message: it is here and waits for room.
 void Receiver::tell_missing(const Packet& packet, const Incoming& in) {
   std::uint32_t index = context_.new_answer(PacketKind::Missing, packet.header, packet.stamps);
   Packet& answer = context_.packets[index];
-  put_bits(answer.data, in.have);
+  answer.header.value = put_bits(answer.data, in.have, context_.list_room);
   answer.header.bytes = 16 + static_cast<std::uint32_t>(answer.data.size());
   answer.header.crc = crc32(0, answer.data.data(), answer.data.size());
   egress_.launch(index, context_.now() + context_.nic.send_latency);

@@ -361,7 +361,7 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
     h.bytes = get ? 16 : static_cast<std::uint32_t>(x.d.length);
     if (x.carries_inline()) packet.data.assign(x.d.data, x.d.data + x.d.length);
     if (get && !x.have.empty()) {  // a repetition: what has arrived need not come again
-      put_bits(packet.data, x.have);
+      h.value = put_bits(packet.data, x.have, context_.list_room);
       h.bytes += static_cast<std::uint32_t>(packet.data.size());
     }
   }
@@ -433,7 +433,9 @@ void Sender::departed(Packet& packet, Time when) {
   data |= h.kind == PacketKind::GetRequest && (h.flags & kLogical);
   if (data && h.last && (h.flags & kNotifyLocal)) {
     const Outgoing* x = outgoing_.find(h);
-    if (x && x->attempt == 0)
+    // What may have to be read again is not free yet.
+    const bool again = x && x->reliable() && h.kind == PacketKind::PutData;
+    if (x && x->attempt == 0 && !again)
       notifier_.notify(x->port, x->port_generation, event_for(*x, EventKind::Local), when);
   }
   dispatch();
@@ -477,8 +479,10 @@ void Sender::lost(const Header& h, Time when) {
 void Sender::learned_missing(const Packet& packet) {
   Outgoing* x = outgoing_.find(packet.header);
   if (!x || x->finished) return;
-  x->have.assign((x->d.length + context_.payload - 1) / context_.payload, false);
-  get_bits(packet.data, x->have);
+  x->have.assign((std::max<std::uint64_t>(x->d.length, 1) + context_.payload - 1) / context_.payload, false);
+  get_bits(packet.data, packet.header.value, x->have);
+  // It waits there for room, or not all that is missing could be listed: the next try is another one.
+  if (x->d.operation == Operation::Message || x->have.size() > context_.list_room * 8) x->attempt = 0;
 }
 
 void Sender::connected(const Header& h) {
@@ -541,8 +545,11 @@ void Sender::finish(std::uint32_t index, Status status, Time when) {
     ++counters_.failed;
     notifier_.notify(x.port, x.port_generation, event_for(x, EventKind::Failed), when);
     record_failure(x);
-  } else if (x.atomic() || (x.d.flags & kNotifyDone)) {
-    notifier_.notify(x.port, x.port_generation, event_for(x, EventKind::Done), when);
+  } else {
+    if (x.reliable() && x.d.operation == Operation::Put && (x.d.flags & kNotifyLocal))
+      notifier_.notify(x.port, x.port_generation, event_for(x, EventKind::Local), when);
+    if (x.atomic() || (x.d.flags & kNotifyDone))
+      notifier_.notify(x.port, x.port_generation, event_for(x, EventKind::Done), when);
   }
   if (x.answered() && x.port_generation == ports_[x.port].generation && queue(x.port).unfinished)
     --queue(x.port).unfinished;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "abi/triggered.hpp"
-#include "nic/egress.hpp"
+#include "nic/control_repeater.hpp"
 #include "nic/notifier.hpp"
 #include "nic/outgoing.hpp"
 #include "nic/registration.hpp"
@@ -37,7 +37,8 @@ class Triggered {
   Status accept(const Outgoing& x);
   /// A control packet is here, or a word on one.
   void receive(Packet& packet);
-  void refused(const Header& header, Time when);
+  /// An alarm of one that nobody has acknowledged.
+  void repeat(std::uint32_t alarm);
   /// The network will not deliver it.
   void lost(const Header& header, Time when);
   void act(std::uint32_t task);
@@ -103,7 +104,8 @@ class Triggered {
   void arm(Task& task);
   Status check(const TriggerImage& image, PortNo port) const;
   void send(Task& task);
-  void record(const Packet& packet) const;
+  void take_packet(Packet& packet);
+  void refused(const Header& header, Time when);
   Status take(const Arrival& arrival);
   void fire(Task& task);
   bool combine_inputs(const Task& task, Sequence& s, unsigned slot, std::uint64_t kind);
@@ -120,6 +122,7 @@ class Triggered {
   Egress& egress_;
   Counters& counters_;
   NicId interface_;
+  ControlRepeater repeater_;
   std::vector<std::vector<Sequence>> sequences_;  // by port and number
   Slab<Task, 8> tasks_;
   Time free_{0};                     // from when on the next sequence can be run
