@@ -152,6 +152,10 @@ Json recovery_json(const manage::Recovery& r) {
 }
 
 void print_recovery(const manage::Recovery& r) {
+  if (r.refused) {
+    fmt::print("  it is refused: chips have another manager\n");
+    return;
+  }
   fmt::print("  detected and found out in {}, {} computed in {:.2f} s, {} in {:.2f} s\n", to_text(r.detect),
              r.routing, r.compute, r.proved ? "proved" : "FAILS the proof", r.prove);
   fmt::print("  {} entries written in {}: {} reads and {} writes in all{}\n", with_commas(r.tables.entries),

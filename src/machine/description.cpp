@@ -59,6 +59,7 @@ const config::Section& rerouting_section() {
                  Range<std::uint32_t>{0, 16'777'215})
           .field(&P::report, "report", "From a link's own diagnosis to whoever computes routes", any)
           .field(&P::compute, "compute", "Time new routes take to compute", any)
+          .field(&P::prove, "prove", "Time it then takes to prove that they do not deadlock", any)
           .field(&P::write_per_router, "write_per_router",
                  "Time to rewrite the tables of one router; they are written one after the other", any)
           .field(&P::quiet, "quiet",
@@ -507,7 +508,10 @@ const std::vector<FixedSection>& fixed_sections() {
       {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
       {"core", "Clock and width of the chip with interface and router", &core_section()},
       {"processor", "What computes on a node", &processor_section()},
-      {"management", "The network by which the monitors of all chips are read", &management_section()},
+      {"management",
+       "The network by which the monitors of all chips are read: a tree of switches, or of the kind that "
+       "[management.topology] gives it, whose first endpoint is the station and the next are the routers",
+       &management_section()},
       {"storage", "The parallel file system, below /weft for programs", &storage_section()},
       {"storage.device", "What each of its servers keeps data on", &storage_device_section()},
       {"rack.NAME", "A level of packaging: board, blade, chassis, rack", &power::level_section()},

@@ -35,6 +35,7 @@ struct ReroutingParameters {
   std::uint32_t manager = 0;
   Time report{1'000'000};
   Time compute{5'000'000};
+  Time prove{0};
   Time write_per_router{50'000};
   Time quiet{1'000'000};
   Time longest_drain{200'000'000};

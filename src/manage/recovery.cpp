@@ -110,6 +110,8 @@ Recovery RecoveringManager::recover(std::uint64_t pairs, std::uint64_t most_writ
   found_ = discover(graph_, chips_, next_);
   next_ += static_cast<ChipNumber>(found_.order.size());
   out.detect = chips_.time() - begin;
+  out.refused = found_.order.empty();
+  if (out.refused) return out;  // not even its own router lets it: another is the manager
   routing::VerifyOptions how;
   how.channels = machine_.description.router.channels;
   auto clock = std::chrono::steady_clock::now();

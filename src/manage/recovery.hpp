@@ -17,6 +17,7 @@ struct Recovery {
   std::uint64_t cut_off = 0;  // pairs for which no way is left
   bool proved = false;
   bool complete = false;          // not: the manager died
+  bool refused = false;           // chips have another manager, who has not named this one
   Time detect{0}, write{0};       // virtual time, until it knew what is left; of all its writes
   double compute = 0, prove = 0;  // seconds of the manager's processor
   std::uint64_t reads = 0, writes = 0;

@@ -96,6 +96,7 @@ TEST(Recovery, NobodyElseTakesOver) {
   Booted b("torus", kSmall);
   b.manager.take_over(10);
   Recovery r = b.manager.recover(100'000);
+  EXPECT_TRUE(r.refused);
   EXPECT_FALSE(r.complete);
   b.manager.take_over(9);
   EXPECT_TRUE(b.manager.recover(100'000).complete);

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <memory>
 
+#include "abi/counted.hpp"
 #include "config/registry.hpp"
 #include "honest.hpp"
 #include "host/simulation.hpp"
@@ -171,7 +172,7 @@ class Spoiler : public Rank {
     unsigned index = input_.below(4) ? 0 : input_.below(4);
     Descriptor d;
     d.operation = static_cast<nic::Operation>(1 + input_.below(7));
-    d.flags = input_.below(4) ? input_.below(128) : input_.take<std::uint16_t>() & 2047;
+    d.flags = input_.below(4) ? input_.below(128) : input_.take<std::uint16_t>() & 8191;
     const Known& to = known_[input_.below(2)];
     d.node = input_.below(4) ? to.node : static_cast<std::uint32_t>(value());
     d.port = input_.below(4) ? to.port : static_cast<std::uint32_t>(value());
@@ -183,6 +184,8 @@ class Spoiler : public Rank {
     d.remote_offset = input_.below(4) ? 0 : value();
     d.operand = value();
     d.posted = input_.below(4) ? thread().clock.load() : input_.take<std::int64_t>();
+    if (d.flags & nic::kCounted)
+      d.spare[1] = nic::counted_word(input_.take<std::uint16_t>() & nic::kAllCounted, input_.below(4));
     if (input_.below(4) == 0) input_.fill(reinterpret_cast<char*>(&d) + input_.below(248), 8);
     abi::PortArea& area = port(index);
     std::uint32_t posted = area.posted.load();
@@ -204,7 +207,8 @@ const machine::Machine& machine_of(bool second) {
         nic::test::torus(
             "ports = 6\nmemory_queues = 2\nqueue_buffers = 1\nbuffer_slots = 4\nqueue_slots = 8\n"
             "message_slots = 8\nevent_slots = 8\nsend_contexts = 2\nreceive_contexts = 2\n"
-            "error_slots = 4\ninterrupt_slots = 4\ntranslation_entries = 16\n" +
+            "error_slots = 4\ninterrupt_slots = 4\ntranslation_entries = 16\n"
+            "triggers = 2\ntrigger_inputs = 2\ntrigger_rounds = 2\noperation_units = 1\n" +
             more),
         "fuzz", {}));
   };

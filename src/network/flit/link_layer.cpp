@@ -97,6 +97,7 @@ link::ReconfigureSettings reconfigure_settings(const machine::Machine& m, const 
   link::ReconfigureSettings out{s.cycle.cycles(p.report), s.cycle.cycles(p.compute),
                                 s.cycle.cycles(p.write_per_router),
                                 std::max<Cycle>(1, s.cycle.cycles(p.quiet)), s.cycle.cycles(p.longest_drain)};
+  out.prove = s.cycle.cycles(p.prove);
   if (p.by == machine::ReroutingParameters::By::Manager) {
     auto manager = std::make_shared<manage::RunningManager>(m, p.manager);
     out.report += s.cycle.cycles(manager->detect());
@@ -355,9 +356,9 @@ void LinkLayer::between_cycles(Recovery& network, Cycle now, bool moved, std::ui
       const link::Reconfigurer::Parts parts = reconfigurer_.parts();
       auto words = [this](Cycle cycles) { return to_text(cycle_.time(cycles)); };
       return note(now, fmt::format("new routes in every table: {}; {} (found out in {}, computed in {}, "
-                                   "written in {})",
+                                   "proved in {}, written in {})",
                                    reconfigurer_.routing_name(), who, words(parts.report),
-                                   words(parts.compute), words(parts.write)));
+                                   words(parts.compute), words(parts.prove), words(parts.write)));
     }
   }
 }

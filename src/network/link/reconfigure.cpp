@@ -68,7 +68,7 @@ Reconfigurer::Action Reconfigurer::step(Cycle now, bool empty, bool moved) {
       phase_ = Phase::Writing;
       written_in_ =
           settings_.write ? settings_.write(*next_faults_) : settings_.write_per_router * graph_.routers();
-      until_ = now + settings_.compute + written_in_;
+      until_ = now + settings_.compute + settings_.prove + written_in_;
       return empty ? Action::None : Action::TakeBack;
     }
     case Phase::Writing:

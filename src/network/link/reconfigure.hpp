@@ -26,6 +26,7 @@ struct ReconfigureSettings {
   Cycle longest_drain = 200'000;
   /// Instead of write_per_router: what it takes to write routes around these.
   std::function<Cycle(const topology::Faults& faults)> write = {};
+  Cycle prove = 0;  // that the new routes do not deadlock
 };
 
 class Reconfigurer {
@@ -56,11 +57,11 @@ class Reconfigurer {
   const std::string& routing_name() const { return current_.name; }
   const routing::Verdict& verdict() const { return current_.verdict; }
   const topology::Faults& faults() const { return *current_faults_; }
-  /// How long the last tables took: to hear of it, to compute them, to write them.
+  /// How long the last tables took: to hear of it, to compute them, to prove them, to write them.
   struct Parts {
-    Cycle report, compute, write;
+    Cycle report, compute, prove, write;
   };
-  Parts parts() const { return {settings_.report, settings_.compute, written_in_}; }
+  Parts parts() const { return {settings_.report, settings_.compute, settings_.prove, written_in_}; }
   /// When something will happen by itself, or kNever.
   Cycle next_step() const { return phase_ == Phase::Steady || phase_ == Phase::Draining ? kNever : until_; }
 
