@@ -137,7 +137,7 @@ INSTANTIATE_TEST_SUITE_P(
         Fresh{"even_reduce", 12, {"tianhe2"}, nullptr, -1, kNobody},
         Fresh{"full_pipeline", 6, {"dragonfly"}, nullptr, -1, kNobody},
         Fresh{"early_sends", 9, {"mesh"}, nullptr, -1, kNobody}),
-    [](const auto& info) { return std::string(info.param.name); });
+    [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
 }  // namespace weft::test

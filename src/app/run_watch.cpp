@@ -68,8 +68,7 @@ void RunWatch::finish_trace(const std::vector<std::vector<abi::CallRecord>>& cal
 }
 
 void RunWatch::find_answer(host::Simulation& simulation, const host::RunResult& result,
-                           const machine::Machine& machine,
-                           const std::vector<std::vector<abi::CallRecord>>& calls) {
+                           const machine::Machine& machine, std::vector<std::vector<abi::CallRecord>> calls) {
   std::vector<Time> ends;
   measure::CauseFacts facts{machine, {}, details_.transfers.all(), {}};
   double stalled = 0, alive = 0;
@@ -101,7 +100,7 @@ void RunWatch::find_answer(host::Simulation& simulation, const host::RunResult& 
         sums.parts[nic::Breakdown::Nic].picoseconds() + sums.parts[nic::Breakdown::RemoteNic].picoseconds();
   }
   if (all > 0 && 2 * facts.translation_misses > translations) facts.translation_share = in_interfaces / all;
-  const measure::RunHistory history(*waits_, calls, std::move(ends));
+  const measure::RunHistory history(*waits_, std::move(calls), std::move(ends));
   details_.answer = measure::find_causes(history, facts);
   details_.answer.partial = waits_->full() || details_.mpi.left_out > 0;
 }
@@ -129,9 +128,9 @@ void RunWatch::finish(host::Simulation& simulation, const host::RunResult& resul
     }
     details_.mpi = measure::profile_of(calls);
     details_.mpi.left_out = simulation.calls_left_out();
-    if (figures_) find_answer(simulation, result, machine, calls);
     if (trace_) finish_trace(calls, result.end, machine);
     if (!otf2_.empty()) write_archive(result, machine, calls);
+    if (figures_) find_answer(simulation, result, machine, std::move(calls));
   }
   if (trace_ && trace_->left_out())
     fmt::print(stderr,

@@ -42,7 +42,7 @@ class RunWatch {
   void write_archive(const host::RunResult& result, const machine::Machine& machine,
                      const std::vector<std::vector<abi::CallRecord>>& calls) const;
   void find_answer(host::Simulation& simulation, const host::RunResult& result,
-                   const machine::Machine& machine, const std::vector<std::vector<abi::CallRecord>>& calls);
+                   const machine::Machine& machine, std::vector<std::vector<abi::CallRecord>> calls);
 
   bool figures_, what_if_;
   std::string record_, otf2_;

@@ -1,6 +1,7 @@
 #include "host/call_log.hpp"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <new>
@@ -66,6 +67,10 @@ std::vector<CallRecord> CallLogs::read(unsigned rank) const {
   CallLog* log = log_at(memory_[rank]);
   std::uint64_t count = std::min(log->count.load(std::memory_order_acquire), capacity_);
   std::vector<CallRecord> out(records_of(log), records_of(log) + count);
+  // A long log is not kept twice: all but its first page, which says how long it was, is given back.
+  constexpr std::size_t kPage = 4096;
+  if (const std::size_t bytes = log_bytes(count); bytes > 2 * kPage)
+    madvise(static_cast<char*>(memory_[rank].at()) + kPage, bytes - kPage, MADV_REMOVE);
   std::erase_if(out, [](const CallRecord& r) {
     return r.call == 0 || r.call >= static_cast<std::uint16_t>(MpiCall::Count) || r.begin < 0 ||
            r.end < r.begin || r.end > kLastClock || r.thread >= kThreads;

@@ -27,7 +27,7 @@ class CallLogs {
   explicit CallLogs(unsigned ranks);
 
   int file(unsigned rank) const { return memory_[rank].file(); }
-  /// In the order of the calls' ends.
+  /// In the order of the calls' ends. Once: the memory is given back.
   std::vector<CallRecord> read(unsigned rank) const;
   /// Calls that found no room.
   std::uint64_t left_out(unsigned rank) const;

@@ -103,7 +103,9 @@ std::vector<double> side_by_side(const Graph& graph) {
 }
 
 std::string fan_out_text(double up_from_each, double down_from_each, double taper) {
-  return fmt::format("{:.3g} up, {:.3g} down, taper {:.3g}:1", up_from_each, down_from_each, taper);
+  const std::string up = up_from_each < 1 ? fmt::format("1 up for every {:.3g}", 1 / up_from_each)
+                                          : fmt::format("{:.3g} up", up_from_each);
+  return fmt::format("{}, {:.3g} down, taper {:.3g}:1", up, down_from_each, taper);
 }
 
 Point across(Point a, Point b) {

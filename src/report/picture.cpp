@@ -22,7 +22,6 @@ namespace {
 /// Beyond these, cables of one look are one path, and the file stays small enough to open at once.
 constexpr std::uint32_t kMostNotedCables = 5000;
 constexpr double kLeastNumberedRadius = 8;
-constexpr double kOutlineOpacity = 0.22;
 constexpr std::string_view kOutlineColour = "#c6cfd8";
 
 std::string draw_cables(const Graph& graph, const Layout& layout, const Picture& picture) {
@@ -30,6 +29,7 @@ std::string draw_cables(const Graph& graph, const Layout& layout, const Picture&
   const bool outlines = picture.outlines && !layout.faint_cables.empty();
   for (CableId c = 0; c < graph.cables(); ++c)
     by_look[{outlines && layout.faint_cables[c], picture.look(c)}].push_back(c);
+  const double outline = std::clamp(90.0 / graph.cables(), 0.12, 0.22);
   bool noted = graph.cables() <= kMostNotedCables && picture.note;
   std::string faint, plain, dashed;
   for (const auto& [key, cables] : by_look) {
@@ -38,7 +38,7 @@ std::string draw_cables(const Graph& graph, const Layout& layout, const Picture&
     out += fmt::format("<g fill=\"none\" stroke=\"{}\" stroke-width=\"{:g}\" stroke-opacity=\"{:g}\"{}>\n",
                        look.colour, look.width,
                        look.dashed ? 1
-                       : is_faint  ? kOutlineOpacity
+                       : is_faint  ? outline
                        : outlines  ? 0.95
                                    : layout.cable_opacity,
                        look.dashed ? " stroke-dasharray=\"5 3\"" : "");

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <pugixml.hpp>
 #include <set>
@@ -108,6 +109,49 @@ TEST(Picture, LargeMachinesAreDrawnAsTiers) {
   parse(svg);
   for (const char* words : {"device", "3,000 cables", "2 cables", "1,000 endpoints", "2 endpoints"})
     EXPECT_NE(svg.find(words), std::string::npos) << words;
+}
+
+/// Where texts lie, about; those in routers apart.
+struct TextBox {
+  std::string text;
+  double left, right, top, bottom;
+};
+std::vector<TextBox> texts_of(const pugi::xml_document& document) {
+  std::vector<TextBox> out;
+  for (const auto& found : document.select_nodes("//text[not(@fill='#ffffff')]")) {
+    const pugi::xml_node node = found.node();
+    const std::string text = node.text().get(), anchor = node.attribute("text-anchor").value();
+    const double size = node.attribute("font-size").as_double(), width = text_width(text, size);
+    const double x = node.attribute("x").as_double(), y = node.attribute("y").as_double();
+    const double left = anchor == "end" ? x - width : anchor == "middle" ? x - width / 2 : x;
+    if (size > 10) out.push_back({text, left, left + width, y - 0.8 * size, y + 0.2 * size});
+  }
+  return out;
+}
+
+TEST(Picture, LabelsNeverLieOnEachOther) {
+  for (const char* name : {"exanest-track2", "exanest-track1", "tianhe2", "dragonfly", "fat-tree", "torus"}) {
+    const machine::Machine m = machine::build_graph(machine::describe(name, {}));
+    const std::string svg = picture_of(m);
+    const std::vector<TextBox> all = texts_of(parse(svg));
+    for (std::size_t i = 0; i < all.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(all[i].left < all[j].right && all[j].left < all[i].right && all[i].top < all[j].bottom &&
+                     all[j].top < all[i].bottom)
+            << name << ": '" << all[i].text << "' and '" << all[j].text << "'";
+  }
+}
+
+TEST(Picture, OnePartOfThoseAlikeIsShownInFull) {
+  auto torus = build("torus", {"dims=[4,4,4]"});
+  std::string svg = picture_of(torus);
+  EXPECT_NE(svg.find("The front plane, 0 of dimension 2, in full"), std::string::npos);
+  const Layout layout = lay_out(*torus.graph);
+  EXPECT_EQ(std::count(layout.faint_routers.begin(), layout.faint_routers.end(), false), 16);
+  EXPECT_EQ(std::count(layout.faint_cables.begin(), layout.faint_cables.end(), false), 32);
+  auto tree = build("fat-tree", {"children=[8,8]", "parents=[1,4]"});
+  svg = picture_of(tree);
+  EXPECT_NE(svg.find("4 up, 8 down, taper 2:1"), std::string::npos) << "8 endpoints for 4 cables";
 }
 
 TEST(Picture, DeadPartsAreRedAndDashed) {

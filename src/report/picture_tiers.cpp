@@ -20,7 +20,7 @@ using topology::TierId;
 namespace {
 
 constexpr double kBoxWidth = 560, kBoxHeight = 84, kGap = 84;
-constexpr double kJointText = 62;  // from the middle of a joint to its text
+constexpr double kJointText = 50;  // from the middle of a joint to its text
 
 /// Cables of one type between two tiers, or within one.
 struct Bundle {

@@ -7,23 +7,48 @@ namespace weft::measure {
 using abi::CallRecord;
 using Kind = PathPiece::Kind;
 
-RunHistory::RunHistory(const WaitRecorder& recorder, const std::vector<std::vector<CallRecord>>& calls,
+namespace {
+
+/// The first place whose element is not `before`, looked for around another.
+template <typename Element, typename Before>
+std::size_t place_near(const std::vector<Element>& all, std::size_t& place, const Before& before) {
+  std::size_t low = 0, high = std::min(place, all.size()), step = 1;
+  if (high < all.size() && before(all[high])) {
+    for (low = high + 1; low + step <= all.size() && before(all[low + step - 1]); step *= 2) low += step;
+    high = std::min(all.size(), low + step - 1);
+  } else {
+    for (; high >= step && !before(all[high - step]); step *= 2) high -= step;
+    low = high >= step ? high - step + 1 : 0;
+  }
+  const auto first = all.begin();
+  place = static_cast<std::size_t>(std::partition_point(first + static_cast<std::ptrdiff_t>(low),
+                                                        first + static_cast<std::ptrdiff_t>(high), before) -
+                                   first);
+  return place;
+}
+
+}  // namespace
+
+RunHistory::RunHistory(const WaitRecorder& recorder, std::vector<std::vector<CallRecord>> calls,
                        std::vector<Time> ends)
-    : recorder_(recorder), calls_(calls.size()), ends_(std::move(ends)), at_(ends_.size()) {
+    : recorder_(recorder),
+      calls_(std::move(calls)),
+      ends_(std::move(ends)),
+      at_(ends_.size()),
+      places_(ends_.size()) {
   calls_.resize(ends_.size());
-  for (std::size_t rank = 0; rank < calls.size() && rank < ends_.size(); ++rank) {
-    for (const CallRecord& call : calls[rank])
-      if (call.thread == 0 && call.end >= call.begin) calls_[rank].push_back(call);
+  for (auto& mine : calls_) {
+    std::erase_if(mine, [](const CallRecord& call) { return call.thread != 0 || call.end < call.begin; });
     auto earlier = [](const CallRecord& a, const CallRecord& b) { return a.begin < b.begin; };
-    if (!std::is_sorted(calls_[rank].begin(), calls_[rank].end(), earlier))
-      std::stable_sort(calls_[rank].begin(), calls_[rank].end(), earlier);
+    if (!std::is_sorted(mine.begin(), mine.end(), earlier))
+      std::stable_sort(mine.begin(), mine.end(), earlier);
   }
   const std::vector<Arrival>& all = recorder.arrivals();
   for (std::uint32_t i = 0; i < all.size(); ++i) {
-    at_[all[i].from].push_back({all[i].end, i});  // it hears of its own operations' ends
-    if (!all[i].comes_back && all[i].to != all[i].from) at_[all[i].to].push_back({all[i].end, i});
+    at_[all[i].from].push_back(i);  // it hears of its own operations' ends
+    if (!all[i].comes_back && all[i].to != all[i].from) at_[all[i].to].push_back(i);
   }
-  auto earlier = [](const Ended& a, const Ended& b) { return a.end < b.end; };
+  auto earlier = [&](std::uint32_t a, std::uint32_t b) { return all[a].end < all[b].end; };
   for (auto& mine : at_)
     if (!std::is_sorted(mine.begin(), mine.end(), earlier))
       std::stable_sort(mine.begin(), mine.end(), earlier);
@@ -31,25 +56,30 @@ RunHistory::RunHistory(const WaitRecorder& recorder, const std::vector<std::vect
 
 const CallRecord* RunHistory::call_at(std::uint32_t rank, std::int64_t time) const {
   const auto& mine = calls_[rank];
-  auto after = std::upper_bound(mine.begin(), mine.end(), time,
-                                [](std::int64_t t, const CallRecord& call) { return t < call.begin; });
-  if (after == mine.begin()) return nullptr;
-  const CallRecord& call = *std::prev(after);
+  const std::size_t after =
+      place_near(mine, places_[rank].calls, [&](const CallRecord& call) { return call.begin <= time; });
+  if (after == 0) return nullptr;
+  const CallRecord& call = mine[after - 1];
   return time <= call.end ? &call : nullptr;
+}
+
+std::size_t RunHistory::wait_after(std::uint32_t rank, std::int64_t time) const {
+  return place_near(waits(rank), places_[rank].waits,
+                    [&](const RankWait& wait) { return wait.until <= time; });
 }
 
 std::uint32_t RunHistory::cause(std::uint32_t rank, const RankWait& wait) const {
   const std::vector<Arrival>& all = arrivals();
   const auto& mine = at_[rank];
-  auto after = std::upper_bound(mine.begin(), mine.end(), wait.until,
-                                [](std::int64_t t, const Ended& e) { return t < e.end; });
+  std::size_t at =
+      place_near(mine, places_[rank].arrivals, [&](std::uint32_t i) { return all[i].end <= wait.until; });
   // What others sent before what it posted itself: it seldom waits for the latter, and both may end together.
   std::uint32_t own = kNoArrival, others = kNoArrival;
-  for (auto at = after; others == kNoArrival && at != mine.begin() && (--at)->end > wait.from;) {
-    if (all[at->number].from != rank)
-      others = at->number;
+  while (others == kNoArrival && at > 0 && all[mine[--at]].end > wait.from) {
+    if (all[mine[at]].from != rank)
+      others = mine[at];
     else if (own == kNoArrival)
-      own = at->number;
+      own = mine[at];
   }
   const std::uint32_t last = others != kNoArrival ? others : own;
   if (last == kNoArrival) return last;
@@ -81,9 +111,9 @@ void RunHistory::own_time(std::uint32_t rank, std::int64_t from, std::int64_t un
                           std::vector<PathPiece>& out) const {
   const auto& mine = calls_[rank];
   for (std::int64_t at = until; at > from;) {
-    auto after = std::lower_bound(mine.begin(), mine.end(), at,
-                                  [](const CallRecord& call, std::int64_t t) { return call.begin < t; });
-    const CallRecord* call = after == mine.begin() ? nullptr : &*std::prev(after);
+    const std::size_t after =
+        place_near(mine, places_[rank].calls, [&](const CallRecord& call) { return call.begin < at; });
+    const CallRecord* call = after == 0 ? nullptr : &mine[after - 1];
     if (call && call->end >= at) {
       const std::int64_t begin = std::max(from, call->begin);
       out.push_back({Kind::InMpi, call->call, rank, kNoArrival, begin, at});
@@ -102,13 +132,13 @@ std::vector<PathPiece> RunHistory::critical_path() const {
   auto rank = static_cast<std::uint32_t>(std::max_element(ends_.begin(), ends_.end()) - ends_.begin());
   for (std::int64_t at = ends_[rank].value; at > 0;) {
     const auto& mine = waits(rank);
-    auto after = std::lower_bound(mine.begin(), mine.end(), at,
-                                  [](const RankWait& w, std::int64_t t) { return w.from < t; });
-    if (after == mine.begin()) {
+    const std::size_t after =
+        place_near(mine, places_[rank].waits, [&](const RankWait& w) { return w.from < at; });
+    if (after == 0) {
       own_time(rank, 0, at, out);
       break;
     }
-    const RankWait& wait = *std::prev(after);
+    const RankWait& wait = mine[after - 1];
     const std::int64_t until = std::min(at, wait.until);
     own_time(rank, until, at, out);
     const CallRecord* call = call_at(rank, until);

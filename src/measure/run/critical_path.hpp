@@ -31,8 +31,8 @@ struct PathPiece {
 
 class RunHistory {
  public:
-  /// Both must live as long as this. `ends`: each rank's clock when it left.
-  RunHistory(const WaitRecorder& recorder, const std::vector<std::vector<abi::CallRecord>>& calls,
+  /// The recorder must live as long as this. `ends`: each rank's clock when it left.
+  RunHistory(const WaitRecorder& recorder, std::vector<std::vector<abi::CallRecord>> calls,
              std::vector<Time> ends);
 
   unsigned ranks() const { return static_cast<unsigned>(ends_.size()); }
@@ -44,6 +44,8 @@ class RunHistory {
 
   /// The call a rank is in at a time; null where it is in none.
   const abi::CallRecord* call_at(std::uint32_t rank, std::int64_t time) const;
+  /// The first of a rank's waits that ends after a time; its number.
+  std::size_t wait_after(std::uint32_t rank, std::int64_t time) const;
   /// What ended a wait: the last that arrived at the rank, or came back to it, during the wait; kNoArrival.
   std::uint32_t cause(std::uint32_t rank, const RankWait& wait) const;
   /// Who came last of those that a wait without a message ended for.
@@ -59,11 +61,12 @@ class RunHistory {
   const WaitRecorder& recorder_;
   std::vector<std::vector<abi::CallRecord>> calls_;
   std::vector<Time> ends_;
-  struct Ended {  // the end stands here as well, since it is looked for
-    std::int64_t end;
-    std::uint32_t number;
+  std::vector<std::vector<std::uint32_t>> at_;  // by rank: arrivals by their ends
+  /// Where the last look of each kind ended: who goes through a run in order finds the next one beside it.
+  struct Places {
+    std::size_t calls = 0, arrivals = 0, waits = 0;
   };
-  std::vector<std::vector<Ended>> at_;  // by rank: arrivals by their ends
+  mutable std::vector<Places> places_;
 };
 
 }  // namespace weft::measure

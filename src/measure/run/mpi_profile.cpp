@@ -40,12 +40,19 @@ std::vector<Collective> put_together(const std::vector<std::vector<CallRecord>>&
     std::uint32_t came = 0;
     bool alike = true;
   };
-  std::map<std::pair<std::uint64_t, std::uint64_t>, Growing> all;  // by communicator and turn
+  std::map<std::uint64_t, std::vector<Growing>> all;  // by communicator, in turn
   for (std::uint32_t rank = 0; rank < calls_of_rank.size(); ++rank) {
-    std::unordered_map<std::uint64_t, std::uint64_t> turns;
+    struct Turns {
+      std::vector<Growing>* all = nullptr;
+      std::size_t next = 0;
+    };
+    std::unordered_map<std::uint64_t, Turns> turns;
     for (const CallRecord& r : calls_of_rank[rank]) {
       if (abi::call_facts(r.call).kind != CallKind::Collective || r.communicator == 0) continue;
-      Growing& g = all[{r.communicator, turns[r.communicator]++}];
+      Turns& turn = turns[r.communicator];
+      if (!turn.all) turn.all = &all[r.communicator];
+      if (turn.next == turn.all->size()) turn.all->emplace_back();
+      Growing& g = (*turn.all)[turn.next++];
       Collective& c = g.collective;
       if (g.came++ == 0) {
         c = {r.call, r.members, r.bytes, Time{r.begin}, Time{r.begin}, Time{r.end}, rank};
@@ -62,8 +69,9 @@ std::vector<Collective> put_together(const std::vector<std::vector<CallRecord>>&
     }
   }
   std::vector<Collective> out;
-  for (const auto& [key, g] : all)
-    if (g.alike && g.came == g.collective.members && g.came > 1) out.push_back(g.collective);
+  for (const auto& [communicator, turns] : all)
+    for (const Growing& g : turns)
+      if (g.alike && g.came == g.collective.members && g.came > 1) out.push_back(g.collective);
   return out;
 }
 

@@ -69,6 +69,7 @@ class CauseFinder {
         facts_(facts),
         loads_(facts.machine),
         unloaded_(loads_),
+        blamed_(history.ranks()),
         computed_(history.ranks()),
         on_path_(history.ranks()),
         in_mpi_on_path_(history.ranks()),
@@ -158,12 +159,11 @@ class CauseFinder {
   /// How much of a time a rank waited itself.
   double waited_between(std::uint32_t rank, std::int64_t from, std::int64_t until) const {
     const auto& all = history_.waits(rank);
-    auto at = std::lower_bound(all.begin(), all.end(), from,
-                               [](const RankWait& w, std::int64_t t) { return w.until <= t; });
     double out = 0;
-    constexpr int kEnough = 64;  // waits to look at
-    for (int i = 0; at != all.end() && at->from < until && i < kEnough; ++at, ++i)
-      out += static_cast<double>(std::min(at->until, until) - std::max(at->from, from));
+    constexpr std::size_t kEnough = 64;  // waits to look at
+    const std::size_t first = history_.wait_after(rank, from);
+    for (std::size_t i = first; i < all.size() && all[i].from < until && i < first + kEnough; ++i)
+      out += static_cast<double>(std::min(all[i].until, until) - std::max(all[i].from, from));
     return out;
   }
 
@@ -443,7 +443,7 @@ class CauseFinder {
   void wait_to_send(RunCause& cause) const {
     double to_send = 0, all = 0;
     std::map<std::uint16_t, double> calls;
-    for (const auto& [late, by_call] : blamed_)
+    for (const auto& by_call : blamed_)
       for (const auto& [call, time] : by_call) {
         all += time;
         if (!sends(call)) continue;
@@ -544,7 +544,7 @@ class CauseFinder {
     double worst = 0;
     std::uint32_t worst_rank = 0;
   } stretches_;
-  std::map<std::uint32_t, std::map<std::uint16_t, double>> blamed_;   // by rank that was late, and call
+  std::vector<std::map<std::uint16_t, double>> blamed_;               // by rank that was late, and call
   std::vector<double> computed_, on_path_, in_mpi_on_path_, waited_;  // picoseconds, by rank
 };
 
