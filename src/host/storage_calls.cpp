@@ -229,7 +229,7 @@ void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint6
     const std::uint64_t unit = offset / layout.unit(), limit = (unit + 1) * layout.unit();
     const std::uint64_t part = std::min({most, limit - offset, end - offset});
     for (std::uint32_t copy = 0; copy < copies; ++copy)
-      out.push_back({work, layout.target(inode.number, unit, copy), inode.number, offset, part});
+      out.push_back({work, layout.target(inode.number, unit, copy), inode.number, offset, part, copy});
     offset += part;
   }
 }

@@ -79,7 +79,6 @@ const char* kFlash =
     "channel_rate = \"8Gbps\"\ncommand_time = \"2us\"\nbuffer = \"1MiB\"\n";
 
 Time bus(std::int64_t bytes) { return {bytes * 8 * 1'000'000'000'000 / 19'200'000'000}; }
-constexpr Time kUs{1'000'000};
 Time us(double t) { return {static_cast<std::int64_t>(t * 1e6)}; }
 
 /// The place of the first byte of file 1 may lie in the middle of a page: one page is read either way.
