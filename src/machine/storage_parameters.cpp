@@ -22,8 +22,7 @@ const config::Section& storage_section() {
                  "front where there are fewer nodes than servers; empty: spread over the machine")
           .field(&P::stripe_unit, "stripe_unit", "Bytes of a file that lie together on one target",
                  Range<DataSize>{{4096}, {std::int64_t{1} << 30}})
-          .field(&P::stripe_count, "stripe_count", "Targets a file lies on; 0: all",
-                 Range<unsigned>{0, 4096})
+          .field(&P::stripe_count, "stripe_count", "Targets a file lies on; 0: all", Range<unsigned>{0, 4096})
           .field(&P::replicas, "replicas",
                  "Targets each stripe unit lies on: what is acknowledged survives the loss of all but one",
                  Range<unsigned>{1, 16})
@@ -54,8 +53,7 @@ const config::Section& storage_device_section() {
           .field(&P::durable_buffer, "durable_buffer",
                  "Data in that memory outlives a power cut, so that a flush need not wait")
           .field(&P::command_time, "command_time", "Of its controller, for each command", kAnyTime)
-          .field(&P::channels, "channels", "Flash: ways between controller and dies",
-                 Range<unsigned>{1, 256})
+          .field(&P::channels, "channels", "Flash: ways between controller and dies", Range<unsigned>{1, 256})
           .field(&P::dies, "dies", "Flash: dies of a channel", Range<unsigned>{1, 256})
           .field(&P::page, "page", "Flash: what a die reads or programs at a time",
                  Range<DataSize>{{512}, {1 << 20}})

@@ -11,7 +11,7 @@ namespace weft::storage {
 namespace {
 
 constexpr std::uint64_t kBase = std::uint64_t{1} << 32;
-constexpr std::uint64_t kBurst = 65'536;      // moved over a server's bus at once: others go between
+constexpr std::uint64_t kBurst = 65'536;       // moved over a server's bus at once: others go between
 constexpr std::uint64_t kJournalEntry = 4096;  // of a change of metadata
 constexpr std::uint64_t kHeader = 64;          // of a request or an answer without data
 constexpr unsigned kIndexBits = 20;            // of a tag; the rest tells users of one place apart
@@ -201,7 +201,8 @@ void Service::again(std::uint32_t index) {
   const bool data = piece.work == Work::Read || piece.work == Work::Write;
   const bool gone = servers_[piece.server].down && rpc.attempt > 0;
   if (gone && piece.work == Work::Write && lives_on(rpc)) return answered(index);
-  if (gone && piece.work == Work::Flush) return answered(index);  // its copies are flushed where they are
+  const bool copied = piece.server != kMetadata && layout_.replicas() > 1;
+  if (gone && piece.work == Work::Flush && copied) return answered(index);  // flushed where its copies are
   if (gone && piece.work == Work::Read && lives_on(rpc)) {
     Lane& lane = agents_[rpc.client].lanes[piece.server];
     rpc.piece.copy = (piece.copy + 1) % layout_.replicas();

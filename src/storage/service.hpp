@@ -66,8 +66,9 @@ class Service : private event::EventHandler {
   /// Work that a node asks for at a time, which may lie ahead; pieces start together. At least one.
   void begin(network::EndpointId node, Time at, std::uint64_t token, std::span<const Piece> pieces);
 
-  /// A server fails at a time, for good: what it was doing is not done, and nobody answers there. What lies on
-  /// other targets as well is read from those, and written to those alone; else it is an input/output error.
+  /// A server fails at a time, for good: what it was doing is not done, and nobody answers there. What lies
+  /// on other targets as well is read from those, and written to those alone; else it is an input/output
+  /// error.
   void kill(ServerId server, Time at);
 
   const Layout& layout() const { return layout_; }
