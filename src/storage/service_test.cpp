@@ -208,6 +208,24 @@ TEST(Service, RepeatsWhatIsDamagedOrCutOffAndDoesItOnce) {
   }
 }
 
+TEST(Service, AnotherTargetHasACopyOfWhatAServerThatFailedHad) {
+  for (unsigned copies : {1u, 2u}) {
+    Bench b("targets = 3\nnodes = [1, 2, 3, 4]\nretry = \"10us\"\nretries = 3\nreplicas = " +
+            std::to_string(copies) + "\n" + kFlash);
+    const ServerId first = b.service->layout().target(1, 0, 0);
+    b.service->kill(first, us(100));
+    auto result_of = [&](Work work, Time at) {
+      const Piece piece{work, first, 1, 0, work == Work::Flush ? 0u : 4096u};
+      b.service->begin(0, at, 0, {&piece, 1});
+      b.settle();
+      return b.ends[0].first;
+    };
+    EXPECT_EQ(result_of(Work::Write, Time{0}), 0) << "before it fails";
+    for (Work work : {Work::Write, Work::Read, Work::Flush})
+      EXPECT_EQ(result_of(work, b.fabric->now() + us(1000)), copies == 1 ? -EIO : 0) << copies << " copies";
+  }
+}
+
 TEST(Service, GivesUpInTheEnd) {
   Bench b(std::string("targets = 1\nnodes = [2, 3]\nretry = \"10us\"\nretries = 3\n") + kFlash, "flit",
           kPlainNic, "[4]", "at 0us cut r0.p0; at 0us cut r0.p1");
