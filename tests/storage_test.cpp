@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "run_program.hpp"
@@ -13,7 +14,8 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-const std::string kCalls = WEFT_BUILD "/test-programs/storage_calls";
+const std::string kCalls = WEFT_BUILD "/test-programs/storage_calls",
+                  kRandom = WEFT_BUILD "/test-programs/storage_random";
 const std::string kSmall[] = {"topology.dims=[4,4]", "storage.targets=3"};
 
 /// On a torus of 16 nodes with three targets.
@@ -40,9 +42,12 @@ TEST(Storage, CallsDoWhatAnyFileSystemDoes) {
 TEST(Storage, FilesOutliveARunThatIsAskedToKeepThem) {
   ScratchFolder scratch;
   const std::string keep = scratch.file("kept");
-  ASSERT_EQ(shell("mkdir /weft/a; echo first > /weft/a/file; cd /weft/a; ln -s file link", {"--keep", keep}).code, 0);
+  ASSERT_EQ(
+      shell("mkdir /weft/a; echo first > /weft/a/file; cd /weft/a; ln -s file link", {"--keep", keep}).code,
+      0);
   EXPECT_EQ(read_file(keep + "/a/file"), "first\n");
-  const ProgramResult r = shell("cat /weft/a/link; echo second >> /weft/a/file; ls /weft/a", {"--keep", keep});
+  const ProgramResult r =
+      shell("cat /weft/a/link; echo second >> /weft/a/file; ls /weft/a", {"--keep", keep});
   EXPECT_EQ(r.code, 0) << r.err;
   EXPECT_EQ(r.out, "first\nfile\nlink\n");
   EXPECT_EQ(read_file(keep + "/a/file"), "first\nsecond\n");
@@ -81,8 +86,10 @@ TEST(Storage, MistakesAreTold) {
 TEST(Storage, TarSqliteAndGitWork) {
   ScratchFolder scratch;
   const std::string script =
-      "cd /weft; mkdir src; for i in 1 2 3 4 5 6 7 8; do head -c ${i}000 /dev/zero | tr '\\0' $i > src/$i; done;"
-      "tar cf all.tar src; mkdir out; tar xf all.tar -C out; diff -r src out/src; ls -l --time-style=+%s out/src;"
+      "cd /weft; mkdir src; for i in 1 2 3 4 5 6 7 8; do head -c ${i}000 /dev/zero | tr '\\0' $i > src/$i; "
+      "done;"
+      "tar cf all.tar src; mkdir out; tar xf all.tar -C out; diff -r src out/src; ls -l --time-style=+%s "
+      "out/src;"
       "cd src; git init -q .; git -c user.name=a -c user.email=b add .;"
       "git -c user.name=a -c user.email=b commit -qm one; echo more >> 1; git status --short; git fsck 2>&1;"
       "cd ..; sqlite3 base 'create table t(x); insert into t values(1),(2),(3); pragma integrity_check;"
@@ -92,6 +99,61 @@ TEST(Storage, TarSqliteAndGitWork) {
   EXPECT_THAT(r.out, HasSubstr(" M 1\n"));
   EXPECT_THAT(r.out, HasSubstr("ok\n6\n"));
   EXPECT_EQ(shell(script).out, r.out) << "twice the same";
+}
+
+/// Ranks make random calls on the file system and on the host alike.
+void same_as_host(const std::vector<std::string>& options, unsigned seed, unsigned steps) {
+  ScratchFolder scratch;
+  const std::string host = scratch.file("host");
+  fs::create_directories(host);
+  std::vector<std::string> all{"-n", "3"};
+  all.insert(all.end(), options.begin(), options.end());
+  const ProgramResult r =
+      run_program(on_torus(all, {kRandom, "/weft", host, std::to_string(seed), std::to_string(steps)}), 300);
+  EXPECT_EQ(r.code, 0) << "seed " << seed << ": " << r.out << r.err;
+}
+
+bool is_long() { return std::getenv("WEFT_LONG_TESTS") != nullptr; }
+
+TEST(Storage, RandomCallsDoTheSameAsOnTheHost) {
+  const unsigned seeds = is_long() ? 500 : 3, steps = is_long() ? 10'000 : 400;
+  for (unsigned seed = 1; seed <= seeds; ++seed)
+    same_as_host(
+        {"--engine", "ideal", "--set", seed % 2 ? "storage.stripe_unit=4KiB" : "storage.stripe_unit=1MiB"},
+        seed, steps);
+}
+
+TEST(Storage, DamageAndCutCablesChangeNothing) {
+  const unsigned seeds = is_long() ? 100 : 1, steps = is_long() ? 2'000 : 300;
+  for (unsigned seed = 1; seed <= seeds; ++seed) {
+    same_as_host({"--engine", "ideal", "--set", "nic.corruption=0.001", "--set", "storage.retries=100"},
+                 100 + seed, steps);
+    same_as_host({"--fault", "at 1ms cut r0.p0; at 3ms cut r1.p0; at 9ms restore r0.p0"}, 200 + seed,
+                 steps / 4);
+  }
+}
+
+TEST(Storage, WithCopiesNothingIsLostWhenAServerFails) {
+  const unsigned seeds = is_long() ? 100 : 2, steps = is_long() ? 2'000 : 200;
+  for (unsigned seed = 1; seed <= seeds; ++seed)
+    same_as_host({"--engine", "ideal", "--set", "storage.replicas=2", "--storage-fault",
+                  "at 4ms kill target " + std::to_string(1 + seed % 3)},
+                 300 + seed, steps);
+}
+
+TEST(Storage, WithoutCopiesAServerThatFailsIsAnError) {
+  const std::string script = "head -c 100000 /dev/zero > /weft/x; sleep 1; cat /weft/x > /dev/null";
+  ProgramResult r =
+      shell(script, {"--storage-fault", "at 500ms kill target 1", "--set", "storage.targets=1"});
+  EXPECT_NE(r.code, 0);
+  EXPECT_THAT(r.err, HasSubstr("Input/output error"));
+  r = shell(script, {"--storage-fault", "at 500ms kill metadata"});
+  EXPECT_NE(r.code, 0);
+  EXPECT_THAT(r.err, HasSubstr("Input/output error"));
+  r = shell("true", {"--storage-fault", "at 3ms kill target 9; at x kill metadata"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("there is no target 9"));
+  EXPECT_THAT(r.err, HasSubstr("expected \"at 3ms kill target 1\""));
 }
 
 }  // namespace

@@ -13,39 +13,39 @@ namespace weft::abi {
 
 enum class FileCall : std::uint32_t {
   // By file.
-  Read = 0,    // -> bytes
-  Write,       // -> bytes, offset behind them
-  ReadParts,   // address and number of iovecs; else as Read
+  Read = 0,   // -> bytes
+  Write,      // -> bytes, offset behind them
+  ReadParts,  // address and number of iovecs; else as Read
   WriteParts,
   Sync,
-  Status,      // into a struct stat at the address
-  Close,       // 3: 1 where it is the process's last descriptor of this open file
-  Truncate,    // 3: size
-  Allocate,    // 2: length, 3: offset
-  List,        // entries of a directory from number 3 on, into 2 bytes at the address -> bytes, entries
-  SetMode,     // 3: mode
-  SetOwner,    // 3: user << 32 | group
-  SetTimes,    // timespec[2] at the address
-  Lock,        // struct flock at the address, 2: fcntl's command
-  LockWhole,   // 3: flock's operation
-  Touch,       // a mapping of 2 bytes from 3 on is read, or where the address is not 0 written back
-  Adopt,       // 3: a descriptor of the process that another one has opened -> file
+  Status,     // into a struct stat at the address
+  Close,      // 3: 1 where it is the process's last descriptor of this open file
+  Truncate,   // 3: size
+  Allocate,   // 2: length, 3: offset
+  List,       // entries of a directory from number 3 on, into 2 bytes at the address -> bytes, entries
+  SetMode,    // 3: mode
+  SetOwner,   // 3: user << 32 | group
+  SetTimes,   // timespec[2] at the address
+  Lock,       // struct flock at the address, 2: fcntl's command
+  LockWhole,  // 3: flock's operation
+  Touch,      // a mapping of 2 bytes from 3 on is read, or where the address is not 0 written back
+  Adopt,      // 3: a descriptor of the process that another one has opened -> file
   LastByFile = Adopt,
   // By path.
-  Open,        // flags, mode; the file's name on the host into `out` -> file
-  StatusAt,    // flags; struct stat into `out`
-  Access,      // flags, mode
-  MakeFolder,  // mode
-  Remove,      // flags
-  Rename,      // flags; second path
-  Link,        // second path
+  Open,          // flags, mode; the file's name on the host into `out` -> file
+  StatusAt,      // flags; struct stat into `out`
+  Access,        // flags, mode
+  MakeFolder,    // mode
+  Remove,        // flags
+  Rename,        // flags; second path
+  Link,          // second path
   SymbolicLink,  // second path: what it is to say
-  ReadLink,    // into `out` -> bytes
-  SetModeAt,   // mode
-  SetOwnerAt,  // flags; value: user, group
-  SetTimesAt,  // flags; value: seconds and nanoseconds of both
-  TruncateAt,  // value: size
-  Space,       // struct statfs into `out`
+  ReadLink,      // into `out` -> bytes
+  SetModeAt,     // mode
+  SetOwnerAt,    // flags; value: user, group
+  SetTimesAt,    // flags; value: seconds and nanoseconds of both
+  TruncateAt,    // value: size
+  Space,         // struct statfs into `out`
   Last = Space,
 };
 

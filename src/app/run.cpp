@@ -264,7 +264,8 @@ int run(Options& o) {
   machine::Machine machine = machine::build(o.machine.describe());
   check(o, machine);
   read_disturbance(o.slow, o.noise, o.run);
-  if (const std::string note = o.storage.apply(o.run.storage); !note.empty() && !o.quiet)
+  if (const std::string note = o.storage.apply(o.run.storage, machine.description.storage.targets);
+      !note.empty() && !o.quiet)
     fmt::print(stderr, "weft: {}\n", note);
   o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
   const std::unique_ptr<measure::JobHeat> heat = heat_of_job(o.power, machine, o.run);

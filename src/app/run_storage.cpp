@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 
 #include "abi/storage.hpp"
-#include "app/command.hpp"
 #include "base/diagnostics.hpp"
+#include "base/statements.hpp"
 
 namespace weft::app {
 
@@ -16,14 +18,49 @@ void RunStorageOptions::declare(CommandLine& app) {
   app.add_option("--mount", mount,
                  "Where programs see the machine's file system ([storage]); \"none\": nowhere")
       .option_text("PATH [/weft]");
-  app.add_option("--keep", keep,
-                 "Folder of this computer that holds its files and outlives the run; without it they are gone "
-                 "when the run ends")
+  app.add_option(
+         "--keep", keep,
+         "Folder of this computer that holds its files and outlives the run; without it they are gone "
+         "when the run ends")
       .option_text("DIR");
+  app.add_option(
+         "--storage-fault", fault,
+         "Servers of it that fail during the run: \"at 3ms kill target 1; at 5ms kill metadata\". What has "
+         "copies (storage.replicas) lives on")
+      .option_text("SCRIPT");
 }
 
-std::string RunStorageOptions::apply(host::StorageOptions& out) const {
+namespace {
+
+/// "at TIME kill target N" or "at TIME kill metadata", several with ';' between them.
+void read_failures(const std::string& script, unsigned targets, Diagnostics& problems,
+                   std::vector<host::StorageOptions::Failure>& out) {
+  for (const Statement& words : split_statements(script)) {
+    std::string error, text;
+    for (const Word& word : words) text += (text.empty() ? "" : " ") + word.text;
+    const bool target = words.size() == 5 && words[3].text == "target";
+    const bool metadata = words.size() == 4 && words[3].text == "metadata";
+    const bool form = (target || metadata) && words[0].text == "at" && words[2].text == "kill";
+    const auto at = form ? parse_quantity(quantity_kind<Time>(), words[1].text, error) : std::nullopt;
+    const unsigned long number = target ? std::strtoul(words[4].text.c_str(), nullptr, 10) : 0;
+    if (!at || *at < 0) {
+      problems.add(
+          {"--storage-fault"}, "",
+          fmt::format("expected \"at 3ms kill target 1\" or \"at 3ms kill metadata\", got \"{}\"", text));
+    } else if (target && (number < 1 || number > targets)) {
+      problems.add({"--storage-fault"}, "",
+                   fmt::format("there is no target {}; the machine has {}, from 1", words[4].text, targets));
+    } else {
+      out.push_back({static_cast<unsigned>(number), Time{*at}});
+    }
+  }
+}
+
+}  // namespace
+
+std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets) const {
   Diagnostics problems;
+  read_failures(fault, targets, problems, out.failures);
   std::error_code failed;
   const bool asked = !mount.empty();
   if (asked) out.mount = mount == "none" ? "" : mount;
@@ -35,8 +72,9 @@ std::string RunStorageOptions::apply(host::StorageOptions& out) const {
     const bool plain = fs::path(mount).is_absolute() && out.mount != "/" &&
                        fs::path(out.mount).lexically_normal().string() == out.mount;
     if (!plain)
-      problems.add({"--mount"}, "",
-                   fmt::format("expected an absolute path without \".\" and \"..\", such as /weft, got {}", mount));
+      problems.add(
+          {"--mount"}, "",
+          fmt::format("expected an absolute path without \".\" and \"..\", such as /weft, got {}", mount));
     else if (out.mount.size() >= sizeof abi::Mount::path)
       problems.add({"--mount"}, "", fmt::format("has more than {} letters", sizeof abi::Mount::path - 1));
     else if (fs::exists(fs::symlink_status(out.mount, failed)))
@@ -48,7 +86,8 @@ std::string RunStorageOptions::apply(host::StorageOptions& out) const {
   problems.throw_if_any();
   if (asked || out.mount.empty() || !fs::exists(fs::symlink_status(out.mount, failed))) return "";
   const std::string note = fmt::format(
-      "{} exists on this computer, so programs see that and no simulated file system; --mount names another place",
+      "{} exists on this computer, so programs see that and no simulated file system; --mount names another "
+      "place",
       out.mount);
   out.mount.clear();
   return note;
@@ -58,6 +97,7 @@ std::string RunStorageOptions::text() const {
   std::string out;
   if (!mount.empty()) out += " --mount '" + mount + "'";
   if (!keep.empty()) out += " --keep '" + keep + "'";
+  if (!fault.empty()) out += " --storage-fault '" + fault + "'";
   return out;
 }
 

@@ -9,11 +9,12 @@
 namespace weft::app {
 
 struct RunStorageOptions {
-  std::string mount, keep;
+  std::string mount, keep, fault;
 
   void declare(CommandLine& app);
-  /// Throws UserError where it cannot be there. A note for the user where the usual place is taken.
-  std::string apply(host::StorageOptions& out) const;
+  /// `targets`: how many the machine has. Throws UserError where it cannot be there. A note for the user
+  /// where the usual place is taken.
+  std::string apply(host::StorageOptions& out, unsigned targets) const;
   /// As options of the command.
   std::string text() const;
 };

@@ -258,13 +258,14 @@ void CallHandler::answer_lookups(std::uint32_t rank) {
     }
 }
 
-void CallHandler::answer_storage(ThreadRef t, std::int32_t result, std::uint64_t first, std::uint64_t second,
-                                 Time at) {
-  Answer& a = answer(t);
-  a.result = result;
-  a.value = {first, second, 0, 0};
-  scheduler_.note_activity(fabric_.now());
-  scheduler_.plan(t, std::max(request(t).clock, at));
+void CallHandler::use_storage(StorageCalls& storage) {
+  storage_ = &storage;
+  storage.on_answer = [this](ThreadRef t, std::int32_t result, std::uint64_t first, std::uint64_t second,
+                             Time at) {
+    answer(t) = {result, {first, second, 0, 0}};
+    scheduler_.note_activity(fabric_.now());
+    scheduler_.plan(t, std::max(request(t).clock, at));
+  };
 }
 
 void CallHandler::settle(ThreadRef t, Time at) {

@@ -29,9 +29,7 @@ class CallHandler {
               Costs costs);
 
   /// Calls for the machine's file system go there.
-  void use_storage(StorageCalls& storage) { storage_ = &storage; }
-  void answer_storage(ThreadRef thread, std::int32_t result, std::uint64_t first, std::uint64_t second,
-                      Time at);
+  void use_storage(StorageCalls& storage);
 
   /// A thread has asked: plans when its call is carried out, or what ends its wait.
   void begin(ThreadRef thread);

@@ -2,6 +2,42 @@
 
 namespace weft::host {
 
+namespace {
+
+/// Of calls for devices, memory of other nodes and files.
+const char* name_of_other(Call call) {
+  switch (call) {
+    case Call::DeviceOpen:
+      return "open device";
+    case Call::DeviceRead:
+      return "read register";
+    case Call::DeviceWrite:
+      return "write register";
+    case Call::DeviceWait:
+      return "wait for an interrupt";
+    case Call::Share:
+      return "share memory";
+    case Call::Unshare:
+      return "stop to share memory";
+    case Call::Map:
+      return "map memory of another node";
+    case Call::Unmap:
+      return "unmap memory of another node";
+    case Call::Load:
+      return "load from another node";
+    case Call::Store:
+      return "store to another node";
+    case Call::EnableInterrupts:
+      return "enable interrupts";
+    case Call::Storage:
+      return "use a file";
+    default:
+      return "wait";
+  }
+}
+
+}  // namespace
+
 const char* call_name(Call call) {
   switch (call) {
     case Call::Wait:
@@ -47,32 +83,9 @@ const char* call_name(Call call) {
       return "look at memory";
     case Call::Files:
       return "wait for a file";
-    case Call::DeviceOpen:
-      return "open device";
-    case Call::DeviceRead:
-      return "read register";
-    case Call::DeviceWrite:
-      return "write register";
-    case Call::DeviceWait:
-      return "wait for an interrupt";
-    case Call::Share:
-      return "share memory";
-    case Call::Unshare:
-      return "stop to share memory";
-    case Call::Map:
-      return "map memory of another node";
-    case Call::Unmap:
-      return "unmap memory of another node";
-    case Call::Load:
-      return "load from another node";
-    case Call::Store:
-      return "store to another node";
-    case Call::EnableInterrupts:
-      return "enable interrupts";
-    case Call::Storage:
-      return "use a file";
+    default:
+      return name_of_other(call);
   }
-  return "wait";
 }
 
 bool looks(Call call) {

@@ -22,6 +22,11 @@ enum class Cores { Auto, One, All };
 struct StorageOptions {
   std::string mount = "/weft";  // empty: there is none
   std::string keep;             // folder of the host that outlives the run; empty: none does
+  struct Failure {
+    unsigned server;  // 0: that of metadata; else the number of a target
+    Time at;
+  };
+  std::vector<Failure> failures;
 };
 
 struct RunOptions {
@@ -38,9 +43,9 @@ struct RunOptions {
   Time noise_length{0}, noise_interval{0};  // of interruptions, on average; no length: there are none
   bool log_calls = false;                   // to MPI, for calls()
   StorageOptions storage;
-  CollectiveModel collectives{};            // which the interfaces run
-  std::vector<std::uint32_t> tree_order;    // ranks in the order of their trees; empty: by number
-  std::vector<std::uint32_t> tree_groups;   // the group of each rank in trees of two levels; empty: one level
+  CollectiveModel collectives{};           // which the interfaces run
+  std::vector<std::uint32_t> tree_order;   // ranks in the order of their trees; empty: by number
+  std::vector<std::uint32_t> tree_groups;  // the group of each rank in trees of two levels; empty: one level
 };
 
 struct RankResult {

@@ -19,10 +19,6 @@
 #include "host/segment.hpp"
 #include "nic/fabric.hpp"
 
-namespace weft::storage {
-class Service;
-}
-
 namespace weft::host {
 
 class CallHandler;
@@ -30,7 +26,6 @@ class Neighbours;
 class Pace;
 class Pacing;
 class RankPorts;
-class SharedHost;
 class StorageCalls;
 class Supervisor;
 class WaitExplainer;
@@ -64,9 +59,6 @@ class Simulation : private nic::Host {
   /// Told every ten seconds of real time.
   std::function<void(const Progress&)> on_progress;
 
-  /// The machine's file system, where somebody has used it; else nullptr.
-  const storage::Service* storage() const;
-
   /// From the start on the speed of processors is what it says.
   void follow(Pace& pace);
 
@@ -85,9 +77,7 @@ class Simulation : private nic::Host {
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
 
-  bool is_storage(nic::PortRef port) const;
   void make_segments();
-  void add_storage();
   void start();
   void take_turns();
   bool time_passes();
@@ -118,7 +108,6 @@ class Simulation : private nic::Host {
   void grant();
   bool only_polling() const;
   bool stuck();
-  void tell_why_all_wait() const;
 
   bool fail(const std::string& what);
   bool fail_at(const std::string& what, Time when);
@@ -130,7 +119,7 @@ class Simulation : private nic::Host {
   Segments segments_;
   event::EventQueue queue_;
   Neighbours* neighbours_;
-  std::unique_ptr<SharedHost> shared_host_;  // where there are neighbours
+  std::unique_ptr<nic::Host> host_;  // tells ranks, neighbours and the file system apart
   std::unique_ptr<nic::Fabric> fabric_;
   Scheduler scheduler_;
   std::unique_ptr<Supervisor> supervisor_;

@@ -32,8 +32,7 @@ bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY; }
 
 StorageCalls::StorageCalls(const machine::Machine& machine, nic::Fabric& fabric, event::EventQueue& queue,
                            const Scheduler& scheduler, Supervisor& supervisor, const Segments& segments,
-                           StorageOptions options, std::vector<network::EndpointId> node_of_rank,
-                           Answer answer)
+                           StorageOptions options, std::vector<network::EndpointId> node_of_rank)
     : machine_(machine),
       fabric_(fabric),
       queue_(queue),
@@ -42,22 +41,21 @@ StorageCalls::StorageCalls(const machine::Machine& machine, nic::Fabric& fabric,
       segments_(segments),
       options_(std::move(options)),
       node_of_rank_(std::move(node_of_rank)),
-      answer_(std::move(answer)),
       pending_(std::size_t{scheduler.ranks()} * kThreads),
-      borrower_(scheduler.ranks()) {}
+      borrower_(scheduler.ranks()) {
+  for (const auto& segment : segments_) {
+    Mount& mount = segment->header().mount;
+    mount = {};
+    if (options_.mount.size() >= sizeof mount.path) continue;
+    mount.length = static_cast<std::uint32_t>(options_.mount.size());
+    std::memcpy(mount.path, options_.mount.c_str(), options_.mount.size() + 1);
+  }
+}
 
 StorageCalls::~StorageCalls() {
   for (const auto& [who, description] : locks_) ::close(description);
   for (const auto& file : files_)
     if (file && file->whole_lock >= 0) ::close(file->whole_lock);
-}
-
-void StorageCalls::tell(Header& header) const {
-  Mount& mount = header.mount;
-  mount = {};
-  if (options_.mount.size() >= sizeof mount.path) return;
-  mount.length = static_cast<std::uint32_t>(options_.mount.size());
-  std::memcpy(mount.path, options_.mount.c_str(), options_.mount.size() + 1);
 }
 
 /// Somebody uses it for the first time: servers, devices and files are made.
@@ -68,6 +66,8 @@ void StorageCalls::use() {
   tree_ = std::make_unique<storage::Tree>(options_.keep, service_->layout(), capacity,
                                           segments_.front()->header().epoch);
   buffer_.resize(service_->transfer());
+  for (const StorageOptions::Failure& failure : options_.failures)
+    if (failure.server < service_->servers()) service_->kill(failure.server, failure.at);
   for (const auto& segment : segments_) {
     Mount& mount = segment->header().mount;
     if (tree_->path().size() < sizeof mount.root)
@@ -97,11 +97,11 @@ void StorageCalls::begin(ThreadRef t, Time at) {
   pieces_.clear();
   std::int32_t result = read_request(request, p);
   if (result == 0) result = plan(p, pieces_);
-  if (result != 0) return answer_(t, result, 0, 0, start);
+  if (result != 0) return on_answer(t, result, 0, 0, start);
   if (!pieces_.empty()) return service_->begin(node_of_rank_[t.rank], start, token_of(t), pieces_);
   Piece nothing;
   result = carry_out(token_of(t), nothing);
-  answer_(t, result, p.answer[0], p.answer[1], start);
+  on_answer(t, result, p.answer[0], p.answer[1], start);
 }
 
 std::int32_t StorageCalls::read_request(const Request& request, Pending& p) {
@@ -229,7 +229,7 @@ void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint6
     const std::uint64_t unit = offset / layout.unit(), limit = (unit + 1) * layout.unit();
     const std::uint64_t part = std::min({most, limit - offset, end - offset});
     for (std::uint32_t copy = 0; copy < copies; ++copy)
-      out.push_back({work, layout.target(inode.number, unit, copy), inode.number, offset, part});
+      out.push_back({work, layout.target(inode.number, unit, copy), inode.number, offset, part, copy});
     offset += part;
   }
 }
@@ -252,14 +252,15 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
   if (result == 0 && p.call == FileCall::Open) {
     p.opens = file(static_cast<std::uint32_t>(p.answer[0]))->inode;
     const std::string name = tree_->path() + "/" + tree_->host_name(*p.opens, p.first);
-    result = name.size() < p.path.out_bytes ? put(p, p.path.out, name.c_str(), name.size() + 1) : -ENAMETOOLONG;
+    result =
+        name.size() < p.path.out_bytes ? put(p, p.path.out, name.c_str(), name.size() + 1) : -ENAMETOOLONG;
   }
   const bool lock = p.call == FileCall::Lock || p.call == FileCall::LockWhole;
   if (lock && result == -EINPROGRESS) {
     waiters_.push_back({t, file(p.file)->inode});
     return;
   }
-  answer_(t, result, p.answer[0], p.answer[1], at);
+  on_answer(t, result, p.answer[0], p.answer[1], at);
 }
 
 /// Those who wait for a lock on a file ask again.

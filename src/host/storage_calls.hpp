@@ -25,16 +25,19 @@ class Supervisor;
 
 class StorageCalls : private storage::Owner {
  public:
-  using Answer = std::function<void(ThreadRef, std::int32_t result, std::uint64_t first, std::uint64_t second,
-                                    Time at)>;
+  using Answer =
+      std::function<void(ThreadRef, std::int32_t result, std::uint64_t first, std::uint64_t second, Time at)>;
   /// `answer` is told of every call that is done.
   StorageCalls(const machine::Machine& machine, nic::Fabric& fabric, event::EventQueue& queue,
                const Scheduler& scheduler, Supervisor& supervisor, const Segments& segments,
-               StorageOptions options, std::vector<network::EndpointId> node_of_rank, Answer answer);
+               StorageOptions options, std::vector<network::EndpointId> node_of_rank);
   ~StorageCalls() override;
 
-  /// Writes into segments where the mount point is.
-  void tell(Header& header) const;
+  /// Told of every call that is done: 0 or a negative errno, two words of answer, and when the thread goes
+  /// on.
+  std::function<void(ThreadRef thread, std::int32_t result, std::uint64_t first, std::uint64_t second,
+                     Time at)>
+      on_answer;
 
   /// Carries a thread's call out, from a time on.
   void begin(ThreadRef thread, Time at);
@@ -103,7 +106,6 @@ class StorageCalls : private storage::Owner {
   const Segments& segments_;
   StorageOptions options_;
   std::vector<network::EndpointId> node_of_rank_;
-  Answer answer_;
   std::unique_ptr<storage::Service> service_;
   std::unique_ptr<storage::Tree> tree_;
   std::vector<Pending> pending_;  // by rank and thread

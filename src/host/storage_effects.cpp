@@ -122,7 +122,8 @@ std::int32_t StorageCalls::move_data(Pending& p, OpenFile& f, const Piece& piece
     storage::Inode& inode = *f.inode;
     if (process_vm_readv(p.process, &local, 1, remote.data(), remote.size(), 0) != bytes) return -EFAULT;
     for (ssize_t done = 0; done < bytes;) {
-      const ssize_t wrote = pwrite(inode.data, buffer_.data() + done, static_cast<std::size_t>(bytes - done), at + done);
+      const ssize_t wrote =
+          pwrite(inode.data, buffer_.data() + done, static_cast<std::size_t>(bytes - done), at + done);
       if (wrote < 0) return -errno;
       done += wrote;
     }
@@ -182,7 +183,8 @@ std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece)
                          : result;
     }
     case FileCall::Access:
-      return failed(faccessat(tree_->root(), p.first.empty() ? "." : p.first.c_str(), static_cast<int>(mode), 0));
+      return failed(
+          faccessat(tree_->root(), p.first.empty() ? "." : p.first.c_str(), static_cast<int>(mode), 0));
     case FileCall::MakeFolder:
       return p.first.empty() ? -EEXIST : tree_->make_folder(p.first, mode, now);
     case FileCall::Remove:
@@ -195,7 +197,8 @@ std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece)
       return tree_->symbolic_link(p.second, p.first, now);
     case FileCall::ReadLink: {
       char text[kLongestPath];
-      const ssize_t bytes = readlinkat(tree_->root(), p.first.empty() ? "." : p.first.c_str(), text, sizeof text);
+      const ssize_t bytes =
+          readlinkat(tree_->root(), p.first.empty() ? "." : p.first.c_str(), text, sizeof text);
       if (bytes < 0) return -errno;
       p.answer[0] = std::min<std::uint64_t>(static_cast<std::uint64_t>(bytes), p.path.out_bytes);
       piece.bytes = p.answer[0];
@@ -205,7 +208,8 @@ std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece)
       return tree_->set_mode(p.first, mode, now);
     case FileCall::SetOwnerAt:
       return failed(fchownat(tree_->root(), p.first.empty() ? "." : p.first.c_str(),
-                             static_cast<uid_t>(p.path.value[0]), static_cast<gid_t>(p.path.value[1]), flags));
+                             static_cast<uid_t>(p.path.value[0]), static_cast<gid_t>(p.path.value[1]),
+                             flags));
     case FileCall::SetTimesAt: {
       const timespec times[2] = {{p.path.value[0], p.path.value[1]}, {p.path.value[2], p.path.value[3]}};
       return tree_->set_times(p.first, !(flags & AT_SYMLINK_NOFOLLOW), times, now);

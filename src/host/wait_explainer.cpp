@@ -116,6 +116,12 @@ std::string WaitExplainer::cycle() const {
   return "";
 }
 
+void WaitExplainer::tell_why_all_wait() const {
+  fmt::print(stderr, "weft: for 10 s all ranks have waited for something outside of the simulated network\n");
+  for (std::uint32_t rank = 0; rank < scheduler_.ranks() && rank < 8; ++rank)
+    fmt::print(stderr, "  rank {}: {}\n", rank, this->rank(rank));
+}
+
 std::vector<std::string> WaitExplainer::ranks() const {
   constexpr std::uint32_t kMost = 32;
   std::vector<std::string> out;

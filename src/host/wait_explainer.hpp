@@ -23,6 +23,8 @@ class WaitExplainer {
   std::string last_call(std::uint32_t rank) const;
   /// All of the first ranks, and a cycle of ranks that wait for each other, where programs say for whom.
   std::vector<std::string> ranks() const;
+  /// On standard error, where nothing has happened for long.
+  void tell_why_all_wait() const;
 
  private:
   std::string thread(ThreadRef thread) const;

@@ -134,8 +134,7 @@ int StorageCaller::ask(FileCall call, std::uint32_t file, std::uint64_t address,
   thread_->argument[1] = address;
   thread_->argument[2] = length;
   thread_->argument[3] = offset;
-  const int result =
-      lib::ask(*thread_, abi::Call::Storage, abi::kNoPort, abi::kNoDeadline, abi::kNoRank);
+  const int result = lib::ask(*thread_, abi::Call::Storage, abi::kNoPort, abi::kNoDeadline, abi::kNoRank);
   if (answer) {
     answer[0] = thread_->answer[0];
     answer[1] = thread_->answer[1];

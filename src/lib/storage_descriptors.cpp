@@ -137,9 +137,9 @@ int fcntl(int file, int command, ...) {
 int fcntl64(int file, int command, ...) __attribute__((alias("fcntl")));
 
 int flock(int file, int operation) noexcept {
-  const int result = is_storage(file)
-                         ? lib::storage_ask(file, FileCall::LockWhole, 0, 0, static_cast<std::uint64_t>(operation))
-                         : lib::kOnHost;
+  const int result = is_storage(file) ? lib::storage_ask(file, FileCall::LockWhole, 0, 0,
+                                                         static_cast<std::uint64_t>(operation))
+                                      : lib::kOnHost;
   return result == lib::kOnHost ? static_cast<int>(syscall(SYS_flock, file, operation)) : result;
 }
 
@@ -161,7 +161,8 @@ ssize_t pread(int file, void* to, size_t length, off_t offset) {
   return syscall(SYS_pread64, file, to, length, offset);
 }
 ssize_t pwrite(int file, const void* from, size_t length, off_t offset) {
-  if (is_storage(file)) return lib::storage_move(FileCall::Write, file, from, length, offset < 0 ? -2 : offset);
+  if (is_storage(file))
+    return lib::storage_move(FileCall::Write, file, from, length, offset < 0 ? -2 : offset);
   return syscall(SYS_pwrite64, file, from, length, offset);
 }
 ssize_t pread64(int file, void* to, size_t length, off64_t offset) { return pread(file, to, length, offset); }
@@ -224,7 +225,8 @@ int fallocate(int file, int mode, off_t offset, off_t length) {
   if (offset < 0 || length <= 0) return lib::failure(-EINVAL);
   const int result = lib::storage_ask(file, FileCall::Allocate, 0, static_cast<std::uint64_t>(length),
                                       static_cast<std::uint64_t>(offset));
-  return result == lib::kOnHost ? static_cast<int>(syscall(SYS_fallocate, file, mode, offset, length)) : result;
+  return result == lib::kOnHost ? static_cast<int>(syscall(SYS_fallocate, file, mode, offset, length))
+                                : result;
 }
 int fallocate64(int file, int mode, off64_t offset, off64_t length) {
   return fallocate(file, mode, offset, length);

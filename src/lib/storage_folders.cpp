@@ -21,9 +21,9 @@ namespace {
 struct Folder {
   Folder* next;
   int file;
-  long number;         // of the next entry
-  size_t at, bytes;    // in the buffer
-  dirent entry;        // the last that was handed out
+  long number;       // of the next entry
+  size_t at, bytes;  // in the buffer
+  dirent entry;      // the last that was handed out
   alignas(8) char buffer[32'768];
 };
 
@@ -142,13 +142,14 @@ struct dirent* readdir(DIR* stream) {
   Folder* folder = own(stream);
   return folder ? next_entry(*folder) : next_readdir(stream);
 }
-struct dirent64* readdir64(DIR* stream) { return reinterpret_cast<dirent64*>(readdir(stream)); }
+struct dirent64* readdir64(DIR* stream) {
+  return reinterpret_cast<dirent64*>(readdir(stream));
+}
 
 int readdir_r(DIR* __restrict stream, struct dirent* __restrict entry, struct dirent** __restrict out) {
   return next_entry_into(stream, entry, out);
 }
-int readdir64_r(DIR* __restrict stream, struct dirent64* __restrict entry,
-                struct dirent64** __restrict out) {
+int readdir64_r(DIR* __restrict stream, struct dirent64* __restrict entry, struct dirent64** __restrict out) {
   return next_entry_into(stream, reinterpret_cast<dirent*>(entry), reinterpret_cast<dirent**>(out));
 }
 

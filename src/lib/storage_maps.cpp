@@ -1,6 +1,8 @@
 // Maps of files of the machine's file system. They are the host's own, so what one process writes into a
 // shared map the others see at once. Their time is that of reading what is mapped when it is, and of writing
 // it back when a shared one is synchronised or taken away.
+#include "lib/storage_maps.hpp"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -9,7 +11,6 @@
 
 #include "lib/real.hpp"
 #include "lib/storage.hpp"
-#include "lib/storage_maps.hpp"
 
 namespace lib = weft::lib;
 using weft::abi::FileCall;

@@ -104,9 +104,8 @@ int linkat(int from_folder, const char* from, int to_folder, const char* to, int
   const Where source(from_folder, from), target(to_folder, to);
   if (!source.inside() && !target.inside())
     return static_cast<int>(syscall(SYS_linkat, from_folder, source.path(), to_folder, target.path(), flags));
-  return by_two(FileCall::Link, source, target, 0, [](const char* first, const char* second) {
-    return syscall(SYS_link, first, second);
-  });
+  return by_two(FileCall::Link, source, target, 0,
+                [](const char* first, const char* second) { return syscall(SYS_link, first, second); });
 }
 int link(const char* from, const char* to) noexcept { return linkat(AT_FDCWD, from, AT_FDCWD, to, 0); }
 
@@ -133,7 +132,8 @@ ssize_t readlinkat(int folder, const char* path, char* out, size_t length) noexc
     StorageCaller caller;
     std::uint64_t answer[2] = {};
     if (caller) {
-      const int result = where.ask(caller, FileCall::ReadLink, {.out = text, .out_bytes = sizeof text - 1}, "", answer);
+      const int result =
+          where.ask(caller, FileCall::ReadLink, {.out = text, .out_bytes = sizeof text - 1}, "", answer);
       if (result != 0) return failure(result);
       bytes = static_cast<ssize_t>(answer[0]);
     } else {
@@ -195,19 +195,22 @@ int fchmod(int file, mode_t mode) noexcept {
 
 int fchownat(int folder, const char* path, uid_t user, gid_t group, int flags) noexcept {
   const Where where(folder, path);
-  if (!where.inside()) return static_cast<int>(syscall(SYS_fchownat, folder, where.path(), user, group, flags));
+  if (!where.inside())
+    return static_cast<int>(syscall(SYS_fchownat, folder, where.path(), user, group, flags));
   return by_path(where, FileCall::SetOwnerAt,
                  {.flags = static_cast<unsigned>(flags & AT_SYMLINK_NOFOLLOW), .value = {user, group, 0, 0}},
                  [=](const char* host) { return syscall(SYS_fchownat, AT_FDCWD, host, user, group, flags); });
 }
-int chown(const char* path, uid_t user, gid_t group) noexcept { return fchownat(AT_FDCWD, path, user, group, 0); }
+int chown(const char* path, uid_t user, gid_t group) noexcept {
+  return fchownat(AT_FDCWD, path, user, group, 0);
+}
 int lchown(const char* path, uid_t user, gid_t group) noexcept {
   return fchownat(AT_FDCWD, path, user, group, AT_SYMLINK_NOFOLLOW);
 }
 int fchown(int file, uid_t user, gid_t group) noexcept {
-  const int result = lib::is_storage(file) ? lib::storage_ask(file, FileCall::SetOwner, 0, 0,
-                                                              std::uint64_t{user} << 32 | group)
-                                           : lib::kOnHost;
+  const int result = lib::is_storage(file)
+                         ? lib::storage_ask(file, FileCall::SetOwner, 0, 0, std::uint64_t{user} << 32 | group)
+                         : lib::kOnHost;
   return result == lib::kOnHost ? static_cast<int>(syscall(SYS_fchown, file, user, group)) : result;
 }
 
@@ -330,7 +333,8 @@ char* getcwd(char* out, size_t length) noexcept {
   HostPath shown;
   const auto bytes = static_cast<size_t>(
       snprintf(shown, sizeof shown, "%s%s%s", lib::mount()->path, *below ? "/" : "", below));
-  if (!out) out = static_cast<char*>(malloc(length > bytes ? length : bytes + 1));
+  if (!out)
+    out = static_cast<char*>(malloc(length > bytes ? length : bytes + 1));
   else if (length <= bytes) {
     errno = ERANGE;
     return nullptr;

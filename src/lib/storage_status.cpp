@@ -18,8 +18,9 @@ namespace {
 int by_path(const Where& where, int flags, struct stat* out) {
   lib::StorageCaller caller;
   if (caller)
-    return lib::failure(where.ask(caller, FileCall::StatusAt,
-                                  {.flags = static_cast<unsigned>(flags), .out = out, .out_bytes = sizeof *out}));
+    return lib::failure(
+        where.ask(caller, FileCall::StatusAt,
+                  {.flags = static_cast<unsigned>(flags), .out = out, .out_bytes = sizeof *out}));
   char host[weft::abi::kLongestPath + 256];
   return static_cast<int>(
       syscall(SYS_newfstatat, AT_FDCWD, where.host(host), out, flags & AT_SYMLINK_NOFOLLOW));
@@ -61,7 +62,9 @@ void fill(const struct stat& s, struct statx& out) {
 }
 
 static_assert(sizeof(struct stat) == sizeof(struct stat64));
-struct stat* same(struct stat64* s) { return reinterpret_cast<struct stat*>(s); }
+struct stat* same(struct stat64* s) {
+  return reinterpret_cast<struct stat*>(s);
+}
 
 }  // namespace
 

@@ -22,11 +22,11 @@ struct StorageDeviceParameters {
   unsigned channels = 8, dies = 8;
   DataSize page{16'384};
   Time read_time{50'000'000}, program_time{600'000'000};
-  DataRate channel_rate{9'600'000'000};
+  DataRate channel_rate{3'000'000'000};
   // Disks.
-  Time seek{8'000'000'000};
+  Time seek{5'800'000'000};
   Time rotation{8'333'333'333};
-  DataRate disk_rate{1'600'000'000};
+  DataRate disk_rate{1'200'000'000};
 };
 
 struct StorageParameters {
@@ -37,8 +37,6 @@ struct StorageParameters {
   unsigned replicas = 1;
   DataSize transfer{1 << 20};
   unsigned in_flight = 8;
-  DataSize cache{64 << 20};
-  DataRate copy_rate{80'000'000'000};
   Time request_time{3'000'000};
   Time metadata_time{5'000'000};
   Time retry{1'000'000'000};

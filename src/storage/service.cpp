@@ -11,7 +11,7 @@ namespace weft::storage {
 namespace {
 
 constexpr std::uint64_t kBase = std::uint64_t{1} << 32;
-constexpr std::uint64_t kBurst = 65'536;      // moved over a server's bus at once: others go between
+constexpr std::uint64_t kBurst = 65'536;       // moved over a server's bus at once: others go between
 constexpr std::uint64_t kJournalEntry = 4096;  // of a change of metadata
 constexpr std::uint64_t kHeader = 64;          // of a request or an answer without data
 constexpr unsigned kIndexBits = 20;            // of a tag; the rest tells users of one place apart
@@ -20,9 +20,13 @@ std::vector<network::EndpointId> server_nodes(const machine::Machine& machine) {
   const machine::StorageParameters& p = machine.description.storage;
   const std::uint64_t nodes = machine.graph->endpoints();
   std::vector<network::EndpointId> out;
+  // In the middle of equal parts of the machine, the metadata server in the last of them.
+  auto spread = [&](std::uint64_t i) {
+    const std::uint64_t parts = p.targets + std::uint64_t{1}, part = i == 0 ? p.targets : i - 1;
+    return static_cast<network::EndpointId>((2 * part + 1) * nodes / (2 * parts));
+  };
   for (std::uint64_t i = 0; i <= p.targets; ++i)
-    out.push_back(p.nodes.empty() ? static_cast<network::EndpointId>(nodes - 1 - i % nodes)
-                                  : p.nodes[i % p.nodes.size()]);
+    out.push_back(p.nodes.empty() ? spread(i) : p.nodes[i % p.nodes.size()]);
   return out;
 }
 
@@ -83,8 +87,12 @@ void Service::begin(network::EndpointId node, Time when, std::uint64_t token, st
   }
 }
 
+void Service::kill(ServerId server, Time when) { at(std::max(when, queue_.now()), kKill, server); }
+
 void Service::handle(const event::Event& event) {
   const auto index = static_cast<std::uint32_t>(event.data);
+  const bool serves = event.kind >= kServe && event.kind <= kDone;
+  if (serves && servers_[rpcs_[index].piece.server].down) return again(index);  // it died with it
   switch (static_cast<Kind>(event.kind)) {
     case kStart:
       return start(index);
@@ -98,6 +106,9 @@ void Service::handle(const event::Event& event) {
       return done(index);
     case kAgain:
       return send_request(index);
+    case kKill:
+      servers_[index].down = true;
+      return;
     case kConsume: {
       Agent& agent = agents_[index];
       return fabric_.consumed(agent.port, std::exchange(agent.messages, 0), std::exchange(agent.events, 0));
@@ -151,17 +162,20 @@ void Service::post(const Agent& from, const Agent& to, std::uint32_t index, std:
   fabric_.post(from.port, d);
 }
 
+/// A request to a server has ended: the next may leave.
+void Service::send_next(Lane& lane) {
+  --lane.under_way;
+  if (lane.waiting.empty()) return;
+  const std::uint32_t next = lane.waiting.front();
+  lane.waiting.pop_front();
+  ++lane.under_way;
+  send_request(next);
+}
+
 /// The answer is here.
 void Service::answered(std::uint32_t index) {
   Rpc& rpc = rpcs_[index];
-  Lane& lane = agents_[rpc.client].lanes[rpc.piece.server];
-  --lane.under_way;
-  if (!lane.waiting.empty()) {
-    const std::uint32_t next = lane.waiting.front();
-    lane.waiting.pop_front();
-    ++lane.under_way;
-    send_request(next);
-  }
+  send_next(agents_[rpc.client].lanes[rpc.piece.server]);
   Operation& operation = operations_[rpc.operation];
   if (operation.result == 0) operation.result = rpc.result;
   const std::uint32_t whole = rpc.operation;
@@ -170,10 +184,35 @@ void Service::answered(std::uint32_t index) {
   if (--operation.left == 0) at(later(queue_.now(), interrupt_), kFinish, whole);
 }
 
-/// A request or its answer has not come through whole.
+/// Is what it is about on another target that has not failed?
+bool Service::lives_on(const Rpc& rpc) const {
+  for (std::uint32_t copy = 0; copy < layout_.replicas(); ++copy)
+    if (copy != rpc.piece.copy &&
+        !servers_[layout_.target(rpc.piece.file, rpc.piece.offset / layout_.unit(), copy)].down)
+      return true;
+  return false;
+}
+
+/// A request or its answer has not come through whole, or nobody answers. What a server is for that has
+/// failed, the client knows when it has asked in vain once more.
 void Service::again(std::uint32_t index) {
   Rpc& rpc = rpcs_[index];
-  if (rpc.attempt++ >= p_.retries) {
+  const Piece& piece = rpc.piece;
+  const bool data = piece.work == Work::Read || piece.work == Work::Write;
+  const bool gone = servers_[piece.server].down && rpc.attempt > 0;
+  if (gone && piece.work == Work::Write && lives_on(rpc)) return answered(index);
+  const bool copied = piece.server != kMetadata && layout_.replicas() > 1;
+  if (gone && piece.work == Work::Flush && copied) return answered(index);  // flushed where its copies are
+  if (gone && piece.work == Work::Read && lives_on(rpc)) {
+    Lane& lane = agents_[rpc.client].lanes[piece.server];
+    rpc.piece.copy = (piece.copy + 1) % layout_.replicas();
+    rpc.piece.server = layout_.target(piece.file, piece.offset / layout_.unit(), rpc.piece.copy);
+    rpc.attempt = 0;
+    ++repeated_;
+    send_next(lane);
+    return start(index);
+  }
+  if (rpc.attempt++ >= p_.retries || (gone && data)) {
     rpc.result = -EIO;
     return answered(index);
   }
@@ -186,6 +225,7 @@ void Service::again(std::uint32_t index) {
 void Service::arrive(std::uint32_t index) {
   Rpc& rpc = rpcs_[index];
   Server& server = servers_[rpc.piece.server];
+  if (server.down) return again(index);
   const bool data = rpc.piece.work == Work::Read || rpc.piece.work == Work::Write;
   const Time cost = data ? p_.request_time : p_.metadata_time;
   server.processor_free = later(std::max(server.processor_free, queue_.now()), cost);

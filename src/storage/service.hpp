@@ -40,6 +40,7 @@ struct Piece {
   ServerId server = kMetadata;
   std::uint64_t file = 0, offset = 0;  // of data
   std::uint64_t bytes = 0;
+  std::uint32_t copy = 0;  // of the stripe unit, on that server
 };
 
 /// For whom the work is.
@@ -65,6 +66,11 @@ class Service : private event::EventHandler {
   /// Work that a node asks for at a time, which may lie ahead; pieces start together. At least one.
   void begin(network::EndpointId node, Time at, std::uint64_t token, std::span<const Piece> pieces);
 
+  /// A server fails at a time, for good: what it was doing is not done, and nobody answers there. What lies
+  /// on other targets as well is read from those, and written to those alone; else it is an input/output
+  /// error.
+  void kill(ServerId server, Time at);
+
   const Layout& layout() const { return layout_; }
   ServerId servers() const { return static_cast<ServerId>(servers_.size()); }
   network::EndpointId node_of(ServerId server) const { return servers_[server].node; }
@@ -85,7 +91,7 @@ class Service : private event::EventHandler {
  private:
   using AgentId = std::uint32_t;
   static constexpr AgentId kNoAgent = ~0u;
-  enum Kind : std::uint32_t { kStart, kServe, kMove, kMoved, kDone, kFinish, kAgain, kConsume };
+  enum Kind : std::uint32_t { kStart, kServe, kMove, kMoved, kDone, kFinish, kAgain, kConsume, kKill };
   struct Lane {  // of a node to a server
     unsigned under_way = 0;
     std::deque<std::uint32_t> waiting;
@@ -103,6 +109,7 @@ class Service : private event::EventHandler {
     Time processor_free{0};
     std::unique_ptr<Device> device;
     std::uint64_t journal = 0;
+    bool down = false;
     ServerCounters counters;
   };
   struct Operation {
@@ -133,6 +140,8 @@ class Service : private event::EventHandler {
   void answer(std::uint32_t index);
   void answered(std::uint32_t index);
   void again(std::uint32_t index);
+  void send_next(Lane& lane);
+  bool lives_on(const Rpc& rpc) const;
   void post(const Agent& from, const Agent& to, std::uint32_t index, std::uint64_t bytes);
   bool find(std::uint64_t tag, std::uint32_t& index);
   void at(Time when, Kind kind, std::uint64_t data) { queue_.at(when, component_, kind, data); }

@@ -75,11 +75,11 @@ class Bench : public nic::Host, public Owner {
 };
 
 const char* kFlash =
-    "[storage.device]\nchannels = 4\ndies = 2\npage = \"16KiB\"\nread_time = \"50us\"\nprogram_time = \"600us\"\n"
+    "[storage.device]\nchannels = 4\ndies = 2\npage = \"16KiB\"\nread_time = \"50us\"\nprogram_time = "
+    "\"600us\"\n"
     "channel_rate = \"8Gbps\"\ncommand_time = \"2us\"\nbuffer = \"1MiB\"\n";
 
 Time bus(std::int64_t bytes) { return {bytes * 8 * 1'000'000'000'000 / 19'200'000'000}; }
-constexpr Time kUs{1'000'000};
 Time us(double t) { return {static_cast<std::int64_t>(t * 1e6)}; }
 
 /// The place of the first byte of file 1 may lie in the middle of a page: one page is read either way.
@@ -94,7 +94,8 @@ TEST(Service, LocalReadIsTheSumOfItsParts) {
 }
 
 TEST(Service, LocalWriteWaitsForTheBufferAndAFlushForTheFlash) {
-  Bench b(std::string("targets = 1\nnodes = [0]\nrequest_time = \"3us\"\nmetadata_time = \"5us\"\n") + kFlash);
+  Bench b(std::string("targets = 1\nnodes = [0]\nrequest_time = \"3us\"\nmetadata_time = \"5us\"\n") +
+          kFlash);
   const Time expected = us(3) + bus(4096) + Time{300'000} + us(2) + us(2);
   EXPECT_EQ(b.take(0, kWrite).value, expected.value);
   const Time written = b.fabric->now() - us(2);  // then the flash began, over its channel
@@ -127,8 +128,8 @@ TEST(Service, RemoteReadAddsAMessageAndAPutOverItsHops) {
   Time before{0};
   for (unsigned server : {1u, 5u, 6u, 10u}) {  // one to four cables away
     Bench b("targets = 1\nrequest_time = \"3us\"\nnodes = [" + std::to_string(server) + "]\n" + kFlash);
-    const Time expected = message_time(server, 64) + us(3) + us(2) + us(50) + Time{4096 * 8 * 125} + bus(4096) +
-                          Time{150'000} + put_time(server, 4096) + us(2);
+    const Time expected = message_time(server, 64) + us(3) + us(2) + us(50) + Time{4096 * 8 * 125} +
+                          bus(4096) + Time{150'000} + put_time(server, 4096) + us(2);
     const Time cold = b.take(0, kRead);
     // The first use of memory misses the interface's translation, here and in the put by itself.
     EXPECT_NEAR(static_cast<double>(cold.value), static_cast<double>(expected.value), 1000.0) << server;
@@ -172,7 +173,8 @@ TEST(Service, StreamsAtTheRateOfTheSlowest) {
   slow.replace(slow.find("\"50us\""), 6, "\"200us\"");
   for (unsigned k : {1u, 2u, 3u}) {
     Bench b("targets = " + std::to_string(k) + "\nnodes = [15, 1, 4, 12]\n" + slow);
-    EXPECT_NEAR(rate_of(b, Work::Read, k, 48 * k) / std::min({bus_rate, link_rate, k * die_rate / 4}), 1, 0.03)
+    EXPECT_NEAR(rate_of(b, Work::Read, k, 48 * k) / std::min({bus_rate, link_rate, k * die_rate / 4}), 1,
+                0.03)
         << k << " slow devices";
   }
   // Writes: dies program 16 KiB in 600 us; four targets together reach 0.87 GB/s.
@@ -186,12 +188,13 @@ TEST(Service, RepeatsWhatIsDamagedOrCutOffAndDoesItOnce) {
   for (const char* faults : {"", "at 20us cut r0.p0; at 400us restore r0.p0"}) {
     const bool cut = *faults;
     Bench b(std::string("targets = 3\nnodes = [1, 2, 3]\nretry = \"100us\"\nretries = 50\n") + kFlash,
-            cut ? "flit" : "ideal", std::string(kPlainNic) + (cut ? "" : "\ncorruption = 0.02"), "[4]", faults, 7);
+            cut ? "flit" : "ideal", std::string(kPlainNic) + (cut ? "" : "\ncorruption = 0.02"), "[4]",
+            faults, 7);
     std::uint64_t pieces = 0;
     for (std::uint64_t token = 0; token < 60; ++token) {
       const Work works[] = {Work::Read, Work::Write, Work::Change, Work::Look};
-      Piece piece{works[token % 4], token % 4 < 2 ? static_cast<ServerId>(1 + token % 3) : kMetadata, token, 0,
-                  token % 4 < 2 ? 16384u : 0u};
+      Piece piece{works[token % 4], token % 4 < 2 ? static_cast<ServerId>(1 + token % 3) : kMetadata, token,
+                  0, token % 4 < 2 ? 16384u : 0u};
       b.service->begin(0, us(static_cast<double>(token)), token, {&piece, 1});
       ++pieces;
     }
@@ -205,9 +208,27 @@ TEST(Service, RepeatsWhatIsDamagedOrCutOffAndDoesItOnce) {
   }
 }
 
+TEST(Service, AnotherTargetHasACopyOfWhatAServerThatFailedHad) {
+  for (unsigned copies : {1u, 2u}) {
+    Bench b("targets = 3\nnodes = [1, 2, 3, 4]\nretry = \"10us\"\nretries = 3\nreplicas = " +
+            std::to_string(copies) + "\n" + kFlash);
+    const ServerId first = b.service->layout().target(1, 0, 0);
+    b.service->kill(first, us(100));
+    auto result_of = [&](Work work, Time at) {
+      const Piece piece{work, first, 1, 0, work == Work::Flush ? 0u : 4096u};
+      b.service->begin(0, at, 0, {&piece, 1});
+      b.settle();
+      return b.ends[0].first;
+    };
+    EXPECT_EQ(result_of(Work::Write, Time{0}), 0) << "before it fails";
+    for (Work work : {Work::Write, Work::Read, Work::Flush})
+      EXPECT_EQ(result_of(work, b.fabric->now() + us(1000)), copies == 1 ? -EIO : 0) << copies << " copies";
+  }
+}
+
 TEST(Service, GivesUpInTheEnd) {
-  Bench b(std::string("targets = 1\nnodes = [2, 3]\nretry = \"10us\"\nretries = 3\n") + kFlash, "flit", kPlainNic,
-          "[4]", "at 0us cut r0.p0; at 0us cut r0.p1");
+  Bench b(std::string("targets = 1\nnodes = [2, 3]\nretry = \"10us\"\nretries = 3\n") + kFlash, "flit",
+          kPlainNic, "[4]", "at 0us cut r0.p0; at 0us cut r0.p1");
   const Piece piece{Work::Read, 1, 1, 0, 4096};
   b.service->begin(0, us(10), 0, {&piece, 1});
   b.settle();

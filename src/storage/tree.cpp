@@ -36,9 +36,10 @@ std::string own_folder() {
     std::string pattern = place + "/weft-storage-XXXXXX";
     if (mkdtemp(pattern.data())) return pattern;
   }
-  throw UserError(fmt::format("no folder for the files of the simulated file system can be made in TMPDIR, "
-                              "/var/tmp or /tmp: {}; --keep DIR names one",
-                              std::strerror(errno)));
+  throw UserError(
+      fmt::format("no folder for the files of the simulated file system can be made in TMPDIR, "
+                  "/var/tmp or /tmp: {}; --keep DIR names one",
+                  std::strerror(errno)));
 }
 
 /// What is made has the rights that were asked for, not those this process's own habits leave.
@@ -285,11 +286,12 @@ std::int32_t Tree::remove(const std::string& path, bool folder, Time now) {
 }
 
 std::int32_t Tree::rename(const std::string& from, const std::string& to, unsigned flags, Time now) {
-  struct stat source {}, facts {};
+  struct stat source {
+  }, facts{};
   if (from.empty() || to.empty()) return -EBUSY;
   if (fstatat(root_, from.c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
-  const bool replaces = !flags && fstatat(root_, to.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
-                        facts.st_ino != source.st_ino;
+  const bool replaces =
+      !flags && fstatat(root_, to.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_ino != source.st_ino;
   if (replaces && !S_ISDIR(facts.st_mode)) keep_name(to);
   if (renameat2(root_, from.c_str(), root_, to.c_str(), flags) != 0) return -errno;
   inode(source).changed = calendar(now);
@@ -372,8 +374,7 @@ std::int32_t Tree::list(Inode& folder, std::vector<Entry>& out) {
   if (!stream) return -errno;
   std::vector<std::string> names;
   while (const dirent* entry = readdir(stream))
-    if (std::strncmp(entry->d_name, kSpareName, std::strlen(kSpareName)) != 0)
-      names.push_back(entry->d_name);
+    if (std::strncmp(entry->d_name, kSpareName, std::strlen(kSpareName)) != 0) names.push_back(entry->d_name);
   std::sort(names.begin(), names.end());
   for (std::string& each : names) {
     struct stat facts {};
