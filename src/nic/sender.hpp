@@ -48,6 +48,8 @@ class Sender {
 
   /// A descriptor is on the chip: it is checked, and queued.
   void accept(std::uint32_t index);
+  /// A put that waited for a sequence may go, or never will.
+  void released(std::uint32_t index, Status status);
   /// Sends what can be sent now.
   void dispatch();
   void dispatch_planned();
@@ -96,6 +98,7 @@ class Sender {
     if (port >= queues_.size()) queues_.resize(port + 1);
     return queues_[port];
   }
+  void enqueue(std::uint32_t index);
   void serve();
   bool find_unblocked();
   bool blocked(Outgoing& x, std::uint32_t index);
@@ -110,7 +113,6 @@ class Sender {
   Time data_on_chip(Staging& staging, const Place& place, Packet& packet, Time from, bool snooped);
   std::uint32_t new_packet(PacketKind kind, Outgoing& x, std::uint32_t index);
   void fail(const Header& header, const Stamps& stamps, Time when);
-  void record_failure(const Outgoing& x) const;
 
   Context& context_;
   PortTable& ports_;
