@@ -313,6 +313,30 @@ TEST(Collectives, ASecondNetworkCarriesThemAndTheResultsAreTheSame) {
   }
 }
 
+TEST(Collectives, CablesOfASecondNetworkAreCutAndRestoredAndNothingIsLost) {
+  const Words command{kPrograms + "collectives_random", "7", "120"};
+  const Words options = with(with(offload(), kUnits), kSecond);
+  const Words breaks{"--collective-fault", "at 100us cut r0.p0; at 300us restore r0.p0; at 400us cut r1.p0"};
+  ProgramResult whole = run_ranks(kTorus, 8, command, options);
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const std::string out = testing::TempDir() + "/second_network_links";
+  ProgramResult broken = run_ranks(kTorus, 8, command, with(with(options, breaks), {"--out", out}));
+  ASSERT_EQ(broken.code, 0) << broken.err;
+  EXPECT_EQ(broken.out, whole.out);
+  EXPECT_THAT(broken.err, HasSubstr("network for collectives: "));
+  EXPECT_NE(broken.err, whole.err) << "it takes longer";
+  const std::string page = read_file(out + "/report.html");
+  EXPECT_THAT(page, HasSubstr("What the links of the network for collectives carried"));
+  // Script and machine must fit.
+  ProgramResult none = run_ranks(kTorus, 2, {"/bin/true"}, with(offload(kUnits), breaks));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("[collective_network]"));
+  ProgramResult ideal =
+      run_ranks(kTorus, 2, {"/bin/true"}, with(with(kSecond, breaks), {"--engine", "ideal"}));
+  EXPECT_EQ(ideal.code, 2);
+  EXPECT_THAT(ideal.err, HasSubstr("--collective-fault"));
+}
+
 // A rank's neighbours are busy with long messages; a barrier by the same cables waits for them, one by its
 // own cables does not.
 TEST(Collectives, TrafficDoesNotDelayThoseThatHaveANetworkOfTheirOwn) {

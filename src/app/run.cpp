@@ -41,8 +41,9 @@ namespace fs = std::filesystem;
 struct Options {
   MachineOptions machine;
   host::RunOptions run;
-  std::string engine, cores = "auto", compute, out, trace, otf2, record, noise, fault, monitor, mpi = "auto",
-                      windows = "auto", place = "linear", collectives = "software", table;
+  std::string engine, cores = "auto", compute, out, trace, otf2, record, noise, fault, collective_fault,
+                      monitor, mpi = "auto", windows = "auto", place = "linear", collectives = "software",
+                      table;
   std::vector<std::string> slow;
   std::uint64_t trace_megabytes = 1024;
   bool json = false, what_if = false;
@@ -132,6 +133,7 @@ std::string command_line(const Options& o) {
   for (const std::string& slow : o.slow) out += " --slow " + quoted(slow);
   if (!o.noise.empty()) out += " --noise " + quoted(o.noise);
   if (!o.fault.empty()) out += " --fault " + quoted(o.fault);
+  if (!o.collective_fault.empty()) out += " --collective-fault " + quoted(o.collective_fault);
   if (!o.monitor.empty()) out += " --monitor " + quoted(o.monitor);
   out += o.power.text();
   out += o.storage.text();
@@ -143,13 +145,14 @@ std::string command_line(const Options& o) {
 
 std::vector<network::link::FaultEvent> faults_of(const Options& o, const network::EngineKind& engine,
                                                  const machine::Machine& machine) {
+  Diagnostics problems;
+  for (const auto& [option, script] :
+       {std::pair("--fault", &o.fault), std::pair("--collective-fault", &o.collective_fault)})
+    if (!script->empty() && !engine.links_fail)
+      problems.add({option}, "",
+                   fmt::format("nothing breaks in the {} engine; take --engine flit", engine.name));
+  problems.throw_if_any();
   if (o.fault.empty()) return {};
-  if (!engine.links_fail) {
-    Diagnostics problems;
-    problems.add({"--fault"}, "",
-                 fmt::format("nothing breaks in the {} engine; take --engine flit", engine.name));
-    problems.throw_if_any();
-  }
   return network::link::read_faults(o.fault, *machine.graph);
 }
 
@@ -270,8 +273,8 @@ int run(Options& o) {
   o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
   const std::unique_ptr<measure::JobHeat> heat = heat_of_job(o.power, machine, o.run);
   const network::EngineKind& engine = engine_named(o.engine);
-  auto network =
-      network::make_network(engine, machine, {o.run.seed, o.threads, faults_of(o, engine, machine)});
+  auto network = network::make_network(
+      engine, machine, {o.run.seed, o.threads, faults_of(o, engine, machine)}, o.collective_fault);
   o.run.library = library_path();
   choose_collectives(machine, *network, o.collectives, o.table, o.run);
   o.run.cores = o.cores == "one" ? host::Cores::One : o.cores == "all" ? host::Cores::All : host::Cores::Auto;
@@ -338,6 +341,11 @@ void declare_output(CommandLine& app, Options& o) {
          "--fault", o.fault,
          "What breaks during the run, and when: \"at 3us cut r12.p3; at 8us restore r12.p3\", as for `weft "
          "traffic`; or a file with such statements")
+      .option_text("SCRIPT");
+  app.add_option(
+         "--collective-fault", o.collective_fault,
+         "The same of the network for collectives ([collective_network]), whose routers and cables have "
+         "numbers of their own")
       .option_text("SCRIPT");
   app.add_option(
          "--monitor", o.monitor,

@@ -169,4 +169,26 @@ std::vector<std::uint32_t> nearest_first(
   return member_at;
 }
 
+std::vector<Place> bring_together(std::vector<std::uint32_t>& members,
+                                  const std::vector<std::uint32_t>& group_of_member) {
+  std::vector<std::uint32_t> names;
+  std::vector<std::vector<std::uint32_t>> parts;
+  for (std::uint32_t member : members) {
+    std::size_t at = 0;
+    while (at < names.size() && names[at] != group_of_member[member]) ++at;
+    if (at == names.size()) {
+      names.push_back(group_of_member[member]);
+      parts.emplace_back();
+    }
+    parts[at].push_back(member);
+  }
+  std::vector<Place> sizes;
+  members.clear();
+  for (const auto& part : parts) {
+    sizes.push_back(static_cast<Place>(part.size()));
+    members.insert(members.end(), part.begin(), part.end());
+  }
+  return sizes;
+}
+
 }  // namespace weft::collective

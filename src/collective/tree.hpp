@@ -59,6 +59,10 @@ struct Arities {
 };
 Arities arities_of_fewest_levels(Shape shape, const std::vector<Place>& groups, unsigned most);
 
+/// Brings members of one group together, groups in the order of their first members; how many are in each.
+std::vector<Place> bring_together(std::vector<std::uint32_t>& members,
+                                  const std::vector<std::uint32_t>& group_of_member);
+
 /// Members in places so that each has the nearest of those that are left as its children, the nearest first;
 /// the first member is the root.
 std::vector<std::uint32_t> nearest_first(

@@ -21,7 +21,13 @@ std::uint64_t TwoNetworks::largest_packet() const {
   return std::min(first_->largest_packet(), second_->largest_packet());
 }
 
-std::vector<Network::Incident> TwoNetworks::incidents() const { return first_->incidents(); }
+std::vector<Network::Incident> TwoNetworks::incidents() const {
+  std::vector<Incident> out = first_->incidents();
+  for (const Incident& incident : second_->incidents())
+    out.push_back({incident.at, "network for collectives: " + incident.what});
+  std::stable_sort(out.begin(), out.end(), [](const Incident& a, const Incident& b) { return a.at < b.at; });
+  return out;
+}
 
 std::vector<std::string> TwoNetworks::explain() const {
   std::vector<std::string> out = first_->explain();
@@ -79,11 +85,15 @@ void TwoNetworks::run(Time until, std::vector<Notice>& notices) {
 }
 
 std::unique_ptr<Network> make_network(const EngineKind& engine, const machine::Machine& machine,
-                                      const EngineOptions& options) {
+                                      const EngineOptions& options, const std::string& collective_faults) {
   const machine::Description& d = machine.description;
   auto first = engine.make(machine, options);
   auto described = machine::collective_network(d);
-  if (!described) return first;
+  if (!described) {
+    if (!collective_faults.empty())
+      throw UserError("the machine has no network for collectives ([collective_network]) that could break");
+    return first;
+  }
   auto own = std::make_unique<machine::Machine>(machine::build(std::move(*described)));
   Diagnostics problems;
   const std::string key = std::string(machine::kCollectiveNetwork) + ".topology";
@@ -96,7 +106,9 @@ std::unique_ptr<Network> make_network(const EngineKind& engine, const machine::M
         d.origin("nic.send_latency"), "nic.send_latency",
         "must be more than 0 where there is a network for collectives: the two could not run in turn");
   problems.throw_if_any();
-  auto second = engine.make(*own, {options.seed, options.threads, {}});
+  std::vector<link::FaultEvent> breaks;
+  if (!collective_faults.empty()) breaks = link::read_faults(collective_faults, *own->graph);
+  auto second = engine.make(*own, {options.seed, options.threads, std::move(breaks)});
   return std::make_unique<TwoNetworks>(std::move(first), std::move(second), std::move(own));
 }
 

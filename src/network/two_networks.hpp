@@ -49,8 +49,10 @@ class TwoNetworks final : public Network {
   Time ran_to_{0};  // neither has anything to tell of before
 };
 
-/// The network of a machine: one, or both where its description has a second.
+/// The network of a machine: one, or both where its description has a second. `collective_faults`: a script
+/// of what breaks in the second, whose routers and cables have numbers of their own.
 std::unique_ptr<Network> make_network(const EngineKind& engine, const machine::Machine& machine,
-                                      const EngineOptions& options);
+                                      const EngineOptions& options,
+                                      const std::string& collective_faults = "");
 
 }  // namespace weft::network

@@ -37,7 +37,11 @@ struct Interface {
                   counted, registers, counters},
                  number),
         smfu(context, number, egress),
-        load_store({context, ports, bus, registration, notifier, smfu, counters}, number) {}
+        load_store({context, ports, bus, registration, notifier, smfu, counters}, number) {
+    groups.on_released = [this](std::uint32_t operation, Status status) {
+      sender.released(operation, status);
+    };
+  }
 
   node::Node site;
   PortTable ports;
@@ -494,7 +498,9 @@ std::vector<std::string> Fabric::pending(NicId nic) const {
     if (std::size_t held = n.notifier.waiting(p))
       out.push_back(fmt::format("{} events wait for room in the event queue of port {}", held, p));
     if (std::string waits = n.sender.pending(p); !waits.empty()) out.push_back(std::move(waits));
-    n.triggered.tell_pending(p, out);
+    std::vector<WaitingRound> waiting;
+    n.triggered.add_waiting(p, waiting);
+    for (const WaitingRound& round : waiting) out.push_back(in_words(round));
     n.counted.tell_pending(p, out);
   }
   return out;

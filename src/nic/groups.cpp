@@ -13,7 +13,30 @@ Groups::Groups(const Parts& parts, NicId interface)
       notifier_(parts.notifier),
       triggered_(parts.triggered),
       counters_(parts.counters),
-      interface_(interface) {}
+      interface_(interface) {
+  triggered_.on_run = [this](PortNo port, std::uint32_t sequence, std::uint64_t round) {
+    if (held_.empty()) return;
+    release([=](const Held& h) { return h.port == port && h.sequence == sequence && h.round == round; },
+            Status::Ok);
+  };
+}
+
+bool Groups::hold(const Outgoing& x, std::uint32_t operation) {
+  if (!x.d.spare[0]) return false;
+  const auto tag = static_cast<std::uint32_t>(x.d.spare[0] - 1);
+  if (!triggered_.waits(x.port, tag, x.d.spare[1])) return false;
+  held_.push_back({x.port, tag & 0xffff, operation, x.d.spare[1]});
+  return true;
+}
+
+template <class Goes>
+void Groups::release(Goes goes, Status status) {
+  std::vector<Held> now;
+  for (const Held& h : held_)
+    if (goes(h)) now.push_back(h);
+  std::erase_if(held_, goes);
+  for (const Held& h : now) on_released(h.operation, status);
+}
 
 Status Groups::accept(const Outgoing& x) {
   if (!context_.nic.triggers || !context_.network.multicasts()) return Status::BadOperation;
@@ -94,6 +117,7 @@ void Groups::leave(PortNo port, std::uint32_t tag) {
 }
 
 void Groups::close(PortNo port) {
+  release([=](const Held& h) { return h.port == port; }, Status::Closed);
   if (port >= places_.size()) return;
   for (std::uint32_t tag = 0; tag < places_[port].size(); ++tag)
     if (find(port, tag)) leave(port, tag);

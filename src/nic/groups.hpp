@@ -3,9 +3,12 @@
 // A process joins with the list of the group's nodes. Before each round it says where that round's data goes
 // in its own memory; the put of one member then goes out once, routers copy it, and every interface writes
 // what arrives to the places its processes have named. When all of a round is there the process has an event,
-// and a waiting sequence may be triggered: acknowledgements go up a tree without the processor.
+// and a waiting sequence may be triggered: acknowledgements go up a tree without the processor. The put may
+// wait on the chip for a round of a sequence in turn (hold): data leaves when all have said that
+// they are ready, without the processor.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "nic/triggered.hpp"
@@ -32,6 +35,11 @@ class Groups {
     const Place* at = find(port, tag);
     return at ? at->group : network::kNoGroup;
   }
+  /// A put may wait for a round of a sequence of its own port: its tag and one more in spare[0], the round in
+  /// spare[1]. False: it need not.
+  bool hold(const Outgoing& x, std::uint32_t operation);
+  /// What waited may go; Status::Closed: its port is gone.
+  std::function<void(std::uint32_t operation, Status status)> on_released;
   /// A packet of a put to a group is here.
   void receive(const Packet& packet);
   /// A packet's data is in memory.
@@ -63,6 +71,15 @@ class Groups {
     std::vector<std::uint8_t> data;
   };
 
+  /// A put that waits for a round.
+  struct Held {
+    PortNo port;
+    std::uint32_t sequence, operation;
+    std::uint64_t round;
+  };
+  template <class Goes>
+  void release(Goes goes, Status status);
+
   const Place* find(PortNo port, std::uint32_t tag) const {
     if (port >= places_.size() || tag >= places_[port].size()) return nullptr;
     const Place& place = places_[port][tag];
@@ -84,6 +101,7 @@ class Groups {
   NicId interface_;
   std::vector<std::vector<Place>> places_;    // by port and the number it joined under
   std::vector<std::vector<Member>> members_;  // by group: processes here
+  std::vector<Held> held_;
   Slab<Task, 8> tasks_;
 };
 

@@ -45,6 +45,34 @@ Event failure_of(const Context& context, const Header& h) {
   return event;
 }
 
+void record_failure(const Context& context, NicId interface, const Outgoing& x) {
+  if (!context.recording() || is_triggered(x.d.operation) || is_of_groups(x.d.operation))
+    return;  // records know none of these
+  Time now = context.now();
+  Record record{x.d.operation, x.status,         interface, x.to, x.port, x.d.port,
+                x.d.length,    Time{x.d.posted}, now,       {},   0};
+  record.parts.part[Breakdown::HostBus] = now - Time{x.d.posted};
+  (*context.on_record)(record);
+}
+
+/// The same where only its answer is left.
+void record_failure(const Context& context, NicId interface, const Header& h, const Stamps& stamps) {
+  if (context.recording()) {
+    Record record{h.operation,   h.status,      interface, h.from, h.source_port, h.target_port, h.length,
+                  stamps.posted, context.now(), {},        0};
+    record.parts.part[Breakdown::HostBus] = context.now() - stamps.posted;
+    (*context.on_record)(record);
+  }
+}
+
+/// A repetition skips what is known to be there. The last packet goes in any case: the answer to it may have
+/// been lost.
+void skip_arrived(const std::vector<bool>& have, std::uint64_t length, std::uint64_t payload,
+                  std::uint64_t& issued) {
+  const std::uint64_t last = (length - 1) / payload * payload;
+  while (!have.empty() && issued < last && have[issued / payload]) issued += payload;
+}
+
 }  // namespace
 
 Sender::Sender(const Parts& parts, NicId interface)
@@ -143,6 +171,24 @@ void Sender::begin(std::uint32_t index, Status status) {
     default:
       ++counters_.atomics;
   }
+  if (x.group != network::kNoGroup && groups_.hold(x, index)) {
+    // Its first data is fetched meanwhile.
+    x.first_data = reader_.ahead(std::min(context_.payload, x.d.length));
+    return;
+  }
+  enqueue(index);
+}
+
+void Sender::released(std::uint32_t index, Status status) {
+  if (status == Status::Ok) return enqueue(index);
+  Outgoing& x = outgoing_[index];
+  submission_.leave(x);
+  context_.ledger.begin({interface_, x.port}, x.port_generation);
+  finish(index, status, context_.now());
+}
+
+void Sender::enqueue(std::uint32_t index) {
+  Outgoing& x = outgoing_[index];
   Queue& q = queue(x.port);
   if (q.waiting.empty()) working_.push_back(x.port);
   q.waiting.push_back(index);
@@ -323,13 +369,7 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
   }
   occupy(unit);
   bool put = x.d.operation == Operation::Put, get = x.d.operation == Operation::Get;
-  if (put) {
-    // A repetition skips what is known to be there. The last packet goes in any case: the answer to it may
-    // have been lost.
-    std::uint64_t last = (x.d.length - 1) / context_.payload * context_.payload;
-    while (!x.have.empty() && x.issued < last && x.have[x.issued / context_.payload])
-      x.issued += context_.payload;
-  }
+  if (put) skip_arrived(x.have, x.d.length, context_.payload, x.issued);
   const bool for_many = x.group != network::kNoGroup;
   std::uint32_t number = new_packet(for_many ? PacketKind::GroupData
                                     : put    ? PacketKind::PutData
@@ -377,9 +417,8 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
 bool Sender::issue_response(Response& r, unsigned unit) {
   Time now = context_.now();
   occupy(unit);
-  std::uint64_t length = r.request.length, last = (length - 1) / context_.payload * context_.payload;
-  while (!r.have.empty() && r.issued < last && r.have[r.issued / context_.payload])
-    r.issued += context_.payload;
+  const std::uint64_t length = r.request.length;
+  skip_arrived(r.have, length, context_.payload, r.issued);
   std::uint32_t number = context_.new_answer(PacketKind::GetData, r.request, r.stamps);
   Packet& packet = context_.packets[number];
   Header& h = packet.header;
@@ -544,7 +583,7 @@ void Sender::finish(std::uint32_t index, Status status, Time when) {
   if (x.status != Status::Ok) {
     ++counters_.failed;
     notifier_.notify(x.port, x.port_generation, event_for(x, EventKind::Failed), when);
-    record_failure(x);
+    record_failure(context_, interface_, x);
   } else {
     if (x.reliable() && x.d.operation == Operation::Put && (x.d.flags & kNotifyLocal))
       notifier_.notify(x.port, x.port_generation, event_for(x, EventKind::Local), when);
@@ -558,27 +597,12 @@ void Sender::finish(std::uint32_t index, Status status, Time when) {
   dispatch();
 }
 
-void Sender::record_failure(const Outgoing& x) const {
-  if (!context_.recording() || is_triggered(x.d.operation) || is_of_groups(x.d.operation))
-    return;  // records know none of these
-  Time now = context_.now();
-  Record record{x.d.operation, x.status,         interface_, x.to, x.port, x.d.port,
-                x.d.length,    Time{x.d.posted}, now,        {},   0};
-  record.parts.part[Breakdown::HostBus] = now - Time{x.d.posted};
-  (*context_.on_record)(record);
-}
-
 /// An operation whose end is told only where it goes wrong went wrong, and its slot is another's already: all
 /// that is to be said of it is in the answer.
 void Sender::fail(const Header& h, const Stamps& stamps, Time when) {
   ++counters_.failed;
   notifier_.notify(h.source_port, h.source_generation, failure_of(context_, h), when);
-  if (context_.recording()) {
-    Record record{h.operation,   h.status,       interface_, h.from, h.source_port, h.target_port, h.length,
-                  stamps.posted, context_.now(), {},         0};
-    record.parts.part[Breakdown::HostBus] = context_.now() - stamps.posted;
-    (*context_.on_record)(record);
-  }
+  record_failure(context_, interface_, h, stamps);
   context_.ledger.end({interface_, h.source_port}, h.source_generation);
 }
 
@@ -590,11 +614,11 @@ std::string Sender::pending(PortNo port) const {
   const Outgoing& x = outgoing_[q.waiting.front()];
   bool fence = (x.d.flags & kFence) && (q.unfinished || fences_.waiting(port));
   bool paused = x.to < peers_.size() && peers_[x.to].paused;
-  return fmt::format("{} operations wait in the queue of port {}{}", q.waiting.size(), port,
-                     fence ? ", the first for earlier ones (fence)"
-                     : paused
-                         ? fmt::format(", the first for node {}, whose rings are full", context_.nodes[x.to])
-                         : "");
+  const std::string why =
+      fence    ? ", the first for earlier ones (fence)"
+      : paused ? fmt::format(", the first for node {}, whose rings are full", context_.nodes[x.to])
+               : "";
+  return fmt::format("{} operations wait in the queue of port {}{}", q.waiting.size(), port, why);
 }
 
 }  // namespace weft::nic

@@ -54,6 +54,8 @@ class Sender {
   void fire(std::uint32_t task);
   /// What waits in a port that was closed goes nowhere.
   void drop_waiting(PortNo port);
+  /// A put that waited for a sequence may go, or never will.
+  void released(std::uint32_t index, Status status);
   /// Sends what can be sent now.
   void dispatch();
   void dispatch_planned();
@@ -104,6 +106,7 @@ class Sender {
   }
   Status check(Outgoing& x);
   void begin(std::uint32_t index, Status status);
+  void enqueue(std::uint32_t index);
   void serve();
   bool find_unblocked();
   bool blocked(Outgoing& x, std::uint32_t index);
@@ -115,7 +118,6 @@ class Sender {
   void occupy(unsigned unit);
   std::uint32_t new_packet(PacketKind kind, Outgoing& x, std::uint32_t index);
   void fail(const Header& header, const Stamps& stamps, Time when);
-  void record_failure(const Outgoing& x) const;
 
   Context& context_;
   PortTable& ports_;

@@ -151,6 +151,7 @@ void Triggered::arm(Task& task) {
   if (image.targets)
     std::memcpy(s.targets.data(), task.data.data() + sizeof image, sizeof(TriggerTarget) * image.targets);
   s.rounds.assign(context_.nic.trigger_rounds, {});
+  s.run.assign(context_.nic.trigger_rounds, 0);
   s.inputs.assign(std::size_t{context_.nic.trigger_rounds} * image.inputs, {});
   s.data.resize(s.inputs.size() * context_.payload);
   notifier_.notify(task.port, task.generation, event, context_.now());
@@ -359,6 +360,12 @@ void Triggered::trigger_here(PortNo port, const Descriptor& d) {
   tell_failure(port, ports_[port].generation, event, status, context_.now());
 }
 
+bool Triggered::waits(PortNo port, std::uint32_t tag, std::uint64_t round) const {
+  if (port >= sequences_.size() || sequence_of(tag) >= sequences_[port].size()) return false;
+  const Sequence& s = sequences_[port][sequence_of(tag)];
+  return s.armed && s.run[round % s.run.size()] != round + 1;
+}
+
 Status Triggered::take(const Arrival& a) {
   Sequence* s = find(a.port, sequence_of(a.tag));
   if (!s) return Status::BadKey;
@@ -437,6 +444,8 @@ void Triggered::fire(Task& task) {
       s->data.begin() + static_cast<std::ptrdiff_t>(first * context_.payload + s->inputs[first].length));
   ++counters_.triggered;
   s->rounds[slot] = {};
+  s->run[slot] = task.round + 1;
+  if (on_run) on_run(task.port, task.sequence, task.round);
   Time when = context_.now();
   for (unsigned i = 0; i < s->image.steps; ++i) {
     const TriggerStep& step = s->image.step[i];
@@ -571,16 +580,12 @@ void Triggered::add_waiting(PortNo port, std::vector<WaitingRound>& out) const {
   }
 }
 
-void Triggered::tell_pending(PortNo port, std::vector<std::string>& out) const {
-  std::vector<WaitingRound> waiting;
-  add_waiting(port, waiting);
-  for (const WaitingRound& w : waiting) {
-    std::string missing = w.own_is_missing ? "its own process" : "";
-    for (const TriggerTarget& t : w.missing)
-      missing += fmt::format("{}node {}", missing.empty() ? "" : ", ", t.node);
-    out.push_back(fmt::format("round {} of the tree in sequence {} of port {} waits for {}", w.round,
-                              w.sequence, port, missing.empty() ? "an input that has no name" : missing));
-  }
+std::string in_words(const WaitingRound& w) {
+  std::string missing = w.own_is_missing ? "its own process" : "";
+  for (const TriggerTarget& t : w.missing)
+    missing += fmt::format("{}node {}", missing.empty() ? "" : ", ", t.node);
+  return fmt::format("round {} of the tree in sequence {} of port {} waits for {}", w.round, w.sequence,
+                     w.port, missing.empty() ? "an input that has no name" : missing);
 }
 
 }  // namespace weft::nic

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,9 @@ class Triggered {
   void act(std::uint32_t task);
   /// As a descriptor of groups names it (abi/descriptor.hpp), without a packet.
   void trigger_here(PortNo port, const Descriptor& d);
+  /// Does a round of a sequence have to be run still? Told when it is.
+  bool waits(PortNo port, std::uint32_t tag, std::uint64_t round) const;
+  std::function<void(PortNo port, std::uint32_t sequence, std::uint64_t round)> on_run;
   void close(PortNo port);
   /// When the unit that runs sequences, one after the other, has run one that is ready and takes so long.
   Time occupy(Time ready, Time takes) {
@@ -53,8 +57,6 @@ class Triggered {
   }
 
   void add_waiting(PortNo port, std::vector<WaitingRound>& out) const;
-  /// The same in words.
-  void tell_pending(PortNo port, std::vector<std::string>& out) const;
 
  private:
   struct Round {
@@ -72,6 +74,7 @@ class Triggered {
     TriggerImage image;
     std::vector<TriggerTarget> targets;
     std::vector<Round> rounds;
+    std::vector<std::uint64_t> run;  // by place of a round: the last that was run there, and one more
     std::vector<Input> inputs;       // by round and input
     std::vector<std::uint8_t> data;  // the same, a packet's data each
   };
@@ -128,5 +131,8 @@ class Triggered {
   Time free_{0};                     // from when on the next sequence can be run
   std::vector<std::uint8_t> value_;  // of the steps being taken
 };
+
+/// A round that waits, in words.
+std::string in_words(const WaitingRound& round);
 
 }  // namespace weft::nic

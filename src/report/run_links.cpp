@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
+#include "machine/collective_network.hpp"
 #include "report/html_page.hpp"
 #include "report/picture.hpp"
 #include "report/plot_axis.hpp"
@@ -61,10 +62,12 @@ std::string busiest_table(const std::vector<LinkLoad>& used, const measure::Link
   return html_table({{"Link"}, {"Carried", true}, {"In use, of the whole run"}}, rows);
 }
 
-}  // namespace
+struct Names {
+  const char *id, *title, *what;
+};
 
-std::string links_section(const measure::ProgramResult& result, const measure::RunDetails& details,
-                          measure::LinkLoads& loads, const machine::Machine& machine) {
+std::string section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                    measure::LinkLoads& loads, const machine::Machine& machine, const Names& names) {
   std::vector<LinkLoad> used = loads.between(details.transfers.all(), Time{0}, result.run.end);
   std::erase_if(used, [&](const LinkLoad& load) { return !loads.between_routers(load.link); });
   if (used.empty()) return "";
@@ -75,17 +78,35 @@ std::string links_section(const measure::ProgramResult& result, const measure::R
   else
     figure = used_links_drawing(used, result.run.ranks, machine);
   std::string lead = fmt::format(
-      "Data laid on the links of its routes: {} between routers were used. The busiest was {} in use on "
+      "{} laid on the links of its routes: {} between routers were used. The busiest was {} in use on "
       "average over the run; the further a colour is from the page's own, the busier the link.",
-      count_of(used.size(), "link"), percent(used.front().share));
+      names.what, count_of(used.size(), "link"), percent(used.front().share));
   if (details.transfers.left_out())
     lead += fmt::format(" The last {} are not counted.", count_of(details.transfers.left_out(), "transfer"));
   std::string drawn = figure.empty() ? "" : fmt::format("<figure>\n{}</figure>\n", figure);
   return html_section(
-      "links", "What the links carried", lead,
+      names.id, names.title, lead,
       fmt::format("<div class=\"map wide\">\n{}<aside><div class=\"at\"><div><h3>The busiest links</h3>\n{}"
                   "</div></div></aside>\n</div>\n",
                   drawn, busiest_table(used, loads)));
+}
+
+}  // namespace
+
+std::string links_section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                          measure::LinkLoads& loads, const machine::Machine& machine) {
+  return section(result, details, loads, machine, {"links", "What the links carried", "Data"});
+}
+
+std::string collective_links_section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                                     const machine::Machine& machine) {
+  auto described = machine::collective_network(machine.description);
+  if (!described) return "";
+  const machine::Machine beside = machine::build(std::move(*described));
+  measure::LinkLoads loads(beside, measure::LinkLoads::Carries::ControlPackets);
+  return section(
+      result, details, loads, beside,
+      {"collective-links", "What the links of the network for collectives carried", "Control packets"});
 }
 
 }  // namespace weft::report

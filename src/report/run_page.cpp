@@ -38,13 +38,13 @@ class Page {
 
   std::string html() const {
     measure::LinkLoads loads(machine_);
-    return html_page(title(), head() + failure() + summary_section(result_, details_, machine_) +
-                                  timeline_section(result_, details_) + more_ +
-                                  waits_section(details_.answer) + calls_section(details_, stats_.ranks()) +
-                                  collectives_section(result_, details_, loads) + offload_section(result_) +
-                                  links_section(result_, details_, loads, machine_) + matrix() + sizes() +
-                                  protocols_section(result_.run) + breakdown() + ranks() + interfaces() +
-                                  configuration());
+    return html_page(
+        title(), head() + failure() + summary_section(result_, details_, machine_) +
+                     timeline_section(result_, details_) + more_ + waits_section(details_.answer) +
+                     calls_section(details_, stats_.ranks()) + collectives_section(result_, details_, loads) +
+                     offload_section(result_) + links_section(result_, details_, loads, machine_) +
+                     collective_links_section(result_, details_, machine_) + matrix() + sizes() +
+                     protocols_section(result_.run) + breakdown() + ranks() + interfaces() + configuration());
   }
 
  private:

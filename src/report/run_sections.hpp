@@ -32,6 +32,10 @@ std::string offload_section(const measure::ProgramResult& result);
 std::string links_section(const measure::ProgramResult& result, const measure::RunDetails& details,
                           measure::LinkLoads& loads, const machine::Machine& machine);
 
+/// The same of the network for collectives, where the machine has one.
+std::string collective_links_section(const measure::ProgramResult& result, const measure::RunDetails& details,
+                                     const machine::Machine& machine);
+
 /// The links of a tree that carried anything, for machines too large to be drawn whole. SVG.
 std::string used_links_drawing(const std::vector<measure::LinkLoad>& used,
                                const std::vector<host::RankResult>& ranks, const machine::Machine& machine);

@@ -25,10 +25,11 @@ namespace {
 enum class Way { Both, Inward, Outward };
 
 /// A round of the sequences of collective/sequences.hpp.
-void along_tree(ProgramBuilder& p, Group group, std::uint64_t bytes, Way way, bool combines) {
+void along_tree(ProgramBuilder& p, Group members, std::uint64_t bytes, Way way, bool combines) {
   const InterfaceTimes& t = *p.interfaces;
+  std::vector<Rank> group(members.begin(), members.end());  // by place
+  const collective::Tree tree = tree_of(t, group);
   const auto n = static_cast<collective::Place>(group.size());
-  const collective::Tree tree = tree_of(t, n);
   const std::uint32_t up_tag = p.new_tag(), down_tag = p.new_tag();
   const std::uint64_t packet = t.header + bytes;
   const auto pairs = static_cast<std::int64_t>(combines ? (bytes + 7) / 8 : 0);

@@ -14,6 +14,14 @@ collective::Tree tree_of(const InterfaceTimes& t, collective::Place members) {
           members};
 }
 
+collective::Tree tree_of(const InterfaceTimes& t, std::vector<std::uint32_t>& members) {
+  if (t.group_of_rank.empty()) return tree_of(t, static_cast<collective::Place>(members.size()));
+  const std::vector<collective::Place> sizes = collective::bring_together(members, t.group_of_rank);
+  collective::Arities arities{t.arity, t.arity};
+  if (!t.arity) arities = collective::arities_of_fewest_levels(t.shape, sizes, t.children);
+  return {t.shape, arities.within, arities.across, sizes};
+}
+
 InterfaceTimes interface_times(const machine::Description& d) {
   if (!d.nic.triggers)
     throw UserError({{d.origin("nic.triggers"), "nic.triggers",
@@ -39,7 +47,11 @@ InterfaceTimes interface_times(const machine::Description& d) {
 }
 
 Time barrier_time(const InterfaceTimes& t, collective::Place members, Time network) {
-  const collective::Tree tree = tree_of(t, members);
+  return barrier_time(t, tree_of(t, members), network);
+}
+
+Time barrier_time(const InterfaceTimes& t, const collective::Tree& tree, Time network) {
+  const collective::Place members = tree.members();
   // Up: when each member's sequence has run. Children have larger places than their parents.
   std::vector<Time> up(members, t.post), down(members, {0});
   for (collective::Place place = members; place-- > 0;) {

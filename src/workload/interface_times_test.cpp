@@ -65,6 +65,37 @@ TEST(InterfaceTimes, ASkeletonsBarrierTakesTheClosedForm) {
   }
 }
 
+/// Ranks in groups that are no neighbours by number: fewer packets leave a group, and the time is that of the
+/// tree of two levels.
+TEST(InterfaceTimes, ASkeletonsBarrierInTwoLevelsTakesTheClosedForm) {
+  for (const Case& c : kCases) {
+    machine::Machine m =
+        machine::build(machine::describe_text(one_router(c.nodes, c.arity, c.tree), "test", {}));
+    InterfaceTimes t = interface_times(m.description);
+    for (Rank r = 0; r < c.nodes; ++r) t.group_of_rank.push_back(r % 5);
+    ProgramBuilder p(c.nodes);
+    p.interfaces = &t;
+    std::vector<Rank> all;
+    for (Rank r = 0; r < c.nodes; ++r) all.push_back(r);
+    barrier(p, all);
+    Program program = std::move(p).finish("barrier");
+    check(program);
+    auto network = make_engine("ideal", m, {1, 1});
+    event::EventQueue events;
+    ExecutionResult result = execute(program, all, *network, events, {});
+    ASSERT_TRUE(result.finished);
+    std::vector<std::uint32_t> order(all);
+    const collective::Tree tree = tree_of(t, order);
+    EXPECT_EQ(order[0], 0u);
+    unsigned across = 0;
+    for (collective::Place place = 1; place < c.nodes; ++place)
+      across += order[place] % 5 != order[tree.parent(place)] % 5;
+    EXPECT_EQ(across, std::min(c.nodes, 5u) - 1) << "as few as can be";
+    EXPECT_EQ(result.completion, barrier_time(t, tree, network_time(m)))
+        << c.nodes << " " << c.arity << c.tree;
+  }
+}
+
 TEST(InterfaceTimes, TheInterfacesTakeTheClosedForm) {
   for (const Case& c : kCases) {
     Bench b(one_router(c.nodes, c.arity, c.tree), c.nodes);

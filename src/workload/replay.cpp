@@ -50,6 +50,23 @@ Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed,
   return program;
 }
 
+namespace {
+
+/// Which ranks of a job have a tree of their own, as they are going to be placed. A rank has a node to
+/// itself.
+std::vector<std::uint32_t> groups_of_ranks(const machine::Machine& machine, Placement placement,
+                                           const JobText& job, std::uint64_t seed) {
+  std::vector<std::uint32_t> out;
+  if (machine.description.mpi.tree_levels != machine::TreeLevels::Router ||
+      !config::Registry<SkeletonKind>::find(job.workload))
+    return out;
+  for (network::EndpointId e : placement.place(job.ranks ? job.ranks : placement.free(), job.placement, seed))
+    out.push_back(machine.graph->endpoint_router(e));
+  return out;
+}
+
+}  // namespace
+
 ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
   Placement placement(*machine.graph, *machine.faults);
   std::vector<Program> programs;
@@ -59,6 +76,7 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
   InterfaceTimes interfaces;
   if (text.offload) interfaces = interface_times(machine.description);
   for (const JobText& job : text.jobs) {
+    if (text.offload) interfaces.group_of_rank = groups_of_ranks(machine, placement, job, text.seed);
     programs.push_back(read_job(job, placement.free(), text.seed, text.offload ? &interfaces : nullptr));
     const Program& p = programs.back();
     auto places = placement.place(p.ranks(), job.placement, text.seed);

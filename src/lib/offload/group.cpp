@@ -128,7 +128,7 @@ bool Group::join(Thread& thread) {
     std::vector<std::uint32_t> group_of_member;
     for (const Card& card : cards)
       group_of_member.push_back(card.world < groups_of_ranks.size() ? groups_of_ranks[card.world] : 0);
-    tree_ = tree_of(model_, bring_together(rank_at_, group_of_member));
+    tree_ = tree_of(model_, collective::bring_together(rank_at_, group_of_member));
   }
   if (tree_.widest() + 1 > model_.inputs) return false;  // all members come to that
   place_of_rank_.resize(cards.size());
@@ -383,6 +383,10 @@ void Group::post_block(Thread& thread, const Operation& o) {
   d.local_key = o.block_key;
   d.length = o.block_bytes;
   d.context = reinterpret_cast<std::uint64_t>(this);
+  // It waits in the interface until all have said where they want it.
+  const nic::TriggerTarget ready = result_of(o);
+  d.spare[0] = nic::trigger_tag(ready.sequence, ready.input) + std::uint64_t{1};
+  d.spare[1] = o.first;
   post(thread, d);
 }
 
@@ -427,7 +431,7 @@ bool Group::hear_block(const nic::Event& event) {
 }
 
 void Group::post_round(Thread& thread, Operation& o, std::uint32_t number) {
-  if (o.for_many && !o.hears && number == 0) post_expect(thread, o);
+  if (o.for_many && number == 0) o.hears ? post_block(thread, o) : post_expect(thread, o);
   const std::uint64_t round = o.first + number;
   const std::size_t from = number * o.piece;
   const bool carries = !o.for_many && from < o.data.size();  // a block goes by itself
@@ -508,7 +512,6 @@ void Group::hear(const nic::Event& event) {
   for (Operation* o : operations_)
     if (static_cast<unsigned>(o->stream) == stream && round >= o->first && round < o->first + o->rounds) {
       take(*o, round, data, event.length, event.spare[0]);
-      if (o->for_many && o->hears && round == o->first && thread) post_block(*thread, *o);
       if (thread) advance(*thread);
       return;
     }

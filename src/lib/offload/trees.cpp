@@ -30,28 +30,6 @@ const std::vector<std::uint32_t>& world_groups() {
   return groups_of_ranks;
 }
 
-std::vector<collective::Place> bring_together(std::vector<std::uint32_t>& members,
-                                              const std::vector<std::uint32_t>& group_of_member) {
-  std::vector<std::uint32_t> names;
-  std::vector<std::vector<std::uint32_t>> parts;
-  for (std::uint32_t member : members) {
-    std::size_t at = 0;
-    while (at < names.size() && names[at] != group_of_member[member]) ++at;
-    if (at == names.size()) {
-      names.push_back(group_of_member[member]);
-      parts.emplace_back();
-    }
-    parts[at].push_back(member);
-  }
-  std::vector<collective::Place> sizes;
-  members.clear();
-  for (const auto& part : parts) {
-    sizes.push_back(static_cast<collective::Place>(part.size()));
-    members.insert(members.end(), part.begin(), part.end());
-  }
-  return sizes;
-}
-
 collective::Tree tree_of(const abi::CollectiveModel& model, collective::Place members) {
   const auto shape = static_cast<collective::Shape>(model.tree);
   const unsigned arity =

@@ -14,10 +14,6 @@ const std::vector<std::uint32_t>& world_order();
 /// The group of each rank of the world in trees of two levels; empty: trees have one.
 const std::vector<std::uint32_t>& world_groups();
 
-/// Brings members of one group together, groups in the order of their first members; how many are in each.
-std::vector<collective::Place> bring_together(std::vector<std::uint32_t>& members,
-                                              const std::vector<std::uint32_t>& group_of_member);
-
 collective::Tree tree_of(const abi::CollectiveModel& model, collective::Place members);
 /// Of two levels.
 collective::Tree tree_of(const abi::CollectiveModel& model, const std::vector<collective::Place>& sizes);

@@ -26,11 +26,12 @@ void Transfers::add(const nic::Record& r, network::EndpointId from, network::End
                   r.operation == nic::Operation::Trigger});
 }
 
-LinkLoads::LinkLoads(const machine::Machine& machine)
+LinkLoads::LinkLoads(const machine::Machine& machine, Carries what)
     : graph_(*machine.graph),
       links_(machine),
       maker_(machine, links_),
       control_apart_(machine::collective_network(machine.description).has_value()),
+      control_only_(what == Carries::ControlPackets),
       parts_(links_.count()) {
   if (maker_.needs_load()) no_load_.resize(links_.count());
 }
@@ -49,7 +50,7 @@ std::vector<LinkLoad> LinkLoads::between(const std::vector<Transfer>& transfers,
   // Pairs share their route, so each route is found once.
   std::map<std::pair<network::EndpointId, network::EndpointId>, std::uint64_t> pairs;
   for (const Transfer& t : transfers)
-    if (t.begin >= from && t.begin <= until && !(t.control && control_apart_))
+    if (t.begin >= from && t.begin <= until && (control_only_ ? t.control : !(t.control && control_apart_)))
       pairs[{t.from, t.to}] += links_.wire_bytes(t.bytes);
   std::vector<LinkId> used;
   std::vector<Share> route;

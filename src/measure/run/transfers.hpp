@@ -42,7 +42,9 @@ struct LinkLoad {
 /// counted.
 class LinkLoads {
  public:
-  explicit LinkLoads(const machine::Machine& machine);
+  /// What goes by the links of a machine; or, where that is the network for collectives of another, by those.
+  enum class Carries { Everything, ControlPackets };
+  explicit LinkLoads(const machine::Machine& machine, Carries what = Carries::Everything);
 
   /// The links that carried anything between two times, the busiest first. A transfer counts where it began.
   std::vector<LinkLoad> between(const std::vector<Transfer>& transfers, Time from, Time until);
@@ -63,6 +65,7 @@ class LinkLoads {
   network::flow::RouteMaker maker_;
   network::flow::RouteMaker::Scratch scratch_;
   bool control_apart_;  // control packets go by a network of their own, whose links are not these
+  bool control_only_;   // these are its links
   std::vector<std::uint32_t> no_load_;
   std::vector<std::uint64_t> parts_;  // by link: bytes x kWhole
 };
