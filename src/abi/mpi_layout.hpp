@@ -75,6 +75,7 @@ struct MpiModel {
   std::uint32_t credits, credits_most;
   std::uint32_t block, blocks, ring_blocks;
   std::uint32_t in_order;  // the interface keeps the order of packets
+  std::uint32_t reliable;  // errors pass that no link notices: the interface is asked to repair them
   std::uint32_t progress;  // machine::Progress
   CollectiveModel collectives;
 };
