@@ -26,6 +26,15 @@ install(PROGRAMS ${WEFT_VALIDATION_BINARIES} DESTINATION ${WEFT_PRIVATE}/validat
 # For those who build programs with the library: the same file, under the name that linkers look for.
 install(CODE "file(CREATE_LINK weft/libweft.so \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/libweft.so\" SYMBOLIC)")
 install(FILES src/lib/weft.h DESTINATION include)
+# Libraries by the names of real machines' own, where `weft config` looks for them (src/app/client_files.cpp).
+set_target_properties(${WEFT_NATIVE_TARGETS} PROPERTIES INSTALL_RPATH "$ORIGIN")
+install(TARGETS ${WEFT_NATIVE_TARGETS} LIBRARY DESTINATION ${WEFT_PRIVATE})
+install(FILES ${WEFT_PUBLIC_HEADERS} DESTINATION include/weft)
+set(WEFT_NATIVE_INCLUDE [=[${prefix}/../../include/weft]=])
+foreach(WEFT_NATIVE_NAME rma2 velo2 glex apenet)
+  configure_file(src/lib/native/library.pc.in ${CMAKE_BINARY_DIR}/installed/${WEFT_NATIVE_NAME}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/installed/${WEFT_NATIVE_NAME}.pc DESTINATION ${WEFT_PRIVATE}/pkgconfig)
+endforeach()
 configure_file(cmake/weft.pc.in ${CMAKE_BINARY_DIR}/weft.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/weft.pc DESTINATION lib/pkgconfig)
 include(CMakePackageConfigHelpers)

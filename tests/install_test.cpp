@@ -108,6 +108,13 @@ TEST_F(Installed, ProgramsLinkWithTheLibrary) {
   succeeds("cc -o pingpong " + source +
            " $(pkg-config --cflags --libs weft) && weft run torus -n 2 -- ./pingpong 2 64");
   succeeds(
+      "printf '#include <rma2.h>\\nint main(void) { return 0; }\\n' >rma2.c && cc -o rma2 rma2.c $(weft "
+      "config "
+      "--cflags --libs rma2) && PKG_CONFIG_PATH=$(weft config --pkg-config-path) pkg-config --cflags velo2 "
+      "&& "
+      "cc -o rma2 rma2.c $(PKG_CONFIG_PATH=$(weft config --pkg-config-path) pkg-config --cflags --libs "
+      "rma2)");
+  succeeds(
       "mkdir -p project && cd project && printf 'cmake_minimum_required(VERSION 3.25)\\nproject(p "
       "C)\\nfind_package(weft "
       "REQUIRED)\\nadd_executable(p " +

@@ -36,8 +36,8 @@ section { margin-top: 40px; }
 .notice.bad { border-color: #b3122a; background: var(--bad); }
 .notice ol { margin: 8px 0 0; padding-left: 24px; font: 13px/1.6 ui-monospace, Menlo, Consolas, "Liberation Mono", monospace; }
 .figures { display: grid; grid-template-columns: repeat(auto-fit, minmax(170px, 1fr)); gap: 1px; margin: 0;
-  background: var(--line); border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
-.figures div { background: var(--paper); padding: 14px 16px; }
+  border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
+.figures div { box-shadow: 0 0 0 1px var(--line); padding: 14px 16px; }
 .figures dt { color: var(--faint); font-size: 13px; }
 .figures dd { margin: 0; }
 .figures .big { font-size: 26px; line-height: 1.3; font-weight: 600; font-variant-numeric: tabular-nums; }
@@ -93,7 +93,7 @@ footer { margin-top: 40px; color: var(--faint); font-size: 13px; }
 @media screen and (prefers-color-scheme: dark) {
   :root { --ink: #dfe7ee; --faint: #94a5b4; --line: #2f3c48; --soft: #1b252f; --accent: #6cb8e6; --paper: #131a21; --desk: #0b1015;
     --edge: #45535f; --warn: #33261a; --bad: #391c22; --tag: #4a2a20; --tag-ink: #f2b8a5; --ok: #1c3527; --ok-ink: #a4d9bb; }
-  main svg { filter: invert(.9) hue-rotate(180deg); } }
+  main svg { filter: invert(.9) hue-rotate(180deg); } main svg svg { filter: none; } }
 @media print { body { background: #fff; font-size: 12px; } main { max-width: none; padding: 0; } .loads, #tip { display: none !important; }
   section, figure, tr, .notice { break-inside: avoid; } .summary { font-size: 14px; } section { margin-top: 24px; } }
 @page { margin: 14mm; }

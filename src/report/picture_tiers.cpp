@@ -185,6 +185,13 @@ std::vector<double> tapers_of(const Graph& graph, const Rows& rows) {
   return out;
 }
 
+/// By row.
+std::vector<double> routers_of(const Graph& graph, const Rows& rows) {
+  std::vector<double> out(rows.size());
+  for (RouterId r = 0; r < graph.routers(); ++r) ++out[static_cast<std::size_t>(rows[graph.router_tier(r)])];
+  return out;
+}
+
 }  // namespace
 
 Drawing tiers_drawing(const Graph& graph, const Faults& faults, const Picture& picture) {
@@ -194,9 +201,7 @@ Drawing tiers_drawing(const Graph& graph, const Faults& faults, const Picture& p
   std::string drawing;
   Labels labels;
   const std::vector<double> tapers = tapers_of(graph, rows);
-  std::vector<double> routers(rows.size());  // by row
-  for (RouterId r = 0; r < graph.routers(); ++r)
-    ++routers[static_cast<std::size_t>(rows[graph.router_tier(r)])];
+  const std::vector<double> routers = routers_of(graph, rows);
   auto beside = [&](bool right, double reach, const Words& words) {
     double edge = reach * 0.75 + 16 + words.width();
     (right ? high.x : low.x) = right ? std::max(high.x, kBoxWidth + edge) : std::min(low.x, -edge);
