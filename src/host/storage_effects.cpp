@@ -40,7 +40,7 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
       ::close(borrowed);
     }
     ++inode->opens;
-    p.answer[0] = add_file(*inode, flags, t.rank);
+    p.answer[0] = add_file(*inode, flags, t.rank, p.process);
     return 0;
   }
   OpenFile* f = file(p.file);
@@ -173,7 +173,7 @@ std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece)
       if (std::int32_t result = tree_->open(p.first, flags, mode, now, inode); result != 0) return result;
       struct stat facts {};
       fstat(inode->data, &facts);
-      p.answer[0] = add_file(*inode, S_ISDIR(facts.st_mode) ? flags | O_DIRECTORY : flags, rank);
+      p.answer[0] = add_file(*inode, S_ISDIR(facts.st_mode) ? flags | O_DIRECTORY : flags, rank, p.process);
       return 0;
     }
     case FileCall::StatusAt: {
