@@ -110,7 +110,8 @@ Inode* Tree::inode_of(int descriptor) {
 
 std::int32_t Tree::open(const std::string& path, int flags, mode_t mode, Time now, Inode*& out) {
   struct stat facts {};
-  const bool only_new = (flags & O_CREAT) && (flags & O_EXCL);  // even a link that leads nowhere is in the way
+  const bool only_new =
+      (flags & O_CREAT) && (flags & O_EXCL);  // even a link that leads nowhere is in the way
   const bool existed = fstatat(root_, name(path), &facts, only_new ? AT_SYMLINK_NOFOLLOW : 0) == 0;
   if (existed && only_new) return -EEXIST;
   if (!existed && errno != ENOENT) return -errno;
