@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 
 #include "json.hpp"
@@ -53,6 +54,69 @@ TEST(Collectives, BitErrorsAndACutCableChangeNoResult) {
                                         sets({"cable.default.bit_error_rate=1e-7"})));
   EXPECT_EQ(broken.code, 0) << broken.err;
   EXPECT_EQ(broken.out, whole.out);
+}
+
+// Errors that no link notices: in MPI's own messages, which set the trees up, in control packets and in
+// copies. With so many every run repeats something, and with two rounds of room nobody runs ahead of it.
+TEST(Collectives, ErrorsThatNoLinkNoticesChangeNoResult) {
+  const Words command{kPrograms + "collectives_random", "5", "60"};
+  ProgramResult library = run_ranks(kTorus, 8, command, {"--engine", "ideal"});
+  ASSERT_EQ(library.code, 0) << library.err;
+  const Words errors = sets({"nic.corruption=0.03"});
+  for (const Words& more : {errors, with(errors, sets({"nic.trigger_rounds=2"})),
+                            with(errors, sets({"router.multicast=true", "mpi.collective_limit=0"}))}) {
+    ProgramResult r =
+        run_ranks(kTorus, 8, command, with(with(offload({"--engine", "ideal", "--json"}), kUnits), more));
+    ASSERT_EQ(r.code, 0) << r.err;
+    const nlohmann::json result = parse_json(r.out);
+    std::uint64_t corrupted = 0, retries = 0;
+    for (const auto& one : result["interfaces"]) {
+      corrupted += one["corrupted"].get<std::uint64_t>();
+      retries += one["retries"].get<std::uint64_t>();
+    }
+    EXPECT_GT(corrupted, 10u);
+    EXPECT_GT(retries, 10u);
+  }
+  ProgramResult broken =
+      run_ranks(kTorus, 8, command, with(with(offload({"--fault", "at 200us cut r0.p0"}), kUnits), errors));
+  EXPECT_EQ(broken.code, 0) << broken.err;
+  EXPECT_EQ(broken.out, library.out);
+}
+
+// Every message of MPI's is repaired: short, in blocks, by put and by get, one-sided.
+TEST(Collectives, ErrorsThatNoLinkNoticesChangeNoMessageOfMpi) {
+  for (const char* program : {"suite_point_to_point", "suite_one_sided"})
+    for (const Words& machine :
+         {Words{"torus", "--set", "topology.dims=[4,2,2]"}, Words{"exanest-trenz"}, kTianhe}) {
+      ProgramResult r = run_ranks(machine, 4, {kPrograms + program},
+                                  with({"--engine", "ideal"}, sets({"nic.corruption=0.003"})));
+      EXPECT_EQ(r.code, 0) << program << " " << machine[0] << r.out << r.err;
+    }
+}
+
+/// 2,000 cases, in 20 runs of 100: each without errors, with bit errors and a cable that is cut while trees
+/// run, with errors that no link notices, and with all of it where routers copy; as many ranks as a run says.
+TEST(Collectives, TwoThousandCasesGiveWhatTheLibraryGives) {
+  if (!getenv("WEFT_LONG_TESTS")) GTEST_SKIP() << "takes minutes; set WEFT_LONG_TESTS=1 to run it";
+  const Words cut{"--fault", "at 150us cut r0.p0\nat 900us restore r0.p0\nat 1200us cut r1.p2"};
+  const Words noisy = sets({"cable.default.bit_error_rate=1e-7"}), silent = sets({"nic.corruption=0.003"}),
+              copies = sets({"router.multicast=true", "mpi.collective_limit=64B"});
+  unsigned cases = 0;
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    const Words command{kPrograms + "collectives_random", std::to_string(seed * 7919), "100"};
+    const unsigned ranks = 2 + seed * 5 % 15;
+    ProgramResult library = run_ranks(kTorus, ranks, command, {"--engine", "ideal"});
+    ASSERT_EQ(library.code, 0) << library.err;
+    const Words ours = with(offload(), kUnits);
+    for (const Words& options : {ours, with(with(ours, noisy), cut), with(ours, silent),
+                                 with(with(with(with(ours, noisy), cut), silent), copies)}) {
+      ProgramResult r = run_ranks(kTorus, ranks, command, options);
+      EXPECT_EQ(r.code, 0) << seed << r.err;
+      EXPECT_EQ(r.out, library.out) << seed;
+    }
+    cases += 100;
+  }
+  EXPECT_EQ(cases, 2000u);
 }
 
 const Words kCopying = sets({"router.multicast=true", "mpi.collective_limit=0"});

@@ -75,6 +75,7 @@ struct MpiModel {
   std::uint32_t credits, credits_most;
   std::uint32_t block, blocks, ring_blocks;
   std::uint32_t in_order;  // the interface keeps the order of packets
+  std::uint32_t reliable;  // errors pass that no link notices: the interface is asked to repair them
   std::uint32_t progress;  // machine::Progress
   CollectiveModel collectives;
 };
@@ -116,6 +117,7 @@ struct MpiSums {
   std::uint64_t copied;                 // bytes
   std::uint64_t reordered;              // small messages that came before their turn
   std::uint64_t stalls, credits_grown;  // sends that waited for credit; receivers that gave more
+  std::uint64_t stalled_ps;             // while anything waited for credit or blocks
   std::uint64_t registrations;
   CollectiveSums collectives;
 };

@@ -123,6 +123,8 @@ struct Limits {
   std::uint32_t registrations;  // a port's library remembers
   std::uint64_t page;           // of the interface's translation
   std::int64_t stall;  // how long a processor stands before a full queue, picoseconds; 0: it is refused
+  std::uint32_t control_packets;  // a port keeps for sequences to come; 0: it has none
+  std::uint32_t operation_units;
 };
 
 struct Costs {

@@ -24,6 +24,7 @@ abi::MpiModel mpi_model_of(const machine::Description& description) {
           .blocks = m.blocks,
           .ring_blocks = m.ring_blocks,
           .in_order = description.nic.order == machine::Order::Sequence,
+          .reliable = description.nic.corruption > 0,
           .progress = static_cast<std::uint32_t>(m.progress)};
 }
 

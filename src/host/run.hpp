@@ -50,8 +50,9 @@ struct RunOptions {
 
 struct RankResult {
   network::EndpointId node = 0;
-  Time end{0};     // its clock when it left
-  Time waited{0};  // of that, in its first thread
+  Time end{0};      // its clock when it left
+  Time waited{0};   // of that, in its first thread
+  Time stalled{0};  // while messages of MPI waited for credit
   bool ended = false;
   Ending ending;
 };

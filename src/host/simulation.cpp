@@ -56,7 +56,7 @@ void add_sums(const Header& header, RunResult& result) {
   to.most_unexpected = std::max(to.most_unexpected, from.most_unexpected);
   for (std::uint64_t MpiSums::*sum :
        {&MpiSums::expected, &MpiSums::unexpected, &MpiSums::compared, &MpiSums::copied, &MpiSums::reordered,
-        &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::registrations})
+        &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::stalled_ps, &MpiSums::registrations})
     to.*sum += from.*sum;
   for (unsigned i = 0; i < kOffloaded; ++i) {
     to.collectives.offloaded[i] += from.collectives.offloaded[i];
@@ -202,6 +202,8 @@ void Simulation::finish() {
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
     result_.ranks[rank].ending = supervisor_->ending(rank);
     add_sums(segments_[rank]->header(), result_);
+    result_.ranks[rank].stalled = std::clamp(
+        Time{static_cast<std::int64_t>(segments_[rank]->header().sums.stalled_ps)}, Time{0}, kEndOfTime);
   }
 }
 

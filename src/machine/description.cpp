@@ -405,6 +405,21 @@ double endpoints_of(const Description& d, const Diagnostics& problems) {
   return d.topology && problems.empty() ? d.topology->size(d.topology_parameters.get()).endpoints : -1;
 }
 
+/// [management], and the topology that its network may have of its own (management.hpp).
+void read_management(const Table& root, Reader& reader, Description& out) {
+  const Node* node = root.find("management");
+  management_section().read(&out.management, node, "management", reader, {"topology"});
+  if (!node || !node->table() || !node->table()->find("topology")) return;
+  std::vector<config::Setting> settings;
+  Diagnostics found;
+  Reader own{found, settings};
+  std::shared_ptr<void> parameters;
+  read_kind<topology::TopologyKind>(*node->table(), "topology", own, parameters);
+  for (const Diagnostic& d : found.all()) reader.problems.add(d.origin, "management." + d.key, d.message);
+  for (const config::Setting& s : settings)
+    out.settings.push_back({"management." + s.key, s.value, s.origin});
+}
+
 /// A network beside the machine's, from the sections under [collective_network]: what a network is made of.
 /// Interfaces and all else are the machine's.
 void read_collective_network(const Table& root, Description& machine, Diagnostics& problems) {
@@ -461,7 +476,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   read_devices(root, endpoints_of(out, problems), reader, out.devices);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
-  management_section().read(&out.management, root.find("management"), "management", reader);
+  read_management(root, reader, out);
   read_storage(root, endpoints_of(out, problems), reader, out.storage);
   core_section().read(&out.core, root.find("core"), "core", reader);
   out.body = read_body(root, reader);

@@ -165,8 +165,10 @@ config::Schema<P>&& errors_and_repetition(config::Schema<P>&& schema) {
                                 "Reliable operations under way at a sender", Range<unsigned>{1, 65'536})
       .template field<unsigned>(&N::receive_contexts, "receive_contexts",
                                 "Reliable operations under way at a receiver", Range<unsigned>{1, 65'536})
-      .template field<Time>(&N::timeout, "timeout", "Time after which a reliable operation is sent again",
-                            Range<Time>{{1000}, {1'000'000'000'000}})
+      .template field<Time>(
+          &N::timeout, "timeout",
+          "Time after which a reliable operation is sent again; the next time twice that, up to 64 times",
+          Range<Time>{{1000}, {1'000'000'000'000}})
       .template field<unsigned>(&N::retries, "retries", "How often it is sent again before it fails",
                                 Range<unsigned>{0, 1000})
       .template field<double>(

@@ -92,6 +92,12 @@ void Transport::complete(Port& port, Incoming* in, int error) {
   matching_.end(in, last);
 }
 
+/// Does the sender's interface tell it that its data has been read? Not where what was read may not have come
+/// whole, and is read again.
+bool Transport::told_by_interface(const Request& request, const Incoming& in) const {
+  return model_.ack == 1 && request.length == in.length && !model_.reliable;
+}
+
 /// A message that waited for its receive has one: its data may come.
 void Transport::pull(Port& port, Incoming* in) {
   Request& request = requests_.begin(Request::Kind::Receive, in->peer);
@@ -105,7 +111,7 @@ void Transport::pull(Port& port, Incoming* in) {
     request.error = EIO;
   if (request.error || (get && request.length == 0)) return pulled(port, request);
   if (get) {
-    const bool notify = model_.ack == 1 && request.length == in->length;
+    const bool notify = told_by_interface(request, *in);
     return operations_.begin(port, request, nic::Operation::Get,
                              {pairs_[in->peer].address, in->key, 0, in->id}, key, 0,
                              notify ? nic::kNotifyRemote : 0);
@@ -123,7 +129,7 @@ void Transport::pulled(Port& port, Request& request) {
     costs_.copied(port, request.length, request.protocol);
   }
   const int error = request.error;
-  const bool told = model_.ack == 1 && request.length == in->length && !error;
+  const bool told = told_by_interface(request, *in) && !error;
   if (model_.rendezvous == 0 && !told) {
     FinishedHead head{in->id, error ? 1u : 0u};
     costs_.counts(Protocol::Control, 0);

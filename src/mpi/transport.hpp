@@ -118,6 +118,7 @@ class Transport {
   void store(Port& port, Incoming& in, const void* data, std::size_t bytes);
   void take_early(Port& port, Incoming& in);
   void complete(Port& port, Incoming* in, int error);
+  bool told_by_interface(const Request& request, const Incoming& in) const;
   void pull(Port& port, Incoming* in);
   void pulled(Port& port, Request& request);
   void receive_several(Port& port, const Receive& wanted);

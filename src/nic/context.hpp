@@ -16,23 +16,25 @@ namespace weft::nic {
 
 /// Events of an interface: whose part handles them, and what their number means.
 enum class What : std::uint32_t {
-  Post,       // submission: an operation
-  Fetch,      // submission: an operation
-  Ready,      // sender: an operation
-  Dispatch,   // sender
-  Timeout,    // sender: an alarm
-  Reconnect,  // sender: an alarm
-  Loopback,   // a packet to the interface itself
-  Data,       // receiver: a packet
-  Watchdog,   // receiver: a port
-  Tell,       // notifier: an event
-  Interrupt,  // notifier
-  Trigger,    // triggered operations: a task
-  GroupData,  // groups: a task
-  GroupHere,  // a packet for a group, for those on its sender's own node
-  TlpHere,    // shared memory unit: a packet
-  TlpAgain,   // shared memory unit: a packet
-  LoadStore,  // loads and stores: a job
+  Post,          // submission: an operation
+  Fetch,         // submission: an operation
+  Ready,         // sender: an operation
+  Dispatch,      // sender
+  Timeout,       // sender: an alarm
+  Reconnect,     // sender: an alarm
+  Loopback,      // a packet to the interface itself
+  Data,          // receiver: a packet
+  Watchdog,      // receiver: a port
+  Tell,          // notifier: an event
+  Interrupt,     // notifier
+  Trigger,       // triggered operations: a task
+  ControlAgain,  // triggered operations: an alarm
+  Counted,       // descriptors that wait for control packets: a task
+  GroupData,     // groups: a task
+  GroupHere,     // a packet for a group, for those on its sender's own node
+  TlpHere,       // shared memory unit: a packet
+  TlpAgain,      // shared memory unit: a packet
+  LoadStore,     // loads and stores: a job
 };
 
 /// Which operations have not ended yet, by the port they were posted on: for a host that lets a process go
@@ -77,8 +79,9 @@ struct Context {
   event::EventQueue& queue;
   Host& host;
   std::uint64_t seed;
-  unsigned classes;           // of messages in the network
-  std::uint64_t payload = 0;  // of a packet, as large as the network takes
+  unsigned classes;             // of messages in the network
+  std::uint64_t payload = 0;    // of a packet, as large as the network takes
+  std::uint64_t list_room = 0;  // bytes of a packet for the list of those that have arrived
   event::ComponentId component = 0;
   std::vector<network::EndpointId> nodes;  // by interface
   std::vector<NicId> nic_of_node;

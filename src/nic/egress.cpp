@@ -74,7 +74,8 @@ void Egress::send(std::uint32_t index, Time when) {
   }
   if (h.from == h.to) return context_.at(when, What::Loopback, interface_, index);  // the network is not used
   auto message_class = static_cast<std::uint8_t>(is_answer(h.kind) && context_.classes > 1 ? 1 : 0);
-  if (control_apart_ && (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused))
+  if (control_apart_ && (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused ||
+                         h.kind == PacketKind::ControlAck))
     message_class = network::TwoNetworks::kControl;
   context_.network.send({context_.nodes[interface_], context_.nodes[h.to], bytes, message_class, index},
                         when);

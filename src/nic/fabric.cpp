@@ -27,13 +27,14 @@ struct Interface {
         reliability(context, number, bus, egress, outgoing, counters),
         triggered({context, ports, bus, registration, notifier, egress, counters}, number),
         groups({context, ports, bus, registration, notifier, triggered, counters}, number),
+        counted({context, ports, outgoing, triggered, counters}, number),
         sender({context, ports, bus, registration, notifier, submission, egress, reliability, triggered,
-                groups, outgoing, counters},
+                groups, counted, outgoing, counters},
                number),
         rings(context, number, ports, bus, egress, notifier, counters),
         registers(context, number, ports, counters),
         receiver({context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups,
-                  registers, counters},
+                  counted, registers, counters},
                  number),
         smfu(context, number, egress),
         load_store({context, ports, bus, registration, notifier, smfu, counters}, number) {}
@@ -50,6 +51,7 @@ struct Interface {
   Reliability reliability;
   Triggered triggered;
   Groups groups;
+  Counted counted;
   Sender sender;
   Rings rings;
   RegisterUnit registers;
@@ -86,6 +88,8 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
                       fmt::format("a message with its header has {} bytes, the network's packets at most {}",
                                   needed, largest)}});
   c.payload = std::min(static_cast<std::uint64_t>(c.nic.payload.value), largest - header);
+  constexpr std::uint64_t kBesideTheList = 16;
+  c.list_room = std::max(std::max(c.payload, needed - header), kBesideTheList + 8) - kBesideTheList;
   network.set_reaction_time(c.nic.send_latency);  // a packet is launched behind it, whatever is heard
   c.attach = [this](network::EndpointId node) { return attach(node); };
   Diagnostics problems;
@@ -189,6 +193,7 @@ void Fabric::close(PortRef ref) {
   port.domain = kNoDomain;
   n.receiver.close(ref.port);
   n.triggered.close(ref.port);
+  n.sender.drop_waiting(ref.port);
   n.groups.close(ref.port);
   n.load_store.close(ref.port);
   n.notifier.close(ref.port);
@@ -374,6 +379,10 @@ void Fabric::handle(const event::Event& due) {
       return n.notifier.handle_interrupt();
     case What::Trigger:
       return n.triggered.act(index);
+    case What::Counted:
+      return n.sender.fire(index);
+    case What::ControlAgain:
+      return n.triggered.repeat(index);
     case What::GroupData:
       return n.groups.land(index);
     case What::GroupHere:
@@ -486,6 +495,7 @@ std::vector<std::string> Fabric::pending(NicId nic) const {
       out.push_back(fmt::format("{} events wait for room in the event queue of port {}", held, p));
     if (std::string waits = n.sender.pending(p); !waits.empty()) out.push_back(std::move(waits));
     n.triggered.tell_pending(p, out);
+    n.counted.tell_pending(p, out);
   }
   return out;
 }

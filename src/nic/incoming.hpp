@@ -88,7 +88,10 @@ class IncomingTable {
 
   /// Requesters that gave up do not say so: what was not heard of for as long as they try is free again.
   void reclaim() {
-    __int128 patience = static_cast<__int128>(context_.nic.timeout.value) * (context_.nic.retries + 2);
+    // Their patience doubles up to 64 times the first (reliability.hpp).
+    __int128 patience =
+        static_cast<__int128>(context_.nic.timeout.value) *
+        (context_.nic.retries < 6 ? 4u << context_.nic.retries : 64 * (context_.nic.retries + 2));
     for (auto& of_source : sources_)
       for (std::uint32_t index : of_source)
         if (context_.now().value - slab_[index].heard.value > patience) give_context(slab_[index]);

@@ -35,6 +35,7 @@ struct Outgoing {
   std::uint32_t in_network = 0;  // packets
   std::uint32_t attempt = 0;
   std::uint32_t epoch = 0;  // alarms set in an earlier one are out of date
+  Time heard{0};            // when data of a get last came
   Status status = Status::Ok;
   std::vector<bool> have;  // packets known to have arrived, where they may be sent twice
   Staging staging;

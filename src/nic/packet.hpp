@@ -2,6 +2,7 @@
 // the other is in the headers of packets that have arrived.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -29,6 +30,7 @@ enum class PacketKind : std::uint8_t {
   GroupData,       // a piece of a put for a group
   Control,         // triggers a waiting sequence (triggered.hpp)
   ControlRefused,  // what it named does not wait there
+  ControlAck,      // it has come, where such packets are repeated (control_repeater.hpp)
   Tlp,             // a packet of PCI Express (smfu.hpp)
   TlpAnswer,       // one that is a completion
 };
@@ -38,7 +40,8 @@ constexpr bool is_answer(PacketKind kind) {
   return kind == PacketKind::GetData || kind == PacketKind::Reply || kind == PacketKind::ConnectAck ||
          kind == PacketKind::ConnectNack || kind == PacketKind::Missing || kind == PacketKind::FlushAck ||
          kind == PacketKind::Pause || kind == PacketKind::Resume || kind == PacketKind::OrderAck ||
-         kind == PacketKind::ControlRefused || kind == PacketKind::TlpAnswer;
+         kind == PacketKind::ControlRefused || kind == PacketKind::ControlAck ||
+         kind == PacketKind::TlpAnswer;
 }
 
 constexpr bool is_tlp(PacketKind kind) { return kind == PacketKind::Tlp || kind == PacketKind::TlpAnswer; }
@@ -70,8 +73,8 @@ struct Header {
   std::uint64_t length = 0;  // of the operation
   std::uint64_t remote_key = 0, remote_offset = 0;
   std::uint64_t operand = 0, compare = 0;
-  std::uint64_t value =
-      0;  // of a reply: the old value, or the address that is not there; of a flush: how many
+  std::uint64_t value = 0;  // of a reply: the old value, or the address that is not there; of a flush: how
+                            // many; of what lists packets that have arrived: the first of them
   std::uint64_t offset = 0;  // of this packet's data
   std::uint32_t bytes = 0;   // after the header
   std::uint32_t crc = 0;
@@ -121,14 +124,27 @@ struct Packet {
   std::vector<std::uint8_t> data;
 };
 
-/// Which packets of an operation have arrived, as it travels: a bit each.
-inline void put_bits(std::vector<std::uint8_t>& data, const std::vector<bool>& bits) {
-  data.assign((bits.size() + 7) / 8, 0);
-  for (std::size_t i = 0; i < bits.size(); ++i)
-    if (bits[i]) data[i / 8] |= static_cast<std::uint8_t>(1u << i % 8);
+/// Which packets of an operation have arrived, as it travels: a bit each, in at most `room` bytes. Where not
+/// all fit, they begin with the first packet that is missing; its number is returned.
+inline std::uint64_t put_bits(std::vector<std::uint8_t>& data, const std::vector<bool>& bits,
+                              std::uint64_t room) {
+  std::size_t first = 0, count = bits.size();
+  if (count > room * 8) {
+    while (first < count && bits[first]) ++first;
+    count = std::min<std::size_t>(count - first, room * 8);
+  }
+  data.assign((count + 7) / 8, 0);
+  for (std::size_t i = 0; i < count; ++i)
+    if (bits[first + i]) data[i / 8] |= static_cast<std::uint8_t>(1u << i % 8);
+  return first;
 }
-inline void get_bits(const std::vector<std::uint8_t>& data, std::vector<bool>& bits) {
-  for (std::size_t i = 0; i < bits.size() && i / 8 < data.size(); ++i) bits[i] = data[i / 8] >> i % 8 & 1;
+/// Those before `first` are there. What is behind the last of these bits counts as there too until its turn
+/// comes: it is asked for again.
+inline void get_bits(const std::vector<std::uint8_t>& data, std::uint64_t first, std::vector<bool>& bits) {
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    const std::size_t at = i - first;
+    bits[i] = i < first || at / 8 >= data.size() || (data[at / 8] >> at % 8 & 1);
+  }
 }
 
 }  // namespace weft::nic

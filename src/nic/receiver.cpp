@@ -19,6 +19,7 @@ Receiver::Receiver(const Parts& parts, NicId interface)
       sender_(parts.sender),
       triggered_(parts.triggered),
       groups_(parts.groups),
+      counted_(parts.counted),
       registers_(parts.registers),
       counters_(parts.counters),
       interface_(interface),
@@ -166,9 +167,9 @@ void Receiver::receive_control(std::uint32_t index) {
     case PacketKind::OrderAck:
       return egress_.taken(h.source_port, h.from, static_cast<std::uint32_t>(h.value), packet.stamps.ready);
     case PacketKind::Control:
-      return triggered_.receive(packet);
     case PacketKind::ControlRefused:
-      return triggered_.refused(h, packet.stamps.ready);
+    case PacketKind::ControlAck:
+      return triggered_.receive(packet);
     default:
       return sender_.pause(h.from, h.value, h.kind == PacketKind::Pause);
   }
@@ -192,7 +193,7 @@ void Receiver::ended(const Header& h) {
 void Receiver::receive_connect(Packet& packet) {
   Incoming& in = incoming_.find_or_add(packet.header);
   in.heard = context_.now();
-  bool granted = incoming_.take_context(in);
+  bool granted = in.complete || incoming_.take_context(in);
   if (!granted) ++counters_.context_refusals;
   egress_.launch(context_.new_answer(granted ? PacketKind::ConnectAck : PacketKind::ConnectNack,
                                      packet.header, packet.stamps),
@@ -238,6 +239,10 @@ void Receiver::receive_data(std::uint32_t index) {
       drop_rejected(packet, in);
       return release(index);
     }
+    if (in.complete) {  // came twice: its answer was lost, and the memory it went to may be another's by now
+      if (h.last) reply(packet, in.status, in.value, in.damaged, packet.stamps.ready);
+      return release(index);
+    }
   }
   if (h.length == 0) {  // a notification: no memory is touched, but it must not overtake data before it
     if (ports_.is_open(h.target_port))
@@ -258,10 +263,6 @@ void Receiver::receive_data(std::uint32_t index) {
 void Receiver::receive_message(std::uint32_t index) {
   Packet& packet = context_.packets[index];
   const Header& h = packet.header;
-  if (!ports_.is_open(h.target_port)) {
-    reject(packet, Status::NoPort, 0, packet.stamps.ready);
-    return release(index);
-  }
   if (h.reliable()) {
     Incoming& in = incoming_.find_or_add(h);
     in.heard = context_.now();
@@ -269,12 +270,28 @@ void Receiver::receive_message(std::uint32_t index) {
       drop_rejected(packet, in);
       return release(index);
     }
-    if (std::exchange(in.begun, true)) {  // came twice: its answer may have been lost
-      if (in.complete) reply(packet, in.status, in.value, in.damaged, packet.stamps.ready);
+    if (in.begun) {  // came twice: its answer was lost, or it waits for room in the ring
+      if (in.complete)
+        reply(packet, in.status, in.value, in.damaged, packet.stamps.ready);
+      else
+        tell_missing(packet, in);
+      return release(index);
+    }
+    in.begun = ports_.is_open(h.target_port);
+  }
+  if (!ports_.is_open(h.target_port)) {
+    reject(packet, Status::NoPort, 0, packet.stamps.ready);
+    return release(index);
+  }
+  const std::uint32_t counted = h.flags & kCounted ? counted_flags(h.value) : kToRing;
+  if (counted & kCounts) {
+    if (Status status = counted_.take(packet, packet.stamps.ready); status != Status::Ok) {
+      reject(packet, status, 0, packet.stamps.ready);
       return release(index);
     }
   }
-  rings_.accept(index);
+  if (counted & kToRing) return rings_.accept(index);
+  context_.at(packet.stamps.ready, What::Data, interface_, index);
 }
 
 /// A request for registers goes to their file, not to memory.
@@ -321,7 +338,8 @@ void Receiver::land(std::uint32_t index) {
   } else if (h.kind == PacketKind::GetData) {
     land_get_data(packet);
   } else if (h.operation == Operation::Message) {
-    if (rings_.land(packet)) {
+    const bool in_ring = !(h.flags & kCounted) || (counted_flags(h.value) & kToRing);
+    if (!in_ring || rings_.land(packet)) {
       arrived(packet, Status::Ok, 0, h.damaged);
     } else {
       reject(packet, Status::NoPort, 0, context_.now());
@@ -345,7 +363,7 @@ void Receiver::answer_get(const Packet& packet) {
     incoming_.give_context(in);  // all that this end keeps is in the response
     if (!packet.data.empty()) {
       response.have.resize((h.length + context_.payload - 1) / context_.payload);
-      get_bits(packet.data, response.have);
+      get_bits(packet.data, h.value, response.have);
     }
   }
   response.request = h;
@@ -359,11 +377,13 @@ void Receiver::land_get_data(Packet& packet) {
   Outgoing* x = sender_.find(h);
   if (!x || x->finished) return;
   x->damaged |= h.damaged;
+  x->heard = context_.now();
   if (x->reliable()) {
     std::uint64_t number = h.offset / context_.payload;
     if (x->have.empty()) x->have.resize((x->d.length + context_.payload - 1) / context_.payload);
     if (x->have[number]) return;
     x->have[number] = true;
+    x->attempt = 0;  // it goes on
   }
   std::uint64_t at = x->local.address + h.offset;
   if (!context_.host.write(x->local.space, at, packet.data.data(), packet.data.size())) {
@@ -415,10 +435,11 @@ void Receiver::land_put(Packet& packet) {
 }
 
 /// The last packet of a reliable put is here, and not all before it are: the requester repeats those alone.
+/// Of a message: it is here and waits for room.
 void Receiver::tell_missing(const Packet& packet, const Incoming& in) {
   std::uint32_t index = context_.new_answer(PacketKind::Missing, packet.header, packet.stamps);
   Packet& answer = context_.packets[index];
-  put_bits(answer.data, in.have);
+  answer.header.value = put_bits(answer.data, in.have, context_.list_room);
   answer.header.bytes = 16 + static_cast<std::uint32_t>(answer.data.size());
   answer.header.crc = crc32(0, answer.data.data(), answer.data.size());
   egress_.launch(index, context_.now() + context_.nic.send_latency);
@@ -471,9 +492,13 @@ void Receiver::execute_atomic(const Packet& packet, Status& status, std::uint64_
 void Receiver::arrived(const Packet& packet, Status status, std::uint64_t value, bool damaged) {
   Header h = packet.header;
   h.damaged = damaged;
+  const bool counts = (h.flags & kCounted) && (counted_flags(h.value) & kCounts);
+  if (status == Status::Ok && counts && h.operation != Operation::Message)  // messages have been counted
+    status = counted_.take(packet, packet.stamps.ready);
   if (h.reliable()) {
     Incoming& in = incoming_.find_or_add(h);
     in.complete = true;
+    in.status = status;
     in.damaged = damaged;
     incoming_.give_context(in);
   }
@@ -492,6 +517,7 @@ void Receiver::arrived(const Packet& packet, Status status, std::uint64_t value,
       notifier_.interrupt(Interrupt::Asked, h.target_port,
                           event_at_target(context_, h, EventKind::Interrupt));
   }
+  if (!h.answered() && status != Status::Ok) ended(h);
   if (h.answered() || status != Status::Ok) return reply(packet, status, value, damaged, context_.now());
   context_.ledger.end({h.from, h.source_port}, h.source_generation);
   ended(h);

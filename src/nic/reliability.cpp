@@ -47,7 +47,8 @@ std::uint32_t Reliability::new_alarm(const Outgoing& x, std::uint32_t index) {
 }
 
 void Reliability::set_alarm(Outgoing& x, std::uint32_t index) {
-  context_.at(context_.now() + context_.nic.timeout, What::Timeout, interface_, new_alarm(x, index));
+  context_.at(context_.now() + patience(context_.nic, x.attempt), What::Timeout, interface_,
+              new_alarm(x, index));
 }
 
 Reliability::Verdict Reliability::time_out(std::uint32_t index, std::uint32_t& operation) {
@@ -55,6 +56,11 @@ Reliability::Verdict Reliability::time_out(std::uint32_t index, std::uint32_t& o
   alarms_.give(index);
   Outgoing& x = outgoing_[operation = alarm.operation];
   if (x.generation != alarm.generation || x.finished || x.epoch != alarm.epoch) return Verdict::Nothing;
+  if (const Time due = x.heard + context_.nic.timeout; x.heard.value && due > context_.now()) {
+    x.attempt = 0;  // data of a long get comes: it is not over yet
+    context_.at(due, What::Timeout, interface_, new_alarm(x, operation));
+    return Verdict::Nothing;
+  }
   ++x.epoch;
   ++x.attempt;
   if (x.attempt > context_.nic.retries) return Verdict::GiveUp;

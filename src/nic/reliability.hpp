@@ -7,6 +7,12 @@
 
 namespace weft::nic {
 
+/// How long an answer is waited for after so many repetitions: twice as long each time, so that a network
+/// that is slow, or is being repaired, is not filled with what is on its way already.
+inline Time patience(const machine::NicParameters& nic, unsigned attempt) {
+  return Time{nic.timeout.value << std::min(attempt, 6u)};
+}
+
 class Reliability {
  public:
   Reliability(Context& context, NicId interface, node::Bus& bus, Egress& egress, OutgoingTable& outgoing,
@@ -27,7 +33,7 @@ class Reliability {
   void refused(Outgoing& x, std::uint32_t index);
   void give_context(Outgoing& x);
 
-  /// Wakes the operation when no answer has come for nic.timeout.
+  /// Wakes the operation when no answer has come for its patience.
   void set_alarm(Outgoing& x, std::uint32_t index);
 
   enum class Verdict { Nothing, GiveUp, Connect, Repeat };

@@ -110,5 +110,90 @@ TEST(Reliability, GivesUpAfterItsRetries) {
   EXPECT_EQ(b.messages(1).size(), 1u) << "work behind it goes on";
 }
 
+/// The list of what has arrived does not fit into a packet: it is told part by part.
+TEST(Reliability, RepairsOperationsOfMorePacketsThanCanBeListed) {
+  for (Operation operation : {Operation::Put, Operation::Get}) {
+    Bench b(torus("corruption = 0.03\ntimeout = \"50us\"\npayload = \"64B\""), 2);
+    const unsigned from = operation == Operation::Put ? 0 : 1;
+    constexpr std::uint64_t kBytes = 400'000;  // 6,250 packets; 832 bits fit
+    auto& source = b.host.memory[from];
+    for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::uint8_t>(i * 13 + i / 256);
+    Descriptor d = b.to(1, operation, kBytes, kReliable | kNotifyDone);
+    d.local_key = b.region(0, 0, kBytes);
+    d.remote_key = b.region(1, 0, kBytes);
+    b.post(0, d);
+    ASSERT_TRUE(b.settle());
+    ASSERT_EQ(b.events(0).size(), 1u);
+    EXPECT_EQ(b.events(0)[0].kind, EventKind::Done);
+    EXPECT_EQ(b.events(0)[0].status, Status::Ok);
+    EXPECT_TRUE(std::equal(source.begin(), source.begin() + kBytes, b.host.memory[1 - from].begin()));
+  }
+}
+
+TEST(Reliability, ALongGetIsNotGivenUpWhileItsDataComes) {
+  Bench b(torus("timeout = \"10us\"\nretries = 1"), 2);
+  Descriptor d = b.to(1, Operation::Get, 1'000'000, kReliable | kNotifyDone);
+  d.local_key = b.region(0, 0, 1'000'000);
+  d.remote_key = b.region(1, 0, 1'000'000);
+  b.post(0, d);
+  ASSERT_TRUE(b.settle());
+  ASSERT_EQ(b.events(0).size(), 1u);
+  EXPECT_EQ(b.events(0)[0].status, Status::Ok);
+  EXPECT_GT(b.events(0)[0].time, 100'000'000) << "many times what is waited for an answer";
+}
+
+TEST(Reliability, AMessageThatWaitsForRoomIsNotGivenUp) {
+  Bench b(torus("timeout = \"5us\"\nretries = 2\nmessage_slots = 1"), 2);
+  for (int i = 0; i < 2; ++i) b.post(0, b.to(1, Operation::Message, 8, kReliable | kNotifyDone));
+  b.fabric->advance(Time{10'000'000'000});
+  while (!b.fabric->idle() && b.fabric->now() < Time{10'000'000'000}) b.fabric->advance(Time{10'000'000'000});
+  EXPECT_EQ(b.host.at(b.ports[0]).events.size(), 1u) << "the second has no room yet";
+  for (PortRef port : b.ports) b.take(port);
+  ASSERT_TRUE(b.settle());
+  ASSERT_EQ(b.events(0).size(), 2u);
+  for (const Event& e : b.events(0)) EXPECT_EQ(e.kind, EventKind::Done);
+}
+
+/// Where an answer is lost, the target may have let its memory and its port go before it is asked again.
+TEST(Reliability, WhatHasArrivedStaysDoneWhenItsTargetIsGone) {
+  unsigned asked_again = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Bench b(torus("corruption = 0.3\ntimeout = \"5us\"\nretries = 60"), 2, "ideal", 1 << 20, seed);
+    Descriptor put = b.to(1, Operation::Put, 64, kReliable | kNotifyDone | kNotifyRemote);
+    put.local_key = b.region(0, 0, 64);
+    put.remote_key = b.region(1, 0, 64);
+    b.post(0, put);
+    b.post(0, b.to(1, Operation::Message, 8, kReliable | kNotifyDone));
+    while (!b.fabric->idle()) {
+      b.fabric->advance(network::kForever);
+      for (PortRef port : b.ports) b.take(port);
+      if (!b.events(1).empty()) b.fabric->unregister_memory(b.ports[1], put.remote_key);
+      if (!b.events(1).empty() && !b.messages(1).empty()) b.fabric->close(b.ports[1]);
+    }
+    asked_again += b.fabric->counters(0).retries > 0;
+    ASSERT_EQ(b.events(0).size(), 2u) << seed;
+    for (const Event& e : b.events(0)) EXPECT_EQ(e.status, Status::Ok) << seed;
+  }
+  EXPECT_GT(asked_again, 10u);
+}
+
+/// Memory that may have to be read again is not free when it has been read once.
+TEST(Reliability, AReliablePutsMemoryIsFreeWhenItIsDone) {
+  Bench b(torus("corruption = 0.2\ntimeout = \"5us\"\nretries = 50"), 2);
+  Descriptor d = b.to(1, Operation::Put, 200'000, kReliable | kNotifyLocal);
+  d.local_key = b.region(0, 0, 200'000);
+  d.remote_key = b.region(1, 0, 200'000);
+  std::fill(b.host.memory[0].begin(), b.host.memory[0].end(), std::uint8_t{7});
+  b.post(0, d);
+  while (!b.fabric->idle()) {
+    b.fabric->advance(network::kForever);
+    b.take(b.ports[0]);
+    if (!b.events(0).empty()) std::fill(b.host.memory[0].begin(), b.host.memory[0].end(), std::uint8_t{9});
+  }
+  ASSERT_EQ(b.events(0).size(), 1u);
+  EXPECT_EQ(b.events(0)[0].kind, EventKind::Local);
+  EXPECT_EQ(std::count(b.host.memory[1].begin(), b.host.memory[1].end(), 7), 200'000);
+}
+
 }  // namespace
 }  // namespace weft::nic

@@ -33,7 +33,8 @@ Triggered::Triggered(const Parts& parts, NicId interface)
       notifier_(parts.notifier),
       egress_(parts.egress),
       counters_(parts.counters),
-      interface_(interface) {}
+      interface_(interface),
+      repeater_(parts.context, interface, parts.egress, parts.counters) {}
 
 Triggered::Sequence* Triggered::find(PortNo port, std::uint32_t number) {
   if (port >= sequences_.size() || number >= sequences_[port].size()) return nullptr;
@@ -213,6 +214,21 @@ void Triggered::send(Task& task) {
 
 namespace {
 
+/// A control packet that has come, for those who count what crossed the network.
+void record(const Context& context, const Packet& packet) {
+  if (!context.recording()) return;
+  const Header& h = packet.header;
+  const Stamps& t = packet.stamps;
+  Record record{h.operation,   Status::Ok, h.from,   h.to,    h.source_port,
+                h.target_port, h.length,   t.posted, t.ready, {}};
+  Time* part = record.parts.part;
+  part[Breakdown::Nic] = t.sent - t.started;
+  part[Breakdown::Wire] = t.delivered - t.sent;
+  part[Breakdown::RemoteQueue] = t.received - t.delivered;
+  part[Breakdown::RemoteNic] = t.ready - t.received;
+  (*context.on_record)(record);
+}
+
 Event failed_trigger(const TriggerTarget& target, std::uint64_t round) {
   Event event;
   event.operation = Operation::Trigger;
@@ -263,16 +279,32 @@ void Triggered::send_to(const Task& task, const TriggerTarget& target, std::uint
   h.bytes = static_cast<std::uint32_t>(value_.size());
   packet.stamps.posted = packet.stamps.at_chip = packet.stamps.started = when;
   ++counters_.control_packets;
-  egress_.launch(index, when + context_.nic.send_latency);
+  repeater_.launch(index, when + context_.nic.send_latency);
 }
 
 void Triggered::receive(Packet& packet) {
+  const Header& h = packet.header;
+  if (h.kind == PacketKind::ControlAck) return repeater_.acknowledged(h);
+  if (!repeater_.accept(packet)) return;
+  if (h.kind == PacketKind::ControlRefused) return refused(h, packet.stamps.ready);
+  take_packet(packet);
+}
+
+void Triggered::repeat(std::uint32_t alarm) {
+  Header given_up;
+  if (!repeater_.alarm(alarm, given_up) || given_up.kind != PacketKind::Control) return;
+  std::swap(given_up.from, given_up.to);
+  given_up.status = Status::TimedOut;
+  refused(given_up, context_.now());
+}
+
+void Triggered::take_packet(Packet& packet) {
   const Header& h = packet.header;
   Status status = Status::NoPort;
   if (ports_.is_open(h.target_port))
     status = take({h.target_port, h.tag, context_.nodes[h.from], h.remote_key, h.operand, h.compare,
                    unpacked(h.value, h.offset), h.damaged, &packet.data, packet.stamps.ready});
-  if (status == Status::Ok) return record(packet);
+  if (status == Status::Ok) return record(context_, packet);
   ++counters_.refused;
   notifier_.keep_error({status, h.operation, context_.nodes[h.from], h.source_port, h.remote_key, h.operand,
                         h.length, context_.now()});
@@ -280,22 +312,7 @@ void Triggered::receive(Packet& packet) {
   Header& answer = context_.packets[index].header;
   answer.status = status;
   answer.bytes = 16;
-  egress_.launch(index, packet.stamps.ready + context_.nic.send_latency);
-}
-
-/// A control packet that has come, for those who count what crossed the network.
-void Triggered::record(const Packet& packet) const {
-  if (!context_.recording()) return;
-  const Header& h = packet.header;
-  const Stamps& t = packet.stamps;
-  Record record{h.operation,   Status::Ok, h.from,   h.to,    h.source_port,
-                h.target_port, h.length,   t.posted, t.ready, {}};
-  Time* part = record.parts.part;
-  part[Breakdown::Nic] = t.sent - t.started;
-  part[Breakdown::Wire] = t.delivered - t.sent;
-  part[Breakdown::RemoteQueue] = t.received - t.delivered;
-  part[Breakdown::RemoteNic] = t.ready - t.received;
-  (*context_.on_record)(record);
+  repeater_.launch(index, packet.stamps.ready + context_.nic.send_latency);
 }
 
 void Triggered::refused(const Header& h, Time when) {
@@ -310,7 +327,7 @@ void Triggered::refused(const Header& h, Time when) {
 }
 
 void Triggered::lost(const Header& h, Time when) {
-  if (h.kind != PacketKind::Control) return;
+  if (h.kind != PacketKind::Control || h.reliable()) return;  // a reliable one is repeated in time
   Header told = h;
   std::swap(told.from, told.to);
   told.status = Status::Unreachable;
@@ -368,12 +385,10 @@ Status Triggered::take(const Arrival& a) {
     takes = takes +
             Time{static_cast<std::int64_t>((pairs + units - 1) / units) * context_.nic.operation_time.value};
   }
-  free_ = std::max(a.ready, free_) + takes;
-  counters_.busy += takes;
   std::uint32_t index = new_task(Task::Fire, a.port);
   tasks_[index].sequence = sequence_of(a.tag);
   tasks_[index].round = a.round;
-  context_.at(free_, What::Trigger, interface_, index);
+  context_.at(occupy(a.ready, takes), What::Trigger, interface_, index);
   return Status::Ok;
 }
 

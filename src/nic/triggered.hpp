@@ -6,11 +6,12 @@
 // that does not name the sequence's key, finds no room or does not fit is refused, and its sender told.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "abi/triggered.hpp"
-#include "nic/egress.hpp"
+#include "nic/control_repeater.hpp"
 #include "nic/notifier.hpp"
 #include "nic/outgoing.hpp"
 #include "nic/registration.hpp"
@@ -36,13 +37,20 @@ class Triggered {
   Status accept(const Outgoing& x);
   /// A control packet is here, or a word on one.
   void receive(Packet& packet);
-  void refused(const Header& header, Time when);
+  /// An alarm of one that nobody has acknowledged.
+  void repeat(std::uint32_t alarm);
   /// The network will not deliver it.
   void lost(const Header& header, Time when);
   void act(std::uint32_t task);
   /// As a descriptor of groups names it (abi/descriptor.hpp), without a packet.
   void trigger_here(PortNo port, const Descriptor& d);
   void close(PortNo port);
+  /// When the unit that runs sequences, one after the other, has run one that is ready and takes so long.
+  Time occupy(Time ready, Time takes) {
+    free_ = std::max(ready, free_) + takes;
+    counters_.busy += takes;
+    return free_;
+  }
 
   void add_waiting(PortNo port, std::vector<WaitingRound>& out) const;
   /// The same in words.
@@ -96,7 +104,8 @@ class Triggered {
   void arm(Task& task);
   Status check(const TriggerImage& image, PortNo port) const;
   void send(Task& task);
-  void record(const Packet& packet) const;
+  void take_packet(Packet& packet);
+  void refused(const Header& header, Time when);
   Status take(const Arrival& arrival);
   void fire(Task& task);
   bool combine_inputs(const Task& task, Sequence& s, unsigned slot, std::uint64_t kind);
@@ -113,6 +122,7 @@ class Triggered {
   Egress& egress_;
   Counters& counters_;
   NicId interface_;
+  ControlRepeater repeater_;
   std::vector<std::vector<Sequence>> sequences_;  // by port and number
   Slab<Task, 8> tasks_;
   Time free_{0};                     // from when on the next sequence can be run

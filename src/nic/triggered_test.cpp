@@ -215,6 +215,57 @@ TEST(Triggered, SeveralRoundsAreUnderWayAndNoMoreThanThereIsRoom) {
   EXPECT_EQ(b.events(1).size(), 4u);
 }
 
+/// Errors that no link notices hit packets and their acknowledgements: every round is done, once, with the
+/// same numbers; rounds overtake each other, and sequences are disarmed before the last repetitions have
+/// come.
+TEST(Triggered, ErrorsThatNoLinkNoticesChangeNothingButTime) {
+  const auto run = [](const std::string& errors, std::uint64_t seed) {
+    Bench b(torus(kNic + errors, kHost, "[4, 4]"), 13, "ideal", 1 << 20, seed);
+    Trees t(b, Shape::Kary, 3);
+    std::vector<std::int64_t> sums;
+    for (std::uint64_t round = 0; round < 60; ++round) {
+      for (unsigned i = 0; i < 13; ++i)
+        b.post(i, t.trigger(t.members[i].input(Part::Up), round, {0, Combine::Sum, Element::I64, 0},
+                            std::vector<std::int64_t>{static_cast<std::int64_t>(i * round + seed)}));
+      if (round % 4 < 3) continue;  // as many at once as there is room for
+      EXPECT_TRUE(b.settle());
+      for (unsigned i = 0; i < 13; ++i) {
+        EXPECT_EQ(b.events(i).size(), 4u) << i;
+        for (const Event& e : b.events(i)) EXPECT_EQ(e.status, Status::Ok);
+        b.events(i).clear();
+        for (std::uint64_t r = round - 3; r <= round; ++r)
+          sums.push_back(t.delivered<std::int64_t>(i, i ? Part::Down : Part::Up, r, 1)[0]);
+      }
+    }
+    return std::tuple(sums, b.fabric->counters(0), b.fabric->now());
+  };
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const auto [whole, none, quick] = run("", seed);
+    const auto [repaired, some, slow] = run("\ncorruption = 0.1\ntimeout = \"10us\"\n", seed);
+    EXPECT_EQ(whole, repaired);
+    EXPECT_EQ(none.retries, 0u);
+    EXPECT_GT(some.retries, 0u);
+    EXPECT_GT(some.corrupted, 0u);
+    EXPECT_GT(slow, quick);
+  }
+}
+
+TEST(Triggered, WhoeverIsNotThereIsGivenUp) {
+  unsigned given_up = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Bench b(torus(std::string(kNic) + "\ncorruption = 0.5\nretries = 2\ntimeout = \"5us\"\n", kHost), 2,
+            "ideal", 1 << 20, seed);
+    Trees t(b);
+    for (std::uint64_t round = 0; round < 4; ++round)
+      b.post(1, t.trigger(t.members[1].input(Part::Up), round, {}, kNothing));
+    ASSERT_TRUE(b.settle());
+    for (const Event& e : b.events(1)) EXPECT_EQ(e.status, Status::TimedOut);
+    given_up += static_cast<unsigned>(b.events(1).size());
+  }
+  EXPECT_GT(given_up, 0u);
+  EXPECT_LT(given_up, 40u);
+}
+
 TEST(Triggered, NobodyTriggersWhatHeWasNotGivenTheKeyOf) {
   Bench b(torus(kNic, kHost), 3);
   Trees t(b);

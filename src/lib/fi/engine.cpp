@@ -22,6 +22,7 @@ void ThreadPort::work(std::int64_t picoseconds) {
 void ThreadPort::post(nic::Descriptor& d) {
   while (lib::queue_full(engine_.port))
     lib::ask(thread_, abi::Call::Room, engine_.port->index, abi::kNoDeadline, abi::kNoRank);
+  if (engine_.model.reliable) d.flags |= nic::kReliable;
   lib::post_now(engine_.port, thread_, d);
 }
 

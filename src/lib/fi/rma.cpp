@@ -122,6 +122,7 @@ bool Engine::target_hears(const Request& request) {
 
 /// By the interface, where the operation is one piece and has nothing else to say.
 bool Engine::interface_tells(const Request& request) {
+  if (request.reads && model.reliable) return false;  // it may be read more than once
   return target_hears(request) && !request.remote_data && request.length <= port->header->limits.rdma_limit;
 }
 

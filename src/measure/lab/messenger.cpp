@@ -35,6 +35,7 @@ void Messenger::work(std::int64_t picoseconds) {
 }
 
 void Messenger::post(nic::Descriptor& descriptor) {
+  if (model_of_machine_.reliable) descriptor.flags |= nic::kReliable;
   actions_.push_back({std::exchange(work_after_, Time{0}), descriptor});
 }
 
