@@ -98,6 +98,20 @@ TEST(Storage, TarSqliteAndGitWork) {
   EXPECT_EQ(shell(script).out, r.out) << "twice the same";
 }
 
+TEST(Storage, FilesOfMpiWorkByBothOfOpenMpisWays) {
+  for (const char* way : {"ompio", "romio321"}) {
+    const auto prepare = [&] {
+      setenv("TMPDIR", "/weft", 1);  // where the program puts its files
+      setenv("OMPI_MCA_io", way, 1);
+    };
+    const auto command = on_torus({"-n", "4", "--engine", "ideal"}, {WEFT_BUILD "/mpi-programs/suite_io"});
+    const ProgramResult r = run_program(command, 120, prepare);
+    EXPECT_EQ(r.code, 0) << way << r.out << r.err;
+    EXPECT_THAT(r.out, HasSubstr(" 0 failed"));
+    EXPECT_EQ(run_program(command, 120, prepare).out, r.out) << "twice the same";
+  }
+}
+
 /// Ranks make random calls on the file system and on the host alike.
 void same_as_host(const std::vector<std::string>& options, unsigned seed, unsigned steps) {
   ScratchFolder scratch;
