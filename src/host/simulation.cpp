@@ -66,6 +66,13 @@ void add_sums(const Header& header, RunResult& result) {
   to.collectives.other += from.collectives.other;
 }
 
+/// What the fabric tells is for ranks, and for who else is there.
+std::unique_ptr<nic::Host> host_for(nic::Host& ranks, Neighbours* neighbours,
+                                    const std::vector<network::EndpointId>& nodes, unsigned count) {
+  if (neighbours) return std::make_unique<SharedHost>(ranks, *neighbours, nodes, count);
+  return std::make_unique<StorageHost>(ranks);
+}
+
 }  // namespace
 
 Simulation::Simulation(const machine::Machine& machine, network::Network& network, RunOptions options,
@@ -82,12 +89,7 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
     for (network::EndpointId node : neighbours->nodes()) nodes.push_back(node);
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  nic::Host& host = *this;
-  if (neighbours) {
-    host_ = std::make_unique<SharedHost>(host, *neighbours, nodes, options_.ranks);
-  } else {
-    host_ = std::make_unique<StorageHost>(host);
-  }
+  host_ = host_for(*this, neighbours, nodes, options_.ranks);
   fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, *host_, nodes, options_.seed);
   if (neighbours) neighbours->join(*fabric_, queue_, options_.ranks);
   supervisor_ = std::make_unique<Supervisor>(options_, segments_);

@@ -1,6 +1,7 @@
 #include "host/storage_calls.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,6 +83,7 @@ pid_t StorageCalls::caller(std::uint32_t rank) {
   if (borrower_[rank] != borrower) {
     if (!belongs_to(borrower, own)) return own;
     borrower_[rank] = borrower;
+    close_files_of_the_dead(rank);
   }
   return borrower;
 }
@@ -281,7 +283,7 @@ StorageCalls::OpenFile* StorageCalls::file(std::uint32_t number) {
   return number < files_.size() ? files_[number].get() : nullptr;
 }
 
-std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint32_t rank) {
+std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint32_t rank, pid_t process) {
   auto number = static_cast<std::uint32_t>(files_.size());
   if (free_files_.empty()) {
     files_.push_back(nullptr);
@@ -293,7 +295,17 @@ std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint
   files_[number]->inode = &inode;
   files_[number]->flags = flags;
   files_[number]->rank = rank;
+  files_[number]->process = process;
   return number;
+}
+
+/// Processes that ranks start may end with files open.
+void StorageCalls::close_files_of_the_dead(std::uint32_t rank) {
+  const pid_t own = supervisor_.process(rank);
+  for (std::uint32_t i = 0; i < files_.size(); ++i)
+    if (files_[i] && files_[i]->rank == rank && files_[i]->process != own &&
+        ::kill(files_[i]->process, 0) != 0 && errno == ESRCH)
+      close_file(i, files_[i]->process);
 }
 
 void StorageCalls::rank_ended(std::uint32_t rank) {

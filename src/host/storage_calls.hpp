@@ -51,6 +51,7 @@ class StorageCalls : private storage::Owner {
     storage::Inode* inode = nullptr;
     int flags = 0;
     std::uint32_t rank = 0;
+    pid_t process = 0;    // that has opened it
     int whole_lock = -1;  // a description of its own, for flock
     std::vector<storage::Tree::Entry> entries;
     bool listed = false;
@@ -94,7 +95,8 @@ class StorageCalls : private storage::Owner {
   void close_file(std::uint32_t number, pid_t process);
   void wake_waiters(const storage::Inode& inode);
   std::int32_t put(const Pending& p, std::uint64_t address, const void* from, std::uint64_t bytes) const;
-  std::uint32_t add_file(storage::Inode& inode, int flags, std::uint32_t rank);
+  std::uint32_t add_file(storage::Inode& inode, int flags, std::uint32_t rank, pid_t process);
+  void close_files_of_the_dead(std::uint32_t rank);
   OpenFile* file(std::uint32_t number);
   Pending& pending(ThreadRef t) { return pending_[t.rank * kThreads + t.thread]; }
 

@@ -21,6 +21,11 @@ ThreadRef thread_of(std::uint64_t token) {
   return {static_cast<std::uint32_t>(token >> 8), static_cast<std::uint32_t>(token & 255)};
 }
 
+/// An open file description of its own.
+int opened_again(int file, int flags) {
+  return ::open(("/proc/self/fd/" + std::to_string(file)).c_str(), flags | O_CLOEXEC);
+}
+
 std::int32_t failed(int result) { return result < 0 ? -errno : 0; }
 
 }  // namespace
@@ -40,7 +45,7 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
       ::close(borrowed);
     }
     ++inode->opens;
-    p.answer[0] = add_file(*inode, flags, t.rank);
+    p.answer[0] = add_file(*inode, flags, t.rank, p.process);
     return 0;
   }
   OpenFile* f = file(p.file);
@@ -173,7 +178,7 @@ std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece)
       if (std::int32_t result = tree_->open(p.first, flags, mode, now, inode); result != 0) return result;
       struct stat facts {};
       fstat(inode->data, &facts);
-      p.answer[0] = add_file(*inode, S_ISDIR(facts.st_mode) ? flags | O_DIRECTORY : flags, rank);
+      p.answer[0] = add_file(*inode, S_ISDIR(facts.st_mode) ? flags | O_DIRECTORY : flags, rank, p.process);
       return 0;
     }
     case FileCall::StatusAt: {
@@ -235,8 +240,7 @@ std::int32_t StorageCalls::lock(Pending& p, OpenFile& f) {
   const auto own = std::pair(p.process, f.inode->number);
   auto found = locks_.find(own);
   if (found == locks_.end()) {
-    const std::string itself = "/proc/self/fd/" + std::to_string(f.inode->data);
-    const int description = ::open(itself.c_str(), O_RDWR | O_CLOEXEC);
+    const int description = opened_again(f.inode->data, O_RDWR);
     if (description < 0) return -ENOLCK;
     found = locks_.emplace(own, description).first;
   }
@@ -259,8 +263,7 @@ std::int32_t StorageCalls::lock(Pending& p, OpenFile& f) {
 
 std::int32_t StorageCalls::lock_whole(Pending& p, OpenFile& f) {
   if (f.whole_lock < 0) {
-    const std::string itself = "/proc/self/fd/" + std::to_string(f.inode->data);
-    f.whole_lock = ::open(itself.c_str(), O_RDONLY | O_CLOEXEC);
+    f.whole_lock = opened_again(f.inode->data, O_RDONLY);
     if (f.whole_lock < 0) return -ENOLCK;
   }
   const auto operation = static_cast<int>(p.offset);

@@ -60,6 +60,13 @@ __attribute__((constructor(1100))) void find_open_files() {
     storage_table[i] = kUnknown | kInherited;
     highest = i;
   }
+  // The C library's own streams would pass by the simulator.
+  if (is_storage(0)) stdin = fdopen(0, "r");
+  if (is_storage(1)) stdout = fdopen(1, "w");
+  if (is_storage(2)) {
+    stderr = fdopen(2, "w");
+    setvbuf(stderr, nullptr, _IONBF, 0);
+  }
 }
 
 /// Adds a path to an absolute one, without ".", ".." and needless slashes. False: it is too long.

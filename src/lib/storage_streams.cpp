@@ -146,7 +146,8 @@ int fileno(FILE* stream) noexcept {
 }
 int fileno_unlocked(FILE* stream) noexcept { return fileno(stream); }
 
-/// The stream stays what it is, on another file: what it reads and writes then takes no virtual time.
+/// A standard stream becomes another one. Any other stays what it is, on another file: what it reads and
+/// writes then takes no virtual time.
 FILE* freopen(const char* __restrict path, const char* __restrict mode, FILE* __restrict stream) {
   WEFT_REAL(freopen);
   const Where where(path);
@@ -159,6 +160,9 @@ FILE* freopen(const char* __restrict path, const char* __restrict mode, FILE* __
     dup2(file, to);
     close(file);
   }
+  for (FILE** standard : {&stdin, &stdout, &stderr})
+    if (stream == *standard)
+      if (FILE* other = stream_on(to, mode)) return *standard = other;
   clearerr(stream);
   return stream;
 }

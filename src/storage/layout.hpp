@@ -17,6 +17,7 @@ class Layout {
   explicit Layout(const machine::StorageParameters& p)
       : unit_(static_cast<std::uint64_t>(p.stripe_unit.value)),
         capacity_(static_cast<std::uint64_t>(p.device.capacity.value)),
+        page_(static_cast<std::uint64_t>(p.device.page.value)),
         targets_(p.targets),
         stripes_(p.stripe_count == 0 ? p.targets : std::min(p.stripe_count, p.targets)),
         replicas_(std::min(p.replicas, p.targets)) {}
@@ -29,15 +30,15 @@ class Layout {
   ServerId target(std::uint64_t file, std::uint64_t unit, std::uint32_t copy) const {
     return static_cast<ServerId>(1 + (file + unit % stripes_ + copy) % targets_);
   }
-  /// Where on its device a byte of a file is. Parts of a file on one device lie together.
+  /// Where on its device a byte of a file is. Parts of a file on one device lie together, from the beginning
+  /// of a page on.
   std::uint64_t place(std::uint64_t file, std::uint64_t offset) const {
-    constexpr std::uint64_t kBlock = 4096;
-    const std::uint64_t first = random_bits(0x706c616365, file, 0) % (capacity_ / kBlock) * kBlock;
+    const std::uint64_t first = random_bits(0x706c616365, file, 0) % (capacity_ / page_) * page_;
     return (first + offset / unit_ / stripes_ * unit_ + offset % unit_) % capacity_;
   }
 
  private:
-  std::uint64_t unit_, capacity_;
+  std::uint64_t unit_, capacity_, page_;
   std::uint32_t targets_, stripes_, replicas_;
 };
 

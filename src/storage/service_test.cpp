@@ -168,19 +168,19 @@ TEST(Service, StreamsAtTheRateOfTheSlowest) {
   // The bus of a server and of the client: 19.2 Gb/s. A cable: 20 Gb/s, 288 of whose bytes carry 256.
   const double bus_rate = 2.4e9, link_rate = 2.5e9 * 256 / 288, die_rate = 8 * 16384 / 50e-6;
   Bench one(std::string("targets = 1\nnodes = [5]\n") + kFlash);
-  EXPECT_NEAR(rate_of(one, Work::Read, 1, 64) / std::min({bus_rate, link_rate, die_rate, 4e9}), 1, 0.03);
+  EXPECT_NEAR(rate_of(one, Work::Read, 1, 32) / std::min({bus_rate, link_rate, die_rate, 4e9}), 1, 0.03);
   std::string slow = kFlash;
   slow.replace(slow.find("\"50us\""), 6, "\"200us\"");
   for (unsigned k : {1u, 2u, 3u}) {
     Bench b("targets = " + std::to_string(k) + "\nnodes = [15, 1, 4, 12]\n" + slow);
-    EXPECT_NEAR(rate_of(b, Work::Read, k, 48 * k) / std::min({bus_rate, link_rate, k * die_rate / 4}), 1,
+    EXPECT_NEAR(rate_of(b, Work::Read, k, 24 * k) / std::min({bus_rate, link_rate, k * die_rate / 4}), 1,
                 0.03)
         << k << " slow devices";
   }
   // Writes: dies program 16 KiB in 600 us; four targets together reach 0.87 GB/s.
   for (unsigned k : {1u, 4u}) {
     Bench b("targets = " + std::to_string(k) + "\nnodes = [15, 1, 4, 12, 3]\n" + kFlash);
-    EXPECT_NEAR(rate_of(b, Work::Write, k, 48 * k) / (k * 8 * 16384 / 600e-6), 1, 0.03) << k << " writes";
+    EXPECT_NEAR(rate_of(b, Work::Write, k, 24 * k) / (k * 8 * 16384 / 600e-6), 1, 0.03) << k << " writes";
   }
 }
 
@@ -204,7 +204,8 @@ TEST(Service, RepeatsWhatIsDamagedOrCutOffAndDoesItOnce) {
       EXPECT_EQ(b.ends[token].first, 0) << token;
       EXPECT_EQ(b.carried[token], 1u) << token;
     }
-    EXPECT_GT(b.service->repeated(), 0u);
+    // A cable that is cut is the network's affair as long as there is another way.
+    if (!cut) EXPECT_GT(b.service->repeated(), 0u);
   }
 }
 

@@ -110,8 +110,10 @@ Inode* Tree::inode_of(int descriptor) {
 
 std::int32_t Tree::open(const std::string& path, int flags, mode_t mode, Time now, Inode*& out) {
   struct stat facts {};
-  const bool existed = fstatat(root_, name(path), &facts, 0) == 0;
-  if (existed && (flags & O_CREAT) && (flags & O_EXCL)) return -EEXIST;
+  const bool only_new =
+      (flags & O_CREAT) && (flags & O_EXCL);  // even a link that leads nowhere is in the way
+  const bool existed = fstatat(root_, name(path), &facts, only_new ? AT_SYMLINK_NOFOLLOW : 0) == 0;
+  if (existed && only_new) return -EEXIST;
   if (!existed && errno != ENOENT) return -errno;
   if (!existed && !(flags & O_CREAT)) return -ENOENT;
   const bool folder = existed && S_ISDIR(facts.st_mode);
@@ -289,7 +291,8 @@ std::int32_t Tree::rename(const std::string& from, const std::string& to, unsign
   struct stat source {
   }, facts{};
   if (from.empty() || to.empty()) return -EBUSY;
-  if (fstatat(root_, from.c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+  // Where this fails, renaming does as well, and for the kernel's reason.
+  if (fstatat(root_, from.c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0) source = {};
   const bool replaces =
       !flags && fstatat(root_, to.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_ino != source.st_ino;
   if (replaces && !S_ISDIR(facts.st_mode)) keep_name(to);

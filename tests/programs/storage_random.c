@@ -33,10 +33,10 @@ static void differ(const char* what, long a, long b) {
 
 static const char* names[] = {"a", "b", "c", "d/a", "d/b", "d/e/a", "d/e/b", "d", "d/e", "f"};
 static const char* path(int side, unsigned name) {
-  static char text[4][256];
+  static char text[4][512];
   static unsigned turn;
   char* p = text[turn++ % 4];
-  snprintf(p, 256, "%s/%s", place[side], names[name]);
+  snprintf(p, 512, "%s/%s", place[side], names[name]);
   return p;
 }
 
