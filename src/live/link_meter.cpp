@@ -1,7 +1,6 @@
 #include "live/link_meter.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "report/layout.hpp"
@@ -16,14 +15,26 @@ using topology::PortId;
 // What does not change is found once: who looks every second would pay for it every second.
 LinkMeter::LinkMeter(const machine::Machine& machine)
     : graph_(*machine.graph), kind_of_(graph_.ports()), use_(graph_.ports()), sent_(graph_.ports()) {
-  std::map<report::LinkKind, std::uint64_t> found;
+  struct Found {
+    std::uint32_t number;
+    std::uint64_t links = 0;
+  };
+  std::map<report::LinkKind, Found> found;
+  for (PortId p = 0; p < graph_.ports(); ++p) {
+    if (graph_.peer(p) == kNone) continue;
+    Found& kind =
+        found.try_emplace(report::link_kind(graph_, p), Found{static_cast<std::uint32_t>(found.size())})
+            .first->second;
+    ++kind.links;
+    kind_of_[p] = kind.number;
+  }
+  std::vector<std::uint32_t> place(found.size());
+  for (const auto& [kind, counted] : found) {
+    place[counted.number] = static_cast<std::uint32_t>(kinds_.size());
+    kinds_.push_back({kind.name(), counted.links});
+  }
   for (PortId p = 0; p < graph_.ports(); ++p)
-    if (graph_.peer(p) != kNone) ++found[report::link_kind(graph_, p)];
-  for (const auto& [kind, links] : found) kinds_.push_back({kind.name(), links});
-  for (PortId p = 0; p < graph_.ports(); ++p)
-    if (graph_.peer(p) != kNone)
-      kind_of_[p] =
-          static_cast<std::uint32_t>(std::distance(found.begin(), found.find(report::link_kind(graph_, p))));
+    if (graph_.peer(p) != kNone) kind_of_[p] = place[kind_of_[p]];
 }
 
 void LinkMeter::counted(const std::vector<std::uint64_t>& sent, const std::vector<double>& flit_time,
