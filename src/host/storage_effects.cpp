@@ -37,6 +37,10 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
   if (p.call == FileCall::Adopt) {
     const int borrowed = borrow_file(p.process, static_cast<int>(p.offset));
     if (borrowed < 0) return -EBADF;
+    if (!tree_->has(borrowed)) {
+      ::close(borrowed);
+      return -EBADF;
+    }
     const int flags = fcntl(borrowed, F_GETFL);
     storage::Inode* inode = tree_->inode_of(borrowed);
     if (inode->data < 0) {

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "base/diagnostics.hpp"
 
@@ -101,6 +102,12 @@ Inode& Tree::inode(const struct stat& facts) {
       reserve(*found, 0, static_cast<std::uint64_t>(facts.st_size));
   }
   return *found;
+}
+
+bool Tree::has(int descriptor) const {
+  char text[4096];
+  const ssize_t bytes = readlink(fmt::format("/proc/self/fd/{}", descriptor).c_str(), text, sizeof text);
+  return bytes > 0 && std::string_view(text, static_cast<std::size_t>(bytes)).starts_with(path_ + "/");
 }
 
 Inode* Tree::inode_of(int descriptor) {

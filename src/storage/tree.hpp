@@ -83,6 +83,8 @@ class Tree {
   /// Room on the targets for these bytes of a file: 0 or -ENOSPC.
   std::int32_t reserve(Inode& inode, std::uint64_t offset, std::uint64_t bytes);
   Inode* inode_of(int descriptor);
+  /// Is it a descriptor of one of its files?
+  bool has(int descriptor) const;
 
   /// The name on the host, below the root, under which a file that was opened by this path can be opened
   /// now; it may have lost its own meanwhile.
