@@ -115,6 +115,17 @@ Inode* Tree::inode_of(int descriptor) {
   return fstat(descriptor, &facts) == 0 ? &inode(facts) : nullptr;
 }
 
+Inode* Tree::adopt(int descriptor) {
+  Inode* found = has(descriptor) ? inode_of(descriptor) : nullptr;
+  if (found && found->data < 0) {
+    found->data = descriptor;
+  } else {
+    ::close(descriptor);
+  }
+  if (found) ++found->opens;
+  return found;
+}
+
 std::int32_t Tree::open(const std::string& path, int flags, mode_t mode, Time now, Inode*& out) {
   struct stat facts {};
   const bool only_new =
