@@ -117,7 +117,10 @@ Inode* Tree::inode_of(int descriptor) {
 
 Inode* Tree::adopt(int descriptor) {
   Inode* found = has(descriptor) ? inode_of(descriptor) : nullptr;
-  if (found && found->data < 0) {
+  const bool keeps = found && found->data < 0;
+  // It may be open for writing alone, and others read it.
+  if (keeps) found->data = ::open(fmt::format("/proc/self/fd/{}", descriptor).c_str(), O_RDWR | O_CLOEXEC);
+  if (keeps && found->data < 0) {
     found->data = descriptor;
   } else {
     ::close(descriptor);
