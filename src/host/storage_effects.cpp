@@ -38,13 +38,8 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
     const int borrowed = borrow_file(p.process, static_cast<int>(p.offset));
     if (borrowed < 0) return -EBADF;
     const int flags = fcntl(borrowed, F_GETFL);
-    storage::Inode* inode = tree_->inode_of(borrowed);
-    if (inode->data < 0) {
-      inode->data = borrowed;
-    } else {
-      ::close(borrowed);
-    }
-    ++inode->opens;
+    storage::Inode* inode = tree_->adopt(borrowed);
+    if (!inode) return -EBADF;
     p.answer[0] = add_file(*inode, flags, t.rank, p.process);
     return 0;
   }

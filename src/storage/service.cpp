@@ -14,7 +14,7 @@ constexpr std::uint64_t kBase = std::uint64_t{1} << 32;
 constexpr std::uint64_t kBurst = 65'536;       // moved over a server's bus at once: others go between
 constexpr std::uint64_t kJournalEntry = 4096;  // of a change of metadata
 constexpr std::uint64_t kHeader = 64;          // of a request or an answer without data
-constexpr unsigned kIndexBits = 20;            // of a tag; the rest tells users of one place apart
+constexpr unsigned kIndexBits = 24;            // of a tag; the rest tells users of one place apart
 
 std::vector<network::EndpointId> server_nodes(const machine::Machine& machine) {
   const machine::StorageParameters& p = machine.description.storage;
@@ -81,7 +81,7 @@ void Service::begin(network::EndpointId node, Time when, std::uint64_t token, st
   for (const Piece& piece : pieces) {
     const std::uint32_t index = rpcs_.take();
     WEFT_CHECK(index >> kIndexBits == 0, "fewer requests are under way");
-    rpcs_[index] = {.piece = piece, .operation = operation, .number = ++begun_ % 4095 + 1, .client = client};
+    rpcs_[index] = {.piece = piece, .operation = operation, .number = ++begun_ % 255 + 1, .client = client};
     rpcs_[index].place = layout_.place(piece.file, piece.offset);
     at(std::max(when, queue_.now()), kStart, index);
   }

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include "base/diagnostics.hpp"
 
@@ -103,9 +104,29 @@ Inode& Tree::inode(const struct stat& facts) {
   return *found;
 }
 
+bool Tree::has(int descriptor) const {
+  char text[4096];
+  const ssize_t bytes = readlink(fmt::format("/proc/self/fd/{}", descriptor).c_str(), text, sizeof text);
+  return bytes > 0 && std::string_view(text, static_cast<std::size_t>(bytes)).starts_with(path_ + "/");
+}
+
 Inode* Tree::inode_of(int descriptor) {
   struct stat facts {};
   return fstat(descriptor, &facts) == 0 ? &inode(facts) : nullptr;
+}
+
+Inode* Tree::adopt(int descriptor) {
+  Inode* found = has(descriptor) ? inode_of(descriptor) : nullptr;
+  const bool keeps = found && found->data < 0;
+  // It may be open for writing alone, and others read it.
+  if (keeps) found->data = ::open(fmt::format("/proc/self/fd/{}", descriptor).c_str(), O_RDWR | O_CLOEXEC);
+  if (keeps && found->data < 0) {
+    found->data = descriptor;
+  } else {
+    ::close(descriptor);
+  }
+  if (found) ++found->opens;
+  return found;
 }
 
 std::int32_t Tree::open(const std::string& path, int flags, mode_t mode, Time now, Inode*& out) {

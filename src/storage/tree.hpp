@@ -82,7 +82,8 @@ class Tree {
   void wrote(Inode& inode, Time now);
   /// Room on the targets for these bytes of a file: 0 or -ENOSPC.
   std::int32_t reserve(Inode& inode, std::uint64_t offset, std::uint64_t bytes);
-  Inode* inode_of(int descriptor);
+  /// Another open file, by a descriptor that is kept or closed here; null where it is none of the tree's.
+  Inode* adopt(int descriptor);
 
   /// The name on the host, below the root, under which a file that was opened by this path can be opened
   /// now; it may have lost its own meanwhile.
@@ -92,6 +93,8 @@ class Tree {
 
  private:
   Inode& inode(const struct stat& facts);
+  Inode* inode_of(int descriptor);
+  bool has(int descriptor) const;
   void forget_if_gone(Inode& inode);
   void release(Inode& inode, std::uint64_t from_byte);
   void touch_parent(const std::string& path, Time now);
