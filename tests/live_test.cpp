@@ -287,5 +287,22 @@ TEST(Live, OpensInABrowser) {
   EXPECT_EQ(run.state()["phase"], "running");
 }
 
+// What breaks while the page is open is in its list, the latest first, and was not there before.
+TEST(Live, ABrowserListsAlarmsAsTheyCome) {
+  if (browser().empty()) GTEST_SKIP() << "no Chromium here";
+  Watched whole(endless());
+  busy_part(whole);
+  ProgramResult page = open_page(whole.url("/"));
+  ASSERT_EQ(page.code, 0) << page.err;
+  EXPECT_THAT(page.out, HasSubstr("nothing has broken"));
+  Watched run(endless({"--engine", "flit", "--fault", "at 5us cut r0.p0"}));
+  ASSERT_TRUE(busy_part(run).is_object()) << run.err();
+  ASSERT_TRUE(comes_true([&] { return run.state()["parts"][0]["incidents"].get<unsigned>() >= 2; }));
+  page = open_page(run.url("/"));
+  ASSERT_EQ(page.code, 0) << page.err;
+  EXPECT_THAT(page.err, testing::Not(HasSubstr("Uncaught"))) << "no error of a script";
+  EXPECT_THAT(page.out, testing::ContainsRegex("[0-9.]+ (µs|ms|s)</td><td[^>]*>[^<]*cut r0.p0")) << page.out;
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -65,6 +66,30 @@ TEST(Script, HelpOfABuiltCommandBuildsNothing) {
     EXPECT_EQ(says("WEFT_BUILD_DIR=" + folder + " " WEFT_ROOT "/weft " + words + " 2>&1", code),
               std::string("built ") + words + "\n");
     EXPECT_EQ(code, 0);
+  }
+}
+
+// The verbs that the script sends to the starter must be there, and give what the whole command gives.
+TEST(Script, TheStarterHasTheVerbsThatAFirstCommandIsSentTo) {
+  std::ifstream script(WEFT_ROOT "/weft");
+  std::set<std::string> verbs;
+  for (std::string line; std::getline(script, line);)
+    if (line.find("first=weft_starter") != std::string::npos ||
+        line.find("first=starter_programs") != std::string::npos) {
+      std::istringstream words(line.substr(0, line.find(')')));
+      for (std::string word; words >> word;)
+        if (word != "|") verbs.insert(word);
+    }
+  EXPECT_THAT(verbs, testing::IsSupersetOf({"list", "show", "check", "traffic", "replay", "run", "demo"}));
+  for (const std::string& verb : verbs) {
+    int code = -1;
+    EXPECT_EQ(says(WEFT_BUILD "/weft-starter help " + verb + " 2>&1", code), run_program({"help", verb}).out);
+    EXPECT_EQ(code, 0) << verb;
+  }
+  for (std::string words : {"list", "check torus --set 'topology.dims=[4,4]' --set router.channels=1 | head -8"}) {
+    int code = -1, all = -1;
+    EXPECT_EQ(says(WEFT_BUILD "/weft-starter " + words, code), says(WEFT_PROGRAM " " + words, all));
+    EXPECT_EQ(code, all);
   }
 }
 

@@ -8,6 +8,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from sources import ROOT, files, includes, resolve
 
 COMPILER = os.environ.get("CXX", "g++")
 BUILD = ROOT / os.environ.get("WEFT_BUILD_DIR", "build")
-PASSED = BUILD / "header-checks"
+# As a compiler cache: by content, so that it serves every checkout of whoever runs it.
+PASSED = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "weft" / "header-checks"
+KEPT_DAYS = 30  # after it last passed
 CONFIGURED = BUILD / "configured-headers"  # what the build makes of *.hpp.in
 FLAGS = ["-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-I.", "-Isrc", "-Itests", f"-I{CONFIGURED}", '-DWEFT_VERSION="0"']
 
@@ -72,8 +75,11 @@ def main():
                 print(f"{shown(header)} does not compile alone:\n{complaints}", file=sys.stderr)
             else:
                 stamps[header].touch()
+    for header in headers:
+        if header not in changed:
+            stamps[header].touch()
     for old in PASSED.iterdir():
-        if not named and old not in stamps.values():
+        if time.time() - old.stat().st_mtime > KEPT_DAYS * 86400:
             old.unlink(missing_ok=True)
     if failures:
         return 1

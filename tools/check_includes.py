@@ -19,7 +19,7 @@ from sources import ROOT, all_includes
 
 LAYOUT = ["base", "abi", "mpi", "collective", "event", "config", "power", "power/thermal", "power/bmc", "power/operate", "pcie", "node", "topology", "routing", "machine", "manage",
           "network/link", "network", "network/flit", "network/gpu", "network/flow", "network/ideal",
-          "nic", "host", "guest", "guest/init", "workload",
+          "nic", "storage", "host", "guest", "guest/init", "workload",
           "measure/lab", "measure/traffic", "measure/run", "measure/stress", "measure/compare", "measure/predict", "measure/validate",
           "report", "live", "app"]
 # Preloaded into programs: nothing of the simulator may come with it but what the two share, which needs neither.

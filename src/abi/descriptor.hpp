@@ -58,7 +58,8 @@ inline constexpr std::uint16_t kPhysical = 256;    // offsets are physical addre
 inline constexpr std::uint16_t kToGroup = 512;     // a put for all members of the group joined as `tag`
 inline constexpr std::uint16_t kRegisters = 1024;  // a put or get of registers of a chip (registers.hpp)
 inline constexpr std::uint16_t kLogical = 2048;    // offsets are network logical addresses; see below
-inline constexpr std::uint16_t kAllFlags = 4095;
+inline constexpr std::uint16_t kCounted = 4096;    // a control packet, or waits for such (counted.hpp)
+inline constexpr std::uint16_t kAllFlags = 8191;
 inline constexpr std::uint16_t kDamaged = 0x8000;  // of a message that arrived with an error
 
 enum class Status : std::uint16_t {

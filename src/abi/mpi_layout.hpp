@@ -117,6 +117,7 @@ struct MpiSums {
   std::uint64_t copied;                 // bytes
   std::uint64_t reordered;              // small messages that came before their turn
   std::uint64_t stalls, credits_grown;  // sends that waited for credit; receivers that gave more
+  std::uint64_t stalled_ps;             // while anything waited for credit or blocks
   std::uint64_t registrations;
   CollectiveSums collectives;
 };

@@ -18,12 +18,13 @@
 #include "abi/descriptor.hpp"
 #include "abi/mpi_calls.hpp"
 #include "abi/mpi_layout.hpp"
+#include "abi/storage.hpp"
 #include "abi/virtual_time.hpp"
 
 namespace weft::abi {
 
 inline constexpr std::uint32_t kMagic = 0x54464557;  // "WEFT"
-inline constexpr std::uint32_t kLayoutVersion = 11;
+inline constexpr std::uint32_t kLayoutVersion = 12;
 inline constexpr unsigned kThreads = 32;
 inline constexpr unsigned kPortsPerProcess = 16;
 inline constexpr std::uint32_t kAnyPort = 0xffffffff, kNoPort = 0xfffffffe;
@@ -80,7 +81,8 @@ enum class Call : std::uint32_t {
   Load,   // arguments: window, offset, bytes -> value
   Store,  // arguments: window, offset, value, bytes
   EnableInterrupts,  // arguments: causes
-  Last = EnableInterrupts,
+  Storage,           // of the machine's file system: see storage.hpp
+  Last = Storage,
 };
 
 /// By this signal the simulator asks a thread that has computed for long whether it waits for memory to
@@ -121,6 +123,8 @@ struct Limits {
   std::uint32_t registrations;  // a port's library remembers
   std::uint64_t page;           // of the interface's translation
   std::int64_t stall;  // how long a processor stands before a full queue, picoseconds; 0: it is refused
+  std::uint32_t control_packets;  // a port keeps for sequences to come; 0: it has none
+  std::uint32_t operation_units;
 };
 
 struct Costs {
@@ -163,6 +167,7 @@ struct Header : Layout {
   MpiModel mpi;
   std::atomic<MpiPhase> phase;
   MpiSums sums;
+  Mount mount;
 };
 
 /// What all processes of a run share: how many threads run. Only a hint, since any of them may spoil it.

@@ -72,7 +72,7 @@ constexpr Entry setting(std::string_view name, unsigned bits, By write, Hardware
 }
 
 // What a neighbour is: link.neighbour.kind.
-inline constexpr std::uint64_t kNobodySeen = 0, kRouterSeen = 1, kInterfaceSeen = 2;
+inline constexpr std::uint64_t kNobodySeen = 0, kRouterSeen = 1, kInterfaceSeen = 2, kStrangerSeen = 3;
 
 inline constexpr Entry kDeclaration[] = {
     block("chip", 0x0, 0, On::Both, "What the chip is, and whose"),
@@ -88,7 +88,10 @@ inline constexpr Entry kDeclaration[] = {
     status("endpoints", 32, "Nodes"),
     status("routers", 32, "Routers"),
     one("manager", "Who has the rights of the manager here"),
-    setting("node", 32, By::Manager, Hardware::Reads, "Its node; written to hand them over"),
+    setting("node", 32, By::Manager, Hardware::Reads,
+            "Its node; written to hand them over; 0xffffffff: nobody yet, and whoever writes it is"),
+    setting("successor", 32, By::Manager, Hardware::Reads,
+            "One more than the node that may write this register too, when the manager is dead; 0: none"),
     one("mark", "For the manager's own use"),
     setting("value", 64, By::Manager, Hardware::None, "Any: which sweep has been here, say"),
     one("scratch", "For the software of the node"),
@@ -99,6 +102,9 @@ inline constexpr Entry kDeclaration[] = {
     one("clear", "Starts counters anew"),
     setting("counters", 1, By::Manager, Hardware::Reads,
             "1: those of the chip and its links count from 0 again; reads as 0"),
+    one("number", "By which a router is reached while there are no routes"),
+    setting("value", 32, By::Manager, Hardware::Reads, "A manager's own; 0xffffffff: it has none"),
+    status("home", 16, "Port by which it came: answers go back there; 0xffff: none"),
 
     block("interface", 0x1000, 0, On::Interfaces, "What an interface has done"),
     one("ports", "For processes"),
@@ -123,6 +129,11 @@ inline constexpr Entry kDeclaration[] = {
     status("count", 64, ""),
     one("corrupted", "Packets with an error that no link noticed"),
     status("count", 64, ""),
+    one("node", "Whose interface it is"),
+    setting("number", 32, By::Manager, Hardware::Reads, "Of the node"),
+    one("sending", "By which of its router's two tables its packets go"),
+    setting("held", 1, By::Manager, Hardware::Reads, "It sends nothing"),
+    setting("table", 1, By::Manager, Hardware::Reads, "0: route, 1: standby"),
 
     block("link", 0x10000, 0x10, On::Both, "A port and its cable, by the number of the port"),
     one("state", "How it is"),
@@ -130,7 +141,7 @@ inline constexpr Entry kDeclaration[] = {
     status("lanes", 15, "In use"),
     status("rate", 16, "In thousandths of the full one"),
     one("neighbour", "Who is at the other end, as heard over the cable; nobody where it is not up"),
-    status("kind", 2, "0: nobody, 1: a router, 2: an interface"),
+    status("kind", 2, "0: nobody, 1: a router, 2: an interface, 3: a device of another kind"),
     status("port", 16, "Of the other chip"),
     status("number", 32, "Of the other chip: of its node or router"),
 
@@ -146,14 +157,34 @@ inline constexpr Entry kDeclaration[] = {
     one("trainings", "Times its lanes were tested"),
     status("count", 64, ""),
 
-    block("route", 0x1000'0000, 0x8, On::Routers,
-          "The routing table: by input (0: of the router itself, else one more than its port) times "
-          "chip.machine.endpoints plus the node that a packet is for"),
+    block(
+        "route", 0x1000'0000, 0x8, On::Routers,
+        "The routing table: by row times chip.machine.endpoints plus the node that a packet is for. Row 0 is "
+        "that of the router's own nodes; the others are by port, and for each port by the class of channels "
+        "that a packet came by, as many as the routing tells apart"),
     one("entry", "Where a packet may go from here"),
-    status("valid", 1, "There is a way"),
-    status("choices", 15, "Outputs it may take"),
-    status("port", 16, "The first of them"),
-    status("channel_class", 8, "And its class of virtual channels"),
+    setting("valid", 1, By::Manager, Hardware::Reads, "There is a way"),
+    setting("choices", 15, By::Manager, Hardware::Reads, "Outputs it may take"),
+    setting("port", 16, By::Manager, Hardware::Reads, "The first of them"),
+    setting("channel_class", 8, By::Manager, Hardware::Reads, "And its class of virtual channels"),
+
+    block("standby", 0x40'0000'0000, 0x8, On::Routers, "The second routing table, as the first"),
+    one("entry", "Where a packet may go from here"),
+    setting("valid", 1, By::Manager, Hardware::Reads, "There is a way"),
+    setting("choices", 15, By::Manager, Hardware::Reads, "Outputs it may take"),
+    setting("port", 16, By::Manager, Hardware::Reads, "The first of them"),
+    setting("channel_class", 8, By::Manager, Hardware::Reads, "And its class of virtual channels"),
+
+    block("copy", 0x7f'0000'0000, 0, On::Routers, "One table from the other, at once"),
+    one("tables", "Written to copy; reads as 0"),
+    setting("into", 2, By::Manager, Hardware::Reads,
+            "1: route becomes what standby is; 2: the other way round"),
+
+    block("way", 0x80'0000'0000, 0x8, On::Routers,
+          "How requests go on while there are no routes, by the number of the chip they are for"),
+    one("port", "Where to"),
+    setting("valid", 1, By::Manager, Hardware::Reads, "There is a way"),
+    setting("number", 16, By::Manager, Hardware::Reads, "Of the port"),
 };
 
 /// A register, or a field of one.

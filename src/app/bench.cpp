@@ -14,6 +14,8 @@
 
 namespace weft::app {
 
+Bench::~Bench() = default;
+
 namespace {
 
 void write_all(int to, std::string_view text) {
@@ -151,3 +153,5 @@ double cpu_seconds() {
 }
 
 }  // namespace weft::app
+
+WEFT_REGISTRY(weft::app::Bench);

@@ -19,6 +19,7 @@ struct BenchCase {
 };
 
 struct Bench {
+  ~Bench();
   std::string name, about;
   /// Runs the cases in order and hands each over as soon as it is done.
   std::function<void(const std::function<void(BenchCase)>& done)> run;
@@ -43,3 +44,5 @@ Json measure_in_own_process(const std::function<Json()>& work);
 double cpu_seconds();
 
 }  // namespace weft::app
+
+WEFT_DECLARE_REGISTRY(weft::app::Bench);

@@ -12,6 +12,8 @@
 
 namespace weft::app {
 
+Verb::~Verb() = default;
+
 std::vector<const Verb*> verbs_in_order() {
   std::vector<const Verb*> out;
   for (const auto& [name, verb] : Verbs::all()) out.push_back(&verb);
@@ -228,3 +230,5 @@ WEFT_REGISTER(Verb, {"help", "what there is, and how each thing is used", 1, dec
 }  // namespace
 
 }  // namespace weft::app
+
+WEFT_REGISTRY(weft::app::Verb);

@@ -7,6 +7,7 @@
 
 #include "base/diagnostics.hpp"
 #include "base/input_file.hpp"
+#include "base/random.hpp"
 #include "report/figures.hpp"
 
 namespace weft::app {
@@ -80,17 +81,12 @@ void LiveRun::attach(host::Simulation& simulation) {
   if (!loads_) return;
   nic::Fabric& fabric = simulation.fabric();
   fabric.on_record = [this, &fabric, others = std::move(fabric.on_record)](const nic::Record& record) {
-    constexpr std::size_t kMost = 1 << 20;  // since somebody looked: then they are of no interest
     if (others) others(record);
-    if (transfers_.size() == kMost) {
-      transfers_.clear();
-      then_ = record.end;
-    }
     const bool comes_back = record.operation == nic::Operation::Get;
     const auto from = fabric.node(record.from), to = fabric.node(record.to);
     if (record.status == nic::Status::Ok && from != to)  // since the last look, whenever it began
-      transfers_.push_back({Time{0}, Time{0}, record.length, comes_back ? to : from, comes_back ? from : to,
-                            record.operation == nic::Operation::Trigger});
+      keep({Time{0}, Time{0}, record.length, comes_back ? to : from, comes_back ? from : to,
+            record.operation == nic::Operation::Trigger});
   };
 }
 
@@ -104,11 +100,31 @@ bool LiveRun::look(const host::Simulation& simulation, bool (*interrupted)()) {
   return board_.stop_asked();
 }
 
+/// Routes are looked up when somebody looks: of many transfers some stand for all, drawn so that no rhythm of
+/// the program prefers any.
+void LiveRun::keep(measure::Transfer transfer) {
+  constexpr std::size_t kMost = 4096;
+  const std::uint64_t draw = random_bits(0x7761746368, 0, ++seen_);
+  if (draw & (one_of_ - 1)) return;
+  transfer.end = Time{static_cast<std::int64_t>(draw)};
+  transfers_.push_back(transfer);
+  if (transfers_.size() < kMost) return;
+  one_of_ *= 2;
+  std::erase_if(transfers_, [this](const measure::Transfer& t) {
+    return static_cast<std::uint64_t>(t.end.value) & (one_of_ - 1);
+  });
+}
+
 void LiveRun::measure_links(Time now) {
   if (loads_) {
     if (now <= then_) return;
+    for (measure::Transfer& t : transfers_) {
+      t.end = Time{0};
+      t.bytes *= one_of_;
+    }
     meter_.laid(loads_->between(transfers_, Time{0}, now - then_));
     transfers_.clear();
+    one_of_ = 1;
     return;
   }
   for (topology::PortId p = 0; p < sent_.size(); ++p)

@@ -49,9 +49,11 @@ class LiveRun {
   // Of engines that count flits: the time of one by cable, in picoseconds.
   std::vector<double> flit_time_;
   std::vector<std::uint64_t> sent_;
-  // Of others: what was sent since the last look.
+  // Of others: some of what was sent since the last look, one of `one_of_` each.
+  void keep(measure::Transfer transfer);
   std::optional<measure::LinkLoads> loads_;
   std::vector<measure::Transfer> transfers_;
+  std::uint64_t seen_ = 0, one_of_ = 1;
   Time then_{0};
   Stopwatch since_then_;
 };

@@ -201,6 +201,7 @@ int manage_machine(const ManageOptions& o) {
   failures.finish();
   const unsigned second = node_named(o.second, graph);
   manage::Chips chips(m, wiring, o.manager);
+  if (!o.second.empty()) chips.name_successor(second);
   manage::Discovery found;
   const double seconds = seconds_of([&] { found = manage::discover(graph, chips); });
   const Comparison comparison = manage::compare(graph, *m.faults, found);

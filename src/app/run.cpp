@@ -14,6 +14,7 @@
 #include "app/run_disturbance.hpp"
 #include "app/run_place.hpp"
 #include "app/run_power.hpp"
+#include "app/run_storage.hpp"
 #include "app/run_watch.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
@@ -49,6 +50,7 @@ struct Options {
   unsigned threads = 1;
   bool quiet = false;
   RunPowerOptions power;
+  RunStorageOptions storage;
   WatchPage page;
 };
 
@@ -134,6 +136,7 @@ std::string command_line(const Options& o) {
   if (!o.collective_fault.empty()) out += " --collective-fault " + quoted(o.collective_fault);
   if (!o.monitor.empty()) out += " --monitor " + quoted(o.monitor);
   out += o.power.text();
+  out += o.storage.text();
   if (o.run.seed != 1) out += fmt::format(" --seed {}", o.run.seed);
   out += " --";
   for (const std::string& word : o.run.command) out += " " + quoted(word);
@@ -264,6 +267,8 @@ int run(Options& o) {
   machine::Machine machine = machine::build(o.machine.describe());
   check(o, machine);
   read_disturbance(o.slow, o.noise, o.run);
+  if (const std::string note = o.storage.apply(o.run.storage); !note.empty() && !o.quiet)
+    fmt::print(stderr, "weft: {}\n", note);
   o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);
   const std::unique_ptr<measure::JobHeat> heat = heat_of_job(o.power, machine, o.run);
   const network::EngineKind& engine = engine_named(o.engine);
@@ -372,6 +377,7 @@ void declare_output(CommandLine& app, Options& o) {
                "with other placements, and say what each would give");
   o.page.declare(app);
   o.power.declare(app);
+  o.storage.declare(app);
   app.add_flag("--json", o.json, "Print result.json; what ranks print goes to standard error");
   app.add_flag("--quiet", o.quiet, "No summary at the end");
 }

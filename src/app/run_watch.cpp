@@ -71,11 +71,14 @@ void RunWatch::find_answer(host::Simulation& simulation, const host::RunResult& 
                            const machine::Machine& machine,
                            const std::vector<std::vector<abi::CallRecord>>& calls) {
   std::vector<Time> ends;
-  measure::CauseFacts facts{machine, {}, details_.transfers.all()};
+  measure::CauseFacts facts{machine, {}, details_.transfers.all(), {}};
   double stalled = 0, alive = 0;
   for (const host::RankResult& rank : result.ranks) {
     ends.push_back(rank.end);
     facts.nodes.push_back(rank.node);
+    if (result.mpi.stalls > 0)
+      facts.short_of_credit.push_back(static_cast<double>(rank.stalled.value) /
+                                      static_cast<double>(std::max<std::int64_t>(1, rank.end.value)));
     alive += static_cast<double>(rank.end.value);
   }
   nic::Fabric& fabric = simulation.fabric();

@@ -12,6 +12,7 @@
 namespace weft::app {
 
 struct Verb {
+  ~Verb();
   std::string name, about;
   int order = 0;  // position in `weft help`
   /// Declares the options and returns what runs once they are read; the result is the exit code.
@@ -42,3 +43,5 @@ std::vector<const Verb*> verbs_in_order();
 std::string verb_help(const Verb& verb);
 
 }  // namespace weft::app
+
+WEFT_DECLARE_REGISTRY(weft::app::Verb);

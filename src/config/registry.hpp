@@ -1,6 +1,7 @@
 // Components register themselves: one file holds a component's parameters, help, checks and code.
 #pragma once
 
+#include <initializer_list>
 #include <map>
 #include <string>
 #include <string_view>
@@ -29,9 +30,10 @@ class Registry {
     return out;
   }
 
-  static bool add(Kind kind) {
-    bool fresh = storage().emplace(kind.name, kind).second;
-    WEFT_CHECK(fresh, "two components are called " + kind.name);
+  static bool add(Kind&& kind) {
+    std::string name = kind.name;
+    bool fresh = storage().emplace(name, std::move(kind)).second;
+    WEFT_CHECK(fresh, "two components are called " + name);
     return true;
   }
 
@@ -42,7 +44,16 @@ class Registry {
   }
 };
 
+/// Settings worth trying, as `key=value` words, a list for each example.
+using Examples = std::initializer_list<std::initializer_list<std::string_view>>;
+std::vector<std::vector<std::string>> example_lists(Examples examples);
+
 }  // namespace weft::config
+
+// Beside a kind, outside of namespaces: its registry is compiled in the one file that has WEFT_REGISTRY, and not in
+// every file that registers something of that kind.
+#define WEFT_DECLARE_REGISTRY(KindType) extern template class ::weft::config::Registry<KindType>
+#define WEFT_REGISTRY(KindType) template class ::weft::config::Registry<KindType>
 
 // Registers at start-up; the name carries the line so that one file may register several.
 #define WEFT_REGISTER_JOIN(a, b) a##b

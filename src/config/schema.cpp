@@ -8,6 +8,26 @@
 
 namespace weft::config {
 
+Field::Field() = default;
+Field::Field(const Field&) = default;
+Field::Field(Field&&) noexcept = default;
+Field& Field::operator=(const Field&) = default;
+Field& Field::operator=(Field&&) noexcept = default;
+Field::~Field() = default;
+
+Section::Section() = default;
+Section::Section(const Section&) = default;
+Section::Section(Section&&) noexcept = default;
+Section& Section::operator=(const Section&) = default;
+Section& Section::operator=(Section&&) noexcept = default;
+Section::~Section() = default;
+
+std::vector<std::vector<std::string>> example_lists(Examples examples) {
+  std::vector<std::vector<std::string>> out;
+  for (const auto& words : examples) out.emplace_back(words.begin(), words.end());
+  return out;
+}
+
 namespace detail {
 
 std::optional<std::int64_t> whole_number(const Node& node, std::string& error) {
@@ -139,7 +159,10 @@ namespace detail {
 
 void add_field(Section& section, Declared declared, std::string expected, Print print,
                std::function<void(void*, const Node&, const std::string&, Reader&)> read) {
-  Field field{std::move(declared.name), std::move(declared.help), std::move(expected), "", false, {}, {}, {}};
+  Field field;
+  field.name = declared.name;
+  field.help = declared.help;
+  field.expected = std::move(expected);
   field.print = [print, offset = declared.offset](const void* object) {
     return print(static_cast<const char*>(object) + offset);
   };
@@ -157,15 +180,17 @@ static std::uint64_t position(const void* value, std::size_t size) {
 
 static_assert(std::endian::native == std::endian::little);
 
-void add_choice(Section& section, Declared declared, std::size_t size, std::vector<std::string> words) {
-  Field field{std::move(declared.name),
-              std::move(declared.help),
-              "one of " + join(words, ", "),
-              "",
-              false,
-              words,
-              {},
-              {}};
+void add_choice(Section& section, Declared declared, std::size_t size,
+                std::initializer_list<std::string_view> words) {
+  add_choice(section, declared, size, std::vector<std::string>(words.begin(), words.end()));
+}
+
+void add_choice(Section& section, Declared declared, std::size_t size, const std::vector<std::string>& words) {
+  Field field;
+  field.name = declared.name;
+  field.help = declared.help;
+  field.expected = "one of " + join(words, ", ");
+  field.words = words;
   field.print = [offset = declared.offset, size, words](const void* object) {
     return quote(words[position(static_cast<const char*>(object) + offset, size)]);
   };
@@ -182,6 +207,15 @@ void add_choice(Section& section, Declared declared, std::size_t size, std::vect
                                     node.string() ? did_you_mean(*node.string(), words) : ""));
   };
   section.fields.push_back(std::move(field));
+}
+
+void add_check(Section& section, std::function<void(const void* object, const Complain&)> check) {
+  section.checks.push_back(std::move(check));
+}
+
+void require_last(Section& section) {
+  section.fields.back().required = true;
+  section.fields.back().default_text.clear();
 }
 
 #define WEFT_CONFIG_VALUE(V) template void add<V>(Section&, Declared);

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -175,8 +176,16 @@ struct Codec<Auto<T>> {
   }
 };
 
-/// A parameter of some struct, with the struct's type erased.
+/// A parameter of some struct, with the struct's type erased. What copies and destroys it is in schema.cpp, as
+/// it would be compiled in every file that declares a parameter otherwise.
 struct Field {
+  Field();
+  Field(const Field&);
+  Field(Field&&) noexcept;
+  Field& operator=(const Field&);
+  Field& operator=(Field&&) noexcept;
+  ~Field();
+
   std::string name, help;
   std::string expected;      // "a whole number, 1 to 64"
   std::string default_text;  // as it would be written; empty where the parameter is required
@@ -191,6 +200,13 @@ using Complain = std::function<void(std::string_view key, std::string message)>;
 
 /// A section of a description: its parameters and the checks over them.
 struct Section {
+  Section();
+  Section(const Section&);
+  Section(Section&&) noexcept;
+  Section& operator=(const Section&);
+  Section& operator=(Section&&) noexcept;
+  ~Section();
+
   std::vector<Field> fields;
   std::vector<std::function<void(const void* object, const Complain&)>> checks;
   std::function<std::shared_ptr<void>()> make;  // a struct holding the defaults
@@ -226,7 +242,7 @@ namespace detail {
 /// struct, whose defaults are given: what is made of a declaration depends on the value's type alone, not on
 /// the struct's.
 struct Declared {
-  std::string name, help;
+  std::string_view name, help;
   const void* defaults;
   std::size_t offset;
 };
@@ -235,7 +251,11 @@ using Print = std::string (*)(const void* value);
 
 void add_field(Section& section, Declared declared, std::string expected, Print print,
                std::function<void(void*, const Node&, const std::string&, Reader&)> read);
-void add_choice(Section& section, Declared declared, std::size_t size, std::vector<std::string> words);
+void add_choice(Section& section, Declared declared, std::size_t size, const std::vector<std::string>& words);
+void add_choice(Section& section, Declared declared, std::size_t size,
+                std::initializer_list<std::string_view> words);
+void add_check(Section& section, std::function<void(const void* object, const Complain&)> check);
+void require_last(Section& section);
 
 template <class V>
 std::string print_value(const void* value) {
@@ -256,7 +276,7 @@ std::string range_noun(const Range<B>& range) {
 template <class V>
 void add(Section& section, Declared declared) {
   std::size_t offset = declared.offset;
-  add_field(section, std::move(declared), Codec<V>::noun(), print_value<V>,
+  add_field(section, declared, Codec<V>::noun(), print_value<V>,
             [offset](void* object, const Node& node, const std::string& path, Reader& reader) {
               std::string error;
               if (auto v = Codec<V>::parse(node, reader, error))
@@ -269,7 +289,7 @@ void add(Section& section, Declared declared) {
 template <class V, class B>
 void add_bounded(Section& section, Declared declared, Range<B> range) {
   std::size_t offset = declared.offset;
-  add_field(section, std::move(declared), Codec<V>::noun() + range_noun<V>(range), print_value<V>,
+  add_field(section, declared, Codec<V>::noun() + range_noun<V>(range), print_value<V>,
             [offset, range](void* object, const Node& node, const std::string& path, Reader& reader) {
               std::string error;
               auto v = Codec<V>::parse(node, reader, error);
@@ -309,37 +329,45 @@ class Schema {
   }
 
   template <class V>
-  Schema&& field(V T::*member, std::string name, std::string help) && {
-    detail::add<V>(section_, declared(member, std::move(name), std::move(help)));
+  Schema&& field(V T::*member, std::string_view name, std::string_view help) && {
+    detail::add<V>(section_, declared(member, name, help));
     return std::move(*this);
   }
 
   /// A value between two bounds, both included; for a list, each of its elements.
   template <class V, class B>
-  Schema&& field(V T::*member, std::string name, std::string help, Range<B> range) && {
-    detail::add_bounded<V, B>(section_, declared(member, std::move(name), std::move(help)), range);
+  Schema&& field(V T::*member, std::string_view name, std::string_view help, Range<B> range) && {
+    detail::add_bounded<V, B>(section_, declared(member, name, help), range);
     return std::move(*this);
   }
 
   /// One of a few words; `V` is an enum whose values are positions in `words`.
   template <class V>
   requires std::is_enum_v<V> Schema &&
-      choice(V T::*member, std::string name, std::string help, std::vector<std::string> words) && {
-    detail::add_choice(section_, declared(member, std::move(name), std::move(help)), sizeof(V),
-                       std::move(words));
+      choice(V T::*member, std::string_view name, std::string_view help,
+             std::initializer_list<std::string_view> words) && {
+    detail::add_choice(section_, declared(member, name, help), sizeof(V), words);
+    return std::move(*this);
+  }
+
+  template <class V>
+  requires std::is_enum_v<V> Schema &&
+      choice(V T::*member, std::string_view name, std::string_view help,
+             const std::vector<std::string>& words) && {
+    detail::add_choice(section_, declared(member, name, help), sizeof(V), words);
     return std::move(*this);
   }
 
   /// Makes the field declared last one that every description must give.
   Schema&& required() && {
-    section_.fields.back().required = true;
-    section_.fields.back().default_text.clear();
+    detail::require_last(section_);
     return std::move(*this);
   }
 
   /// A check over the whole struct, run when every parameter of it was read without an error.
-  Schema&& check(std::function<void(const T&, const Complain&)> rule) && {
-    section_.checks.push_back([rule](const void* object, const Complain& complain) {
+  template <class Rule>
+  Schema&& check(Rule rule) && {
+    detail::add_check(section_, [rule](const void* object, const Complain& complain) {
       rule(*static_cast<const T*>(object), complain);
     });
     return std::move(*this);
@@ -354,10 +382,10 @@ class Schema {
   }
 
   template <class V>
-  static detail::Declared declared(V T::*member, std::string name, std::string help) {
+  static detail::Declared declared(V T::*member, std::string_view name, std::string_view help) {
     const T* object = defaults();
     auto offset = reinterpret_cast<const char*>(&(object->*member)) - reinterpret_cast<const char*>(object);
-    return {std::move(name), std::move(help), object, static_cast<std::size_t>(offset)};
+    return {name, help, object, static_cast<std::size_t>(offset)};
   }
 
   Section section_;

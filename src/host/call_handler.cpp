@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/virtual_time.hpp"
+#include "host/storage_calls.hpp"
 
 namespace weft::host {
 
@@ -104,6 +105,11 @@ void CallHandler::act(ThreadRef t) {
     case Call::Load:
     case Call::Store:
       return act_on_window(t, begin);
+    case Call::Storage:
+      answer(t).result = -ENOSYS;
+      if (!storage_) break;
+      scheduler_.set_stage(t, Stage::Waits);
+      return storage_->begin(t, begin);
     default:
       if (r.call == Call::MoveMemory) cost = Time{0};
       if (ports_.is_open(t.rank, r.port)) cost = act_on_memory(t, begin);
@@ -252,6 +258,15 @@ void CallHandler::answer_lookups(std::uint32_t rank) {
     }
 }
 
+void CallHandler::answer_storage(ThreadRef t, std::int32_t result, std::uint64_t first, std::uint64_t second,
+                                 Time at) {
+  Answer& a = answer(t);
+  a.result = result;
+  a.value = {first, second, 0, 0};
+  scheduler_.note_activity(fabric_.now());
+  scheduler_.plan(t, std::max(request(t).clock, at));
+}
+
 void CallHandler::settle(ThreadRef t, Time at) {
   const Request& r = request(t);
   if (scheduler_.thread(t).stage ==
@@ -287,6 +302,7 @@ void CallHandler::rank_ended(std::uint32_t rank) {
     if (stage == Stage::Meets) --meeting_;
     if (!files_.empty()) files_.give_back(file_owner({rank, i}));
   }
+  if (storage_) storage_->rank_ended(rank);
 }
 
 bool CallHandler::watch_files(ThreadRef t) {

@@ -13,6 +13,8 @@
 
 namespace weft::host {
 
+class StorageCalls;
+
 class CallHandler {
  public:
   struct Costs {
@@ -25,6 +27,11 @@ class CallHandler {
 
   CallHandler(nic::Fabric& fabric, RankPorts& ports, Scheduler& scheduler, Supervisor& supervisor,
               Costs costs);
+
+  /// Calls for the machine's file system go there.
+  void use_storage(StorageCalls& storage) { storage_ = &storage; }
+  void answer_storage(ThreadRef thread, std::int32_t result, std::uint64_t first, std::uint64_t second,
+                      Time at);
 
   /// A thread has asked: plans when its call is carried out, or what ends its wait.
   void begin(ThreadRef thread);
@@ -76,6 +83,7 @@ class CallHandler {
   Scheduler& scheduler_;
   Supervisor& supervisor_;
   Costs costs_;
+  StorageCalls* storage_ = nullptr;
   std::vector<Answer> answers_;  // by rank and thread
   std::vector<bool> left_;       // by rank
   BorrowedFiles files_;

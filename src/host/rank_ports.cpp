@@ -15,6 +15,7 @@ RankPorts::RankPorts(nic::Fabric& fabric, const Segments& segments, std::vector<
       owner_of_port_(fabric.nics()) {}
 
 std::uint32_t RankPorts::rank_of(nic::PortRef port) const {
+  if (port.nic >= owner_of_port_.size()) return kNoRank;  // of a node without ranks
   const auto& ports = owner_of_port_[port.nic];
   return port.port < ports.size() && ports[port.port] != kNobody
              ? static_cast<std::uint32_t>(ports[port.port] >> 8)

@@ -69,6 +69,8 @@ const char* call_name(Call call) {
       return "store to another node";
     case Call::EnableInterrupts:
       return "enable interrupts";
+    case Call::Storage:
+      return "use a file";
   }
   return "wait";
 }
@@ -85,7 +87,7 @@ bool only_waits(Call call) {
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
          call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
-         call == Call::Meet || call == Call::Files || call == Call::DeviceWait;
+         call == Call::Meet || call == Call::Files || call == Call::DeviceWait || call == Call::Storage;
 }
 
 bool names_files(const Request& r) {

@@ -18,6 +18,12 @@ using namespace abi;  // what ranks share with it are the words of this folder
 
 enum class Cores { Auto, One, All };
 
+/// The machine's file system as programs see it.
+struct StorageOptions {
+  std::string mount = "/weft";  // empty: there is none
+  std::string keep;             // folder of the host that outlives the run; empty: none does
+};
+
 struct RunOptions {
   unsigned ranks = 1, per_node = 1;
   std::vector<network::EndpointId> place;  // the node of each rank; empty: per_node on each, from the first
@@ -31,6 +37,7 @@ struct RunOptions {
   std::vector<double> slow;  // by rank: its work takes so many times as long; empty: none is slower
   Time noise_length{0}, noise_interval{0};  // of interruptions, on average; no length: there are none
   bool log_calls = false;                   // to MPI, for calls()
+  StorageOptions storage;
   CollectiveModel collectives{};            // which the interfaces run
   std::vector<std::uint32_t> tree_order;    // ranks in the order of their trees; empty: by number
   std::vector<std::uint32_t> tree_groups;   // the group of each rank in trees of two levels; empty: one level
@@ -38,8 +45,9 @@ struct RunOptions {
 
 struct RankResult {
   network::EndpointId node = 0;
-  Time end{0};     // its clock when it left
-  Time waited{0};  // of that, in its first thread
+  Time end{0};      // its clock when it left
+  Time waited{0};   // of that, in its first thread
+  Time stalled{0};  // while messages of MPI waited for credit
   bool ended = false;
   Ending ending;
 };

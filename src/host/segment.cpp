@@ -68,7 +68,9 @@ Segment::Segment(const machine::Machine& machine, std::uint32_t rank, std::uint3
                     .rdma_limit = static_cast<std::uint64_t>(n.rdma_limit.value),
                     .registrations = n.registration_cache,
                     .page = static_cast<std::uint64_t>(n.page.value),
-                    .stall = n.full_queue == machine::FullQueue::Stall ? n.watchdog.value : 0};
+                    .stall = n.full_queue == machine::FullQueue::Stall ? n.watchdog.value : 0,
+                    .control_packets = n.triggers ? n.trigger_inputs * n.trigger_rounds : 0,
+                    .operation_units = n.operation_units};
   layout_.port_offset = aligned(threads_offset() + sizeof(Thread) * kThreads);
   layout_.message_offset = aligned(256 + sizeof(nic::Descriptor) * n.queue_slots);
   layout_.event_offset = layout_.message_offset + aligned(sizeof(nic::Message) * n.message_slots);

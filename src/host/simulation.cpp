@@ -15,6 +15,7 @@
 #include "host/pacing.hpp"
 #include "host/rank_ports.hpp"
 #include "host/standstill.hpp"
+#include "host/storage_calls.hpp"
 #include "host/supervisor.hpp"
 #include "host/tree_waits.hpp"
 #include "host/wait_explainer.hpp"
@@ -55,7 +56,7 @@ void add_sums(const Header& header, RunResult& result) {
   to.most_unexpected = std::max(to.most_unexpected, from.most_unexpected);
   for (std::uint64_t MpiSums::*sum :
        {&MpiSums::expected, &MpiSums::unexpected, &MpiSums::compared, &MpiSums::copied, &MpiSums::reordered,
-        &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::registrations})
+        &MpiSums::stalls, &MpiSums::credits_grown, &MpiSums::stalled_ps, &MpiSums::registrations})
     to.*sum += from.*sum;
   for (unsigned i = 0; i < kOffloaded; ++i) {
     to.collectives.offloaded[i] += from.collectives.offloaded[i];
@@ -98,9 +99,22 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
                          machine.description.host.post_cost});
   explainer_ = std::make_unique<WaitExplainer>(scheduler_, *supervisor_, segments_, *calls_);
   make_segments();
+  if (!options_.storage.mount.empty() && !neighbours) add_storage();
 }
 
 Simulation::~Simulation() = default;
+
+void Simulation::add_storage() {
+  storage_ = std::make_unique<StorageCalls>(
+      machine_, *fabric_, queue_, scheduler_, *supervisor_, segments_, options_.storage, options_.place,
+      [this](ThreadRef r, std::int32_t result, std::uint64_t first, std::uint64_t second, Time at) {
+        calls_->answer_storage(r, result, first, second, at);
+      });
+  calls_->use_storage(*storage_);
+  for (const auto& segment : segments_) storage_->tell(segment->header());
+}
+
+const storage::Service* Simulation::storage() const { return storage_ ? storage_->service() : nullptr; }
 
 std::uint32_t Simulation::rank_of(nic::PortRef port) const { return ports_->rank_of(port); }
 
@@ -193,6 +207,8 @@ void Simulation::finish() {
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
     result_.ranks[rank].ending = supervisor_->ending(rank);
     add_sums(segments_[rank]->header(), result_);
+    result_.ranks[rank].stalled = std::clamp(
+        Time{static_cast<std::int64_t>(segments_[rank]->header().sums.stalled_ps)}, Time{0}, kEndOfTime);
   }
 }
 
@@ -557,6 +573,7 @@ bool Simulation::fail_at(const std::string& what, Time now) {
 // --- What interfaces do to ranks.
 
 bool Simulation::read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) {
+  if (owner == storage::Service::kSpace) return true;  // its data goes another way
   if (supervisor_->ended(owner)) return false;
   errno = 0;
   return read_memory(supervisor_->process(owner), address, to, length) || access_failed(owner, errno);
@@ -575,6 +592,7 @@ bool Simulation::access_failed(std::uint32_t rank, int error) {
 }
 
 bool Simulation::write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) {
+  if (owner == storage::Service::kSpace) return true;
   if (supervisor_->ended(owner)) return false;
   errno = 0;
   if (!write_memory(supervisor_->process(owner), address, from, length)) return access_failed(owner, errno);
@@ -590,6 +608,10 @@ bool Simulation::write(node::SpaceId owner, std::uint64_t address, const void* f
     if (looks_there) scheduler_.plan({owner, i}, std::max(t.request.clock, fabric_->now()));
   }
   return true;
+}
+
+bool Simulation::is_storage(nic::PortRef port) const {
+  return storage_ && storage_->service() && storage_->service()->has_port(port);
 }
 
 bool Simulation::has_space(node::NodeId node, node::SpaceId space) const {
@@ -609,18 +631,21 @@ void Simulation::device_interrupt(node::NodeId node, node::DeviceId device) {
 }
 
 void Simulation::message(nic::PortRef port, const nic::Message& message) {
+  if (is_storage(port)) return storage_->service()->message(port, message);
   const RankPorts::Place place = ports_->place_of(port);
   segments_[place.rank]->push(place.index, message);
   scheduler_.arrived(place.rank, place.index, Time{message.time});
 }
 
 void Simulation::event(nic::PortRef port, const nic::Event& event) {
+  if (is_storage(port)) return storage_->service()->event(port, event);
   const RankPorts::Place place = ports_->place_of(port);
   segments_[place.rank]->push(place.index, event);
   scheduler_.arrived(place.rank, place.index, Time{event.time});
 }
 
 void Simulation::slot_free(nic::PortRef port, Time at) {
+  if (is_storage(port)) return;
   const RankPorts::Place place = ports_->place_of(port);
   if (!ports_->is_open(place.rank, place.index)) return;
   if (ports_->queue_full(place.rank, place.index)) {

@@ -19,6 +19,10 @@
 #include "host/segment.hpp"
 #include "nic/fabric.hpp"
 
+namespace weft::storage {
+class Service;
+}
+
 namespace weft::host {
 
 class CallHandler;
@@ -27,6 +31,7 @@ class Pace;
 class Pacing;
 class RankPorts;
 class SharedHost;
+class StorageCalls;
 class Supervisor;
 class WaitExplainer;
 
@@ -59,6 +64,9 @@ class Simulation : private nic::Host {
   /// Told every ten seconds of real time.
   std::function<void(const Progress&)> on_progress;
 
+  /// The machine's file system, where somebody has used it; else nullptr.
+  const storage::Service* storage() const;
+
   /// From the start on the speed of processors is what it says.
   void follow(Pace& pace);
 
@@ -77,7 +85,9 @@ class Simulation : private nic::Host {
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
 
+  bool is_storage(nic::PortRef port) const;
   void make_segments();
+  void add_storage();
   void start();
   void take_turns();
   bool time_passes();
@@ -126,6 +136,7 @@ class Simulation : private nic::Host {
   std::unique_ptr<Supervisor> supervisor_;
   std::unique_ptr<RankPorts> ports_;
   std::unique_ptr<CallHandler> calls_;
+  std::unique_ptr<StorageCalls> storage_;  // where programs see a file system
   std::unique_ptr<WaitExplainer> explainer_;
   std::unique_ptr<Pacing> pacing_;          // where processors do not keep their speed
   std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on

@@ -36,6 +36,8 @@ std::string WaitExplainer::request(std::uint32_t rank, const Request& r) const {
       return "waits for room in its queue";
     case Call::Meet:
       return "waits for the other ranks";
+    case Call::Storage:
+      return "waits for the file system";
     case Call::DeviceRead:
       return "reads a register";
     case Call::Load:

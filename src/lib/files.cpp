@@ -22,6 +22,7 @@
 #include "lib/clocks.hpp"
 #include "lib/launcher_libraries.hpp"
 #include "lib/real.hpp"
+#include "lib/storage.hpp"
 
 namespace abi = weft::abi;
 namespace lib = weft::lib;
@@ -331,6 +332,7 @@ int epoll_wait(int set, struct epoll_event* events, int most, int timeout) {
 
 ssize_t read(int file, void* to, size_t length) {
   WEFT_REAL(read);
+  if (lib::is_storage(file)) return lib::storage_move(abi::FileCall::Read, file, to, length, -1);
   abi::Thread* thread = thread_for(file, __builtin_return_address(0));
   if (is_launchers(file)) {
     lib::Awaited awaited(lib::virtual_thread());
@@ -344,6 +346,8 @@ ssize_t __read_chk(int file, void* to, size_t length, size_t) { return read(file
 
 ssize_t readv(int file, const struct iovec* parts, int count) {
   WEFT_REAL(readv);
+  if (lib::is_storage(file))
+    return lib::storage_move(abi::FileCall::ReadParts, file, parts, static_cast<size_t>(count), -1);
   abi::Thread* thread = thread_for(file, __builtin_return_address(0));
   if (thread && !ready_for(*thread, file, POLLIN, false, SYS_readv)) return -1;
   return next_readv(file, parts, count);
@@ -351,6 +355,7 @@ ssize_t readv(int file, const struct iovec* parts, int count) {
 
 ssize_t write(int file, const void* from, size_t length) {
   WEFT_REAL(write);
+  if (lib::is_storage(file)) return lib::storage_move(abi::FileCall::Write, file, from, length, -1);
   abi::Thread* thread = thread_for(file, __builtin_return_address(0));
   if (thread && is_socket(file))
     return transmit(file, from, length, 0, nullptr, 0, __builtin_return_address(0));

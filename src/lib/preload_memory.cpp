@@ -9,6 +9,7 @@
 #include "lib/launcher_libraries.hpp"
 #include "lib/places.hpp"
 #include "lib/real.hpp"
+#include "lib/storage_maps.hpp"
 
 namespace lib = weft::lib;
 
@@ -50,6 +51,7 @@ void* reallocarray(void* block, size_t count, size_t bytes) noexcept {
 
 int munmap(void* base, size_t length) noexcept {
   WEFT_REAL(munmap);
+  lib::write_maps_back(base, length, true);
   lib::memory_gone(base, length);
   return next_munmap(base, length);
 }

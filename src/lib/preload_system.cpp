@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lib/rank_thread.hpp"
+#include "lib/storage.hpp"
 
 namespace lib = weft::lib;
 
@@ -55,7 +56,8 @@ FILE* fopen(const char* __restrict path, const char* __restrict mode) {
     return nullptr;
   }
   static auto next = real<FILE* (*)(const char*, const char*)>("fopen");
-  return next(path, mode);
+  const lib::Where where(path);
+  return where.inside() ? lib::storage_stream(where, mode) : next(where.path(), mode);
 }
 
 // Ranks of a node that have memory in common take turns: what they see of each other is the same every time.

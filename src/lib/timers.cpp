@@ -14,6 +14,7 @@
 
 #include "lib/clocks.hpp"
 #include "lib/real.hpp"
+#include "lib/storage.hpp"
 
 namespace abi = weft::abi;
 namespace lib = weft::lib;
@@ -388,6 +389,7 @@ int timerfd_gettime(int file, struct itimerspec* out) {
 int close(int file) {
   if (used > kIntervalTimers)
     if (Timer* t = of_file(file)) give_up(*t);
+  if (lib::is_storage(file)) lib::storage_closed(file);
   return static_cast<int>(syscall(SYS_close, file));
 }
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ctime>
 
 namespace weft::live {
 
@@ -11,9 +12,17 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kFresh = 250ms;         // younger pictures are shown again: many pages cost no more than one
+constexpr int kRunBetween = 100;       // times as long as a description took before the next
 constexpr auto kPatience = 500ms;      // a run that is deep in its work is shown as it last was
 constexpr auto kLooksBetween = 100ms;  // at what ends a pause
 constexpr auto kLooksOn = 3s, kLast = 2s;  // who asked so short ago is waited for so long at the end
+
+/// Of this thread alone: what else the computer does is no cost of ours.
+std::chrono::nanoseconds processor_time() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
 
 }  // namespace
 
@@ -38,9 +47,12 @@ void Board::attend(std::size_t part, const std::function<std::string()>& describ
 void Board::describe_if_wanted(std::size_t part, const std::function<std::string()>& describe) {
   const std::uint64_t wanted = wanted_.load();
   if (wanted == parts_[part].shown) return;
+  const auto begin = processor_time();
   std::string text = describe();
   parts_[part].shown = wanted;
+  const Clock::duration cost = processor_time() - begin;
   std::lock_guard lock(lock_);
+  cost_ = std::max(cost, cost_ - cost_ / 4);  // of the dearest of late
   parts_[part].known = wanted;
   parts_[part].begun = true;
   parts_[part].text = std::move(text);
@@ -96,7 +108,9 @@ std::string Board::head() const {
 std::string Board::state() {
   std::unique_lock lock(lock_);
   const auto now = Clock::now();
-  if (now - last_wanted_ > kFresh) {  // however often it is asked for
+  const auto pause =
+      paused_ ? Clock::duration(kFresh) : std::max<Clock::duration>(kFresh, cost_ * kRunBetween);
+  if (now - last_wanted_ > pause) {  // however often it is asked for
     ++wanted_;
     last_wanted_ = now;
   }

@@ -1,6 +1,8 @@
 #include "live/link_meter.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 
 #include "report/layout.hpp"
 #include "report/plot_heat.hpp"
@@ -11,8 +13,18 @@ namespace weft::live {
 using topology::kNone;
 using topology::PortId;
 
+// What does not change is found once: who looks every second would pay for it every second.
 LinkMeter::LinkMeter(const machine::Machine& machine)
-    : graph_(*machine.graph), use_(graph_.ports()), sent_(graph_.ports()) {}
+    : graph_(*machine.graph), kind_of_(graph_.ports()), use_(graph_.ports()), sent_(graph_.ports()) {
+  std::map<report::LinkKind, std::uint64_t> found;
+  for (PortId p = 0; p < graph_.ports(); ++p)
+    if (graph_.peer(p) != kNone) ++found[report::link_kind(graph_, p)];
+  for (const auto& [kind, links] : found) kinds_.push_back({kind.name(), links});
+  for (PortId p = 0; p < graph_.ports(); ++p)
+    if (graph_.peer(p) != kNone)
+      kind_of_[p] =
+          static_cast<std::uint32_t>(std::distance(found.begin(), found.find(report::link_kind(graph_, p))));
+}
 
 void LinkMeter::counted(const std::vector<std::uint64_t>& sent, const std::vector<double>& flit_time,
                         double now) {
@@ -37,31 +49,44 @@ void LinkMeter::laid(const std::vector<measure::LinkLoad>& loads) {
       use_[load.link] = static_cast<float>(std::min(1.0, load.share));
 }
 
-Json LinkMeter::json() const {
+/// The busiest first; equals by port.
+std::vector<PortId> LinkMeter::busiest() const {
   constexpr std::size_t kNamed = 8;
-  measure::TrafficPoint point;
-  for (PortId p = 0; p < graph_.ports(); ++p)
-    if (graph_.peer(p) != kNone) {
-      point.links.emplace_back();
-      point.links.back().port = p;
-      point.links.back().utilisation = use_[p];
-    }
+  std::vector<PortId> out;
+  const auto before = [this](PortId a, PortId b) { return use_[a] != use_[b] ? use_[a] > use_[b] : a < b; };
+  for (PortId p = 0; p < graph_.ports(); ++p) {
+    if (graph_.peer(p) == kNone || use_[p] <= 0) continue;
+    if (out.size() == kNamed && !before(p, out.back())) continue;
+    out.insert(std::upper_bound(out.begin(), out.end(), p, before), p);
+    if (out.size() > kNamed) out.pop_back();
+  }
+  return out;
+}
+
+Json LinkMeter::json() const {
   std::string packed;
   if (graph_.routers() <= report::kMostDrawnRouters)
     for (topology::CableId c = 0; c < graph_.cables(); ++c)
       packed += report::packed_share(use_[graph_.cable_ends(c).a]) +
                 report::packed_share(use_[graph_.cable_ends(c).b]);
+  std::vector<double> sum(kinds_.size()), most(kinds_.size());
+  for (PortId p = 0; p < graph_.ports(); ++p) {
+    if (graph_.peer(p) == kNone) continue;
+    sum[kind_of_[p]] += use_[p];
+    most[kind_of_[p]] = std::max(most[kind_of_[p]], static_cast<double>(use_[p]));
+  }
   Json out{{"use", packed}};
   out["kinds"] = Json::array();
-  for (const report::LinkKindUse& kind : report::use_by_kind(graph_, point))
-    out["kinds"].push_back(
-        {{"name", kind.kind.name()}, {"links", kind.links}, {"mean", kind.mean}, {"busiest", kind.busiest}});
+  for (std::size_t i = 0; i < kinds_.size(); ++i)
+    out["kinds"].push_back({{"name", kinds_[i].name},
+                            {"links", kinds_[i].links},
+                            {"mean", sum[i] / static_cast<double>(kinds_[i].links)},
+                            {"busiest", most[i]}});
   out["busiest"] = Json::array();
-  for (const measure::LinkUse* link : report::hottest_links(point, kNamed))
-    if (link->utilisation > 0)
-      out["busiest"].push_back({{"from", graph_.port_name(link->port)},
-                                {"to", graph_.port_name(graph_.peer(link->port))},
-                                {"share", link->utilisation}});
+  for (PortId p : busiest())
+    out["busiest"].push_back({{"from", graph_.port_name(p)},
+                              {"to", graph_.port_name(graph_.peer(p))},
+                              {"share", static_cast<double>(use_[p])}});
   return out;
 }
 

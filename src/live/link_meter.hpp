@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/json.hpp"
@@ -25,8 +26,16 @@ class LinkMeter {
   double use(topology::PortId port) const { return use_[port]; }
 
  private:
+  struct Kind {
+    std::string name;
+    std::uint64_t links = 0;
+  };
+  std::vector<topology::PortId> busiest() const;
+
   const topology::Graph& graph_;
-  std::vector<float> use_;  // by port
+  std::vector<Kind> kinds_;             // in the order reports have them
+  std::vector<std::uint32_t> kind_of_;  // by port
+  std::vector<float> use_;              // by port
   std::vector<std::uint64_t> sent_;
   double then_ = 0;
 };

@@ -282,6 +282,20 @@ void read_nic(const Table& root, Reader& reader, Description& out) {
     out.nic = kind->view(parameters.get());
 }
 
+void read_storage(const Table& root, double endpoints, Reader& reader, StorageParameters& out) {
+  const Node* section = root.find("storage");
+  storage_section().read(&out, section, "storage", reader, {"device"});
+  const bool known = section && section->table();
+  storage_device_section().read(&out.device, known ? section->table()->find("device") : nullptr,
+                                "storage.device", reader);
+  const Node* nodes = known ? section->table()->find("nodes") : nullptr;
+  for (std::uint32_t node : out.nodes)
+    if (nodes && endpoints >= 0 && node >= endpoints)
+      return reader.problems.add(nodes->origin, "storage.nodes",
+                                 fmt::format("there is no node {} for a server; the machine has {}, from 0",
+                                             node, with_commas(static_cast<std::uint64_t>(endpoints))));
+}
+
 std::shared_ptr<const power::Body> read_body(const Table& root, Reader& reader) {
   auto out = std::make_shared<power::Body>();
   power::read_body(root, reader, *out);
@@ -391,6 +405,21 @@ double endpoints_of(const Description& d, const Diagnostics& problems) {
   return d.topology && problems.empty() ? d.topology->size(d.topology_parameters.get()).endpoints : -1;
 }
 
+/// [management], and the topology that its network may have of its own (management.hpp).
+void read_management(const Table& root, Reader& reader, Description& out) {
+  const Node* node = root.find("management");
+  management_section().read(&out.management, node, "management", reader, {"topology"});
+  if (!node || !node->table() || !node->table()->find("topology")) return;
+  std::vector<config::Setting> settings;
+  Diagnostics found;
+  Reader own{found, settings};
+  std::shared_ptr<void> parameters;
+  read_kind<topology::TopologyKind>(*node->table(), "topology", own, parameters);
+  for (const Diagnostic& d : found.all()) reader.problems.add(d.origin, "management." + d.key, d.message);
+  for (const config::Setting& s : settings)
+    out.settings.push_back({"management." + s.key, s.value, s.origin});
+}
+
 /// A network beside the machine's, from the sections under [collective_network]: what a network is made of.
 /// Interfaces and all else are the machine's.
 void read_collective_network(const Table& root, Description& machine, Diagnostics& problems) {
@@ -447,7 +476,8 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   read_devices(root, endpoints_of(out, problems), reader, out.devices);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
-  management_section().read(&out.management, root.find("management"), "management", reader);
+  read_management(root, reader, out);
+  read_storage(root, endpoints_of(out, problems), reader, out.storage);
   core_section().read(&out.core, root.find("core"), "core", reader);
   out.body = read_body(root, reader);
   read_collective_network(root, out, problems);
@@ -478,6 +508,8 @@ const std::vector<FixedSection>& fixed_sections() {
       {"core", "Clock and width of the chip with interface and router", &core_section()},
       {"processor", "What computes on a node", &processor_section()},
       {"management", "The network by which the monitors of all chips are read", &management_section()},
+      {"storage", "The parallel file system, below /weft for programs", &storage_section()},
+      {"storage.device", "What each of its servers keeps data on", &storage_device_section()},
       {"rack.NAME", "A level of packaging: board, blade, chassis, rack", &power::level_section()},
       {"power.part.NAME", "What draws power on a node, and how hot it may be", &power::part_section()},
       {"power.supply", "Power supplies of the outermost level", &power::supply_section()},

@@ -13,6 +13,7 @@
 #include "machine/nic_parameters.hpp"
 #include "machine/processor.hpp"
 #include "machine/router_kind.hpp"
+#include "machine/storage_parameters.hpp"
 #include "routing/kind.hpp"
 #include "topology/cable.hpp"
 #include "topology/kind.hpp"
@@ -70,6 +71,7 @@ struct Description {
   MpiParameters mpi;
   ProcessorParameters processor;
   ManagementParameters management;
+  StorageParameters storage;
   CoreParameters core;
   std::shared_ptr<const power::Body> body;  // how it is packed, powered and cooled; always there
 

@@ -11,9 +11,11 @@ const config::Section& management_section() {
       config::Schema<P>()
           .field(&P::rate, "rate", "Of each of its links; the station's own carries all answers",
                  Range<DataRate>{{1'000}, {1'000'000'000'000}})
-          .field(&P::latency, "latency", "Of one level of the tree, each way",
+          .field(&P::latency, "latency", "Of one switch on the way, each way",
                  Range<Time>{{0}, {1'000'000'000'000}})
-          .field(&P::fan_out, "fan_out", "Links of one of its switches, away from the station",
+          .field(&P::fan_out, "fan_out",
+                 "Links of one of its switches, away from the station, where it is a tree: without a section "
+                 "[management.topology]",
                  Range<unsigned>{2, 4096})
           .field(&P::request, "request", "What asks a chip for its monitors", kBytes)
           .field(&P::header, "header", "Of an answer", kBytes)

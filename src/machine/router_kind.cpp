@@ -4,6 +4,8 @@
 
 namespace weft::machine {
 
+RouterKind::~RouterKind() = default;
+
 std::vector<const RouterKind*> router_kinds() {
   std::vector<const RouterKind*> out;
   for (const auto& [name, kind] : config::Registry<RouterKind>::all()) out.push_back(&kind);
@@ -12,3 +14,5 @@ std::vector<const RouterKind*> router_kinds() {
 }
 
 }  // namespace weft::machine
+
+WEFT_REGISTRY(weft::machine::RouterKind);

@@ -77,6 +77,7 @@ struct RouterModel {
 };
 
 struct RouterKind {
+  ~RouterKind();
   std::string name, about;
   config::Section section;
   const RouterParameters& (*view)(const void* parameters);
@@ -153,3 +154,5 @@ RouterKind router_kind(std::string name, std::string about, int order, config::S
 }
 
 }  // namespace weft::machine
+
+WEFT_DECLARE_REGISTRY(weft::machine::RouterKind);

@@ -1,6 +1,8 @@
 // Chips of a machine before anybody has configured them, and the way to their registers over the network.
 //
-// A request starts at the manager's own router. Each router it comes to looks the chip's number up in its
+// The registers are those of abi/registers.hpp, with the rights they have there; a running machine's are kept
+// by its interfaces (nic/register_unit.hpp). What differs is how a request comes to them: there are no routes
+// yet. It starts at the manager's own router. Each router it comes to looks the chip's number up in its
 // table of ways, which is empty until somebody has written it; the answer goes from router to router by the
 // port by which each was given its number. So nothing is reached that was not made reachable before, by
 // writes that went the same way. Requests take the time that routers, cables and interfaces take, one at a
@@ -14,6 +16,8 @@
 #include <span>
 #include <vector>
 
+#include "abi/descriptor.hpp"
+#include "abi/register_access.hpp"
 #include "machine/machine.hpp"
 #include "manage/wiring.hpp"
 
@@ -42,7 +46,17 @@ class Chips {
   /// The manager runs on endpoint `manager`.
   Chips(const machine::Machine& machine, const Wiring& wiring, EndpointId manager);
 
-  /// Nothing where no answer comes back.
+  /// A router, whatever is at a port of it, or the manager's own router.
+  struct Target {
+    enum class What : std::uint8_t { Router, BeyondPort, Interface, Own } what = What::Router;
+    ChipNumber chip = 0;
+    std::uint16_t port = kNoPort;
+  };
+  /// One request: registers that follow each other, kMostAtOnce at most. Unreachable: no answer comes.
+  nic::Status read(const Target& target, std::uint64_t offset, std::span<std::uint64_t> values);
+  nic::Status write(const Target& target, std::uint64_t offset, std::span<const std::uint64_t> values);
+
+  // What managers ask for, in registers. Nothing, or false, where it is refused or no answer comes back.
   struct Identity {
     RouterId router;
     std::uint32_t ports;
@@ -50,7 +64,7 @@ class Chips {
   std::optional<Identity> read_identity(ChipNumber chip);
   std::optional<Neighbour> read_neighbour(ChipNumber chip, std::uint16_t port);
   /// A number made of the states of all links: who has read it before sees that something has changed.
-  std::optional<std::uint64_t> read_links(ChipNumber chip);
+  std::optional<std::uint64_t> read_links(ChipNumber chip, std::uint32_t ports);
   /// Of an interface: whether it may send, and by which of the two tables.
   struct Sending {
     bool held;
@@ -58,11 +72,11 @@ class Chips {
   };
   std::optional<Sending> read_sending(ChipNumber chip, std::uint16_t port);
   bool write_way(ChipNumber chip, ChipNumber to, std::uint16_t port);
-  /// To the router at a port of a chip, whoever that is: its number, and from where on home is. It forgets
-  /// the ways it knew.
+  /// To the router at a port of a chip, whoever that is: who its manager is, its number, and from where on
+  /// home is. It forgets the ways it knew.
   bool write_number(ChipNumber before, std::uint16_t port, ChipNumber number);
   /// The manager's own router.
-  void write_own_number(ChipNumber number);
+  bool write_own_number(ChipNumber number);
   /// To the interface at a port of the chip.
   bool write_node(ChipNumber chip, std::uint16_t port, std::uint32_t node);
   bool write_sending(ChipNumber chip, std::uint16_t port, Sending sending);
@@ -72,8 +86,13 @@ class Chips {
   static constexpr std::size_t kMostAtOnce = 64;
   bool write_routes(ChipNumber chip, unsigned table, std::uint64_t first,
                     std::span<const RouteEntry> entries);
-  /// Another node is the manager from now on.
-  void move_manager(EndpointId manager) { start_ = machine_.graph->endpoint_router(manager); }
+  /// Requests come from another node from now on, and are what its rights are.
+  void move_manager(EndpointId manager) {
+    node_ = manager;
+    start_ = machine_.graph->endpoint_router(manager);
+  }
+  /// Whom the manager names as the one that may take over, to every chip it comes to from now on.
+  void name_successor(EndpointId node) { successor_ = node; }
 
   std::uint64_t reads() const { return reads_; }
   std::uint64_t writes() const { return writes_; }
@@ -84,7 +103,7 @@ class Chips {
   EndpointId deliver(EndpointId from, EndpointId to, std::array<unsigned, 2> classes) const;
   /// The row of a table for packets that came by an input and a class of it.
   static std::uint64_t row(std::uint16_t in_port, unsigned in_class, unsigned classes) {
-    return 1 + std::uint64_t{in_port} * classes + in_class;
+    return abi::registers::table_row(in_port, in_class, classes);
   }
   std::uint32_t node_number(EndpointId e) const { return interfaces_[e].node; }
 
@@ -94,26 +113,42 @@ class Chips {
     std::uint16_t port;
   };
   struct Router {
+    std::uint64_t manager = abi::registers::kNobodyManages;
     std::vector<Way> ways;  // by number, which grows
     ChipNumber number = kNone;
     std::uint16_t home = kNoPort;
   };
 
   struct Interface {
+    std::uint64_t manager = abi::registers::kNobodyManages;
     std::uint32_t node = kNone;
     bool held = false;
     std::uint8_t table = 0;
   };
+  /// Where a request came to.
+  struct Place {
+    RouterId router = kNone;
+    EndpointId interface = kNone;
+    std::uint16_t came_by = kNoPort;
+  };
 
-  /// The router a request for a chip comes to, or for the one beyond a port of it, and back from; nothing
-  /// where it is lost.
-  std::optional<RouterId> reach(ChipNumber chip, std::uint16_t beyond = kNoPort);
-  std::optional<RouterId> walk(ChipNumber chip, std::uint16_t beyond, Time& taken);
-  Interface* interface_at(ChipNumber chip, std::uint16_t port);
+  std::optional<Place> reach(const Target& target);
+  bool walk(const Target& target, Place& place, Time& taken) const;
+  bool find(const Place& place, std::uint64_t offset, abi::registers::Word& word) const;
+  std::uint64_t manager_of(const Place& place) const;
+  std::uint64_t value(const Place& place, const abi::registers::Word& word) const;
+  std::uint64_t router_value(const Place& place, const abi::registers::Word& word) const;
+  std::uint64_t link_value(RouterId router, const abi::registers::Word& word) const;
+  void store(const Place& place, const abi::registers::Word& word, std::uint64_t value);
+  void store_routes(std::vector<RouteEntry>& table, std::uint64_t first,
+                    std::span<const std::uint64_t> values);
+  bool claim(const Target& target);
+  bool write_one(const Target& target, std::uint64_t offset, std::uint64_t value);
   Time hop_time(PortId port) const;
 
   const machine::Machine& machine_;
   const Wiring& wiring_;
+  EndpointId node_, successor_ = kNone;
   RouterId start_;
   std::vector<Router> routers_;
   std::vector<Interface> interfaces_;

@@ -16,8 +16,7 @@ class Sweep {
   }
 
   Discovery run() {
-    chips_.write_own_number(found_.first);
-    take(found_.first, kNone, 0);
+    if (chips_.write_own_number(found_.first)) take(found_.first, kNone, 0);
     for (std::size_t next = 0; next < found_.order.size(); ++next) look_around(next);
     return std::move(found_);
   }

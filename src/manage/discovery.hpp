@@ -21,7 +21,7 @@ struct Discovery {
 
 /// Numbers from `first` on, which nobody has had before. Breadth first: of each chip that is found, every
 /// link's register is read; a router nobody has numbered yet gets a number, and every router on the way to it
-/// learns the way. Interfaces get the numbers of their nodes.
+/// learns the way. Interfaces get the numbers of their nodes. Chips whose manager is another are not reached.
 Discovery discover(const Graph& graph, Chips& chips, ChipNumber first = 0);
 
 /// A port at which another thing is than the description says.

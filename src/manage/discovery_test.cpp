@@ -67,13 +67,19 @@ TEST(Discovery, AThousandRandomMistakes) {
       Wiring wiring(graph, *m.faults);
       for (std::uint64_t mistakes = 1 + draw(4); mistakes; --mistakes) {
         const auto a = static_cast<PortId>(draw(graph.ports())), b = static_cast<PortId>(draw(graph.ports()));
-        switch (draw(4)) {
+        switch (draw(6)) {
           case 0:
             wiring.unplug(a);
             break;
           case 1:
             wiring.replace(a);
             break;
+          case 2: {  // a dead router: nothing answers at any of its ports, nor at the others' ends
+            const RouterId dead = graph.port_router(a);
+            if (draw(4)) break;
+            for (PortId p = graph.port_begin(dead); p < graph.port_begin(dead + 1); ++p) wiring.unplug(p);
+            break;
+          }
           default:
             if (a != b) wiring.swap(a, b);
         }
@@ -117,6 +123,52 @@ TEST(Discovery, NothingIsReachedThatWasNotMadeReachable) {
   EXPECT_TRUE(chips.write_number(0, 0, 1));
   EXPECT_TRUE(chips.read_identity(1));
   EXPECT_FALSE(chips.read_identity(2));
+}
+
+// A node that is not the manager reads what it likes, and writes nothing that is the manager's (F141).
+TEST(Discovery, AHostileNodeIsRefused) {
+  machine::Machine m = machine_of("torus", {"topology.dims=[4,4]"});
+  Wiring wiring(*m.graph, *m.faults);
+  Chips chips(m, wiring, 0);
+  chips.name_successor(9);
+  Discovery found = discover(*m.graph, chips);
+  write_tables(m, found, chips, 1000);
+  const std::uint64_t links = chips.read_links(found.number[0], m.graph->port_count(0)).value();
+  using abi::registers::spot;
+  const std::vector<std::pair<Chips::Target, std::uint64_t>> registers{
+      {{Chips::Target::What::Own}, spot("chip.manager").offset},
+      {{Chips::Target::What::Own}, spot("chip.number").offset},
+      {{Chips::Target::What::Own}, spot("chip.mark").offset},
+      {{Chips::Target::What::Own}, spot("route.entry").at(3)},
+      {{Chips::Target::What::Own}, spot("standby.entry").at(3)},
+      {{Chips::Target::What::Own}, spot("copy.tables").offset},
+      {{Chips::Target::What::Own}, spot("way.port").at(1)},
+      {{Chips::Target::What::Own}, spot("link.state").at(1)},
+      {{Chips::Target::What::Interface, found.number[m.graph->endpoint_router(5)],
+        m.graph->port_index(m.graph->endpoint_port(5))},
+       spot("interface.sending").offset},
+  };
+  const std::uint64_t one = 1;
+  for (EndpointId hostile : {EndpointId{5}, EndpointId{9}}) {
+    chips.move_manager(hostile);
+    for (const auto& [target, offset] : registers) {
+      const bool may = hostile == 9 && offset == spot("chip.manager").offset;  // who may take over
+      if (may) continue;
+      Chips::Target there = target;
+      if (there.what == Chips::Target::What::Interface && hostile == 9) continue;  // not on its way
+      if (there.what == Chips::Target::What::Interface)
+        there.chip = found.number[m.graph->endpoint_router(hostile)];
+      EXPECT_EQ(chips.write(there, offset, {&one, 1}), nic::Status::NoRight) << offset;
+    }
+  }
+  chips.move_manager(0);
+  EXPECT_EQ(chips.read_links(found.number[0], m.graph->port_count(0)), links);
+  TableReport after;
+  follow(*m.graph, found, chips, {table_classes(*m.routing), 0}, 100'000, after);
+  EXPECT_EQ(after.undelivered, 0u) << "it has changed nothing";
+  EXPECT_EQ(chips.write({Chips::Target::What::Own}, 0x7777'0000, {&one, 1}), nic::Status::BadRange);
+  std::vector<std::uint64_t> many(Chips::kMostAtOnce + 1);
+  EXPECT_EQ(chips.read({Chips::Target::What::Own}, 0, many), nic::Status::BadLength);
 }
 
 TEST(Discovery, ExchangedPlugsAreSeenAsSuch) {

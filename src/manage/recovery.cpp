@@ -20,7 +20,12 @@ RecoveringManager::RecoveringManager(const machine::Machine& machine, Chips& chi
       next_(booted.first + static_cast<ChipNumber>(booted.order.size())),
       written_(machine.routing.get()),
       classes_{table_classes(*machine.routing), 0} {
-  for (RouterId r : found_.order) links_.push_back(chips_.read_links(found_.number[r]).value_or(0));
+  read_all_links();
+}
+
+void RecoveringManager::read_all_links() {
+  for (RouterId r : found_.order)
+    links_.push_back(chips_.read_links(found_.number[r], graph_.port_count(r)).value_or(0));
 }
 
 void RecoveringManager::take_over(EndpointId node) {
@@ -32,7 +37,8 @@ void RecoveringManager::take_over(EndpointId node) {
 /// Reads the links of one router after the other until one says something else, or nothing.
 void RecoveringManager::notice() {
   for (std::size_t i = 0; i < links_.size(); ++i) {
-    auto now = chips_.read_links(found_.number[found_.order[i]]);
+    const RouterId router = found_.order[i];
+    auto now = chips_.read_links(found_.number[router], graph_.port_count(router));
     if (!now || *now != links_[i]) return;
   }
 }
@@ -125,8 +131,7 @@ Recovery RecoveringManager::recover(std::uint64_t pairs, std::uint64_t most_writ
   written_ = out.complete ? fresh.routing.get() : nullptr;
   routes_ = std::move(fresh);
   links_.clear();
-  if (out.complete)
-    for (RouterId r : found_.order) links_.push_back(chips_.read_links(found_.number[r]).value_or(0));
+  if (out.complete) read_all_links();
   out.write = chips_.time() - before;
   out.reads = chips_.reads() - reads;
   out.writes = chips_.writes() - writes;

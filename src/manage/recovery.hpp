@@ -31,7 +31,8 @@ class RecoveringManager {
   /// Looks at links until something differs, finds out what is left, and brings the new routes there. Dies
   /// after so many writes of tables and interfaces.
   Recovery recover(std::uint64_t pairs, std::uint64_t most_writes = Budget::kUnlimited);
-  /// Another node's manager: it knows the description and what it finds.
+  /// Another node's manager: it knows the description and what it finds. Chips let the one do it that the
+  /// manager before has named (Chips::name_successor).
   void take_over(EndpointId node);
 
  private:
@@ -41,6 +42,7 @@ class RecoveringManager {
     std::unique_ptr<routing::Routing> routing;
   };
   void notice();
+  void read_all_links();
   std::unique_ptr<topology::Faults> faults_now() const;
   /// The table that all interfaces send by; nothing where they do not agree.
   std::optional<unsigned> table_in_use();

@@ -9,10 +9,16 @@ struct Booted {
   explicit Booted(const std::string& profile, const std::vector<std::string>& settings = {})
       : machine(machine::build(machine::describe(profile, settings))),
         wiring(*machine.graph, *machine.faults),
-        chips(machine, wiring, 0),
+        chips(with_successor(machine, wiring)),
         found(discover(*machine.graph, chips)),
         tables(write_tables(machine, found, chips, 100'000)),
         manager(machine, chips, found) {}
+
+  static Chips with_successor(const machine::Machine& machine, const Wiring& wiring) {
+    Chips out(machine, wiring, 0);
+    out.name_successor(9 % machine.graph->endpoints());
+    return out;
+  }
 
   machine::Machine machine;
   Wiring wiring;
@@ -83,6 +89,16 @@ TEST(Recovery, AnotherManagerFinishes) {
   }
   EXPECT_GT(served_old, 10u);
   EXPECT_GT(told, 10u);
+}
+
+// Only the one that the manager has named: another finds that it may not even number its own router.
+TEST(Recovery, NobodyElseTakesOver) {
+  Booted b("torus", kSmall);
+  b.manager.take_over(10);
+  Recovery r = b.manager.recover(100'000);
+  EXPECT_FALSE(r.complete);
+  b.manager.take_over(9);
+  EXPECT_TRUE(b.manager.recover(100'000).complete);
 }
 
 }  // namespace

@@ -18,12 +18,14 @@ class RunningManager {
   Time write(const topology::Faults& faults);
 
  private:
+  EndpointId name_successor(const topology::Faults& faults);
+
   const Graph& graph_;
   Wiring wiring_;
   Chips chips_;
+  EndpointId node_, successor_;
   Discovery found_;
   Time detect_{0};
-  EndpointId node_;
   RecoveringManager manager_;
 };
 

@@ -32,7 +32,7 @@ void BlockChannel::send(Port& port, std::uint32_t index, const EagerHead& head, 
   Peer& peer = pairs_[index];
   make(port, send_blocks_, std::max(model_.ring_blocks, model_.credits_most), 0);
   const bool first = peer.waiting.empty();
-  Waiting& w = pairs_.wait(peer);
+  Waiting& w = pairs_.wait(port, peer);
   w.kind = Kind::Block;
   w.flags = flags;
   w.request = request;
@@ -42,7 +42,7 @@ void BlockChannel::send(Port& port, std::uint32_t index, const EagerHead& head, 
   memcpy(w.message.data(), &head, sizeof head);
   buffer.read(0, w.message.data() + sizeof head, buffer.length);
   if (first && fill(port, peer, w)) {
-    pairs_.first_has_left(peer);
+    pairs_.first_has_left(port, peer);
     return;
   }
   if (peer.requested_blocks) return;

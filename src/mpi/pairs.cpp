@@ -45,7 +45,7 @@ void Pairs::small(Port& port, std::uint32_t to, Kind kind, unsigned flags, const
   const bool ordered = needs_credit(kind), pays = ordered && model_.credits;
   const bool waits = ordered && ((pays && !peer.credits) || !peer.waiting.empty());
   Waiting now;
-  Waiting& w = waits ? wait(peer) : now;
+  Waiting& w = waits ? wait(port, peer) : now;
   w.kind = kind;
   w.flags = flags;
   w.length = static_cast<std::uint32_t>(head_bytes + bytes);
@@ -84,8 +84,8 @@ void Pairs::transmit(Port& port, Peer& peer, const Waiting& w) {
 
 // --- What waits.
 
-Waiting& Pairs::wait(Peer& peer) {
-  ++waiting_;
+Waiting& Pairs::wait(Port& port, Peer& peer) {
+  if (waiting_++ == 0) stalled_since_ = port.now();
   return peer.waiting.push();
 }
 
@@ -97,15 +97,21 @@ bool Pairs::transmit_waiting(Port& port, Peer& peer, const Waiting& w) {
   return true;
 }
 
-std::uint32_t Pairs::first_has_left(Peer& peer) {
+void Pairs::have_left(Port& port, unsigned count) {
+  waiting_ -= count;
+  if (waiting_ == 0 && count > 0)
+    costs_.sums().stalled_ps += static_cast<std::uint64_t>(port.now() - stalled_since_);
+}
+
+std::uint32_t Pairs::first_has_left(Port& port, Peer& peer) {
   const std::uint32_t owner = peer.waiting.front().owner;
   peer.waiting.pop_front();
-  --waiting_;
+  have_left(port, 1);
   return owner;
 }
 
-Fifo<Waiting> Pairs::take_waiting(Peer& peer) {
-  waiting_ -= static_cast<unsigned>(peer.waiting.size());
+Fifo<Waiting> Pairs::take_waiting(Port& port, Peer& peer) {
+  have_left(port, static_cast<unsigned>(peer.waiting.size()));
   return std::exchange(peer.waiting, {});
 }
 

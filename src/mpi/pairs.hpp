@@ -28,13 +28,13 @@ class Pairs {
              std::uint32_t request = 0);
   std::uint32_t next_tag(Peer& peer, Kind kind, unsigned flags, unsigned credits);
 
-  // What waits at a peer, for credit or for blocks, in order.
-  Waiting& wait(Peer& peer);
+  // What waits at a peer, for credit or for blocks, in order. While anything does, the process is stalled.
+  Waiting& wait(Port& port, Peer& peer);
   /// Sends a small message that waits; false where there is no credit for it.
   bool transmit_waiting(Port& port, Peer& peer, const Waiting& w);
   /// The first of it has left. Returns the send that is done by that, or 0.
-  std::uint32_t first_has_left(Peer& peer);
-  Fifo<Waiting> take_waiting(Peer& peer);
+  std::uint32_t first_has_left(Port& port, Peer& peer);
+  Fifo<Waiting> take_waiting(Port& port, Peer& peer);
   /// Small messages and messages for blocks, at all peers.
   unsigned waiting() const { return waiting_; }
 
@@ -48,6 +48,7 @@ class Pairs {
 
  private:
   void transmit(Port& port, Peer& peer, const Waiting& w);
+  void have_left(Port& port, unsigned count);
 
   const abi::MpiModel& model_;
   Costs& costs_;
@@ -55,6 +56,7 @@ class Pairs {
   std::vector<std::unique_ptr<Peer>> peers_;
   std::unordered_map<std::uint64_t, std::uint32_t> peer_of_;
   unsigned waiting_ = 0;
+  std::int64_t stalled_since_ = 0;
 };
 
 }  // namespace weft::mpi

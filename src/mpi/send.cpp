@@ -135,7 +135,7 @@ void Transport::clear_to_send(Port& port, const nic::Message& m) {
 void Transport::refused_blocks(Port& port, std::uint32_t index) {
   Peer& peer = pairs_[index];
   peer.refused = true;
-  for (Fifo<Waiting> waiting = pairs_.take_waiting(peer); !waiting.empty(); waiting.pop_front()) {
+  for (Fifo<Waiting> waiting = pairs_.take_waiting(port, peer); !waiting.empty(); waiting.pop_front()) {
     Waiting& w = waiting.front();
     if (w.kind == Kind::Block) {
       EagerHead eager;

@@ -45,7 +45,7 @@ void Transport::flush(Port& port, std::uint32_t index) {
     const bool leaves =
         w.kind == Kind::Block ? blocks_.fill(port, peer, w) : pairs_.transmit_waiting(port, peer, w);
     if (!leaves) return;
-    const std::uint32_t owner = pairs_.first_has_left(peer);
+    const std::uint32_t owner = pairs_.first_has_left(port, peer);
     if (Request* request = owner ? requests_.find(owner) : nullptr) done(port, *request);
   }
 }

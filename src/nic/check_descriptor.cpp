@@ -4,10 +4,11 @@ namespace weft::nic {
 
 namespace {
 
-/// Whole registers, of one packet, and nothing that needs a process at the other end.
+/// Whole registers, of one packet, and nothing that needs a process at the other end. Memory here may be
+/// named by logical addresses.
 Status check_registers(const Context& context, const Registration& registration, PortNo port,
                        const Descriptor& d) {
-  constexpr std::uint16_t kAllowed = kRegisters | kNotifyLocal | kNotifyDone | kFence;
+  constexpr std::uint16_t kAllowed = kRegisters | kNotifyLocal | kNotifyDone | kFence | kLogical;
   const bool put = d.operation == Operation::Put, get = d.operation == Operation::Get;
   if ((d.flags & ~kAllowed) || !(put || get || d.operation == Operation::ImmediatePut))
     return Status::BadOperation;
@@ -41,6 +42,7 @@ Status check_descriptor(const Context& context, const Registration& registration
     return Status::BadOperation;
   if (context.interface_of(d.node) == kNobody) return Status::BadNode;
   if (d.flags & kRegisters) return check_registers(context, registration, port, d);
+  if ((d.flags & kCounted) && is_atomic(d.operation)) return Status::BadOperation;
   if (d.flags & kPhysical) {
     if (!from.kernel) return Status::NoRight;
     if (d.operation == Operation::Message || (d.flags & kGlobal)) return Status::BadOperation;

@@ -29,6 +29,7 @@ enum class What : std::uint32_t {
   Interrupt,     // notifier
   Trigger,       // triggered operations: a task
   ControlAgain,  // triggered operations: an alarm
+  Counted,       // descriptors that wait for control packets: a task
   GroupData,     // groups: a task
   GroupHere,     // a packet for a group, for those on its sender's own node
   TlpHere,       // shared memory unit: a packet

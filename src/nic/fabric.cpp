@@ -27,13 +27,14 @@ struct Interface {
         reliability(context, number, bus, egress, outgoing, counters),
         triggered({context, ports, bus, registration, notifier, egress, counters}, number),
         groups({context, ports, bus, registration, notifier, triggered, counters}, number),
+        counted({context, ports, outgoing, triggered, counters}, number),
         sender({context, ports, bus, registration, notifier, submission, egress, reliability, triggered,
-                groups, outgoing, counters},
+                groups, counted, outgoing, counters},
                number),
         rings(context, number, ports, bus, egress, notifier, counters),
         registers(context, number, ports, counters),
         receiver({context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups,
-                  registers, counters},
+                  counted, registers, counters},
                  number),
         smfu(context, number, egress),
         load_store({context, ports, bus, registration, notifier, smfu, counters}, number) {
@@ -54,6 +55,7 @@ struct Interface {
   Reliability reliability;
   Triggered triggered;
   Groups groups;
+  Counted counted;
   Sender sender;
   Rings rings;
   RegisterUnit registers;
@@ -195,6 +197,7 @@ void Fabric::close(PortRef ref) {
   port.domain = kNoDomain;
   n.receiver.close(ref.port);
   n.triggered.close(ref.port);
+  n.sender.drop_waiting(ref.port);
   n.groups.close(ref.port);
   n.load_store.close(ref.port);
   n.notifier.close(ref.port);
@@ -380,6 +383,8 @@ void Fabric::handle(const event::Event& due) {
       return n.notifier.handle_interrupt();
     case What::Trigger:
       return n.triggered.act(index);
+    case What::Counted:
+      return n.sender.fire(index);
     case What::ControlAgain:
       return n.triggered.repeat(index);
     case What::GroupData:
@@ -496,6 +501,7 @@ std::vector<std::string> Fabric::pending(NicId nic) const {
     std::vector<WaitingRound> waiting;
     n.triggered.add_waiting(p, waiting);
     for (const WaitingRound& round : waiting) out.push_back(in_words(round));
+    n.counted.tell_pending(p, out);
   }
   return out;
 }

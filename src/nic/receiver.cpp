@@ -19,6 +19,7 @@ Receiver::Receiver(const Parts& parts, NicId interface)
       sender_(parts.sender),
       triggered_(parts.triggered),
       groups_(parts.groups),
+      counted_(parts.counted),
       registers_(parts.registers),
       counters_(parts.counters),
       interface_(interface),
@@ -282,7 +283,15 @@ void Receiver::receive_message(std::uint32_t index) {
     reject(packet, Status::NoPort, 0, packet.stamps.ready);
     return release(index);
   }
-  rings_.accept(index);
+  const std::uint32_t counted = h.flags & kCounted ? counted_flags(h.value) : kToRing;
+  if (counted & kCounts) {
+    if (Status status = counted_.take(packet, packet.stamps.ready); status != Status::Ok) {
+      reject(packet, status, 0, packet.stamps.ready);
+      return release(index);
+    }
+  }
+  if (counted & kToRing) return rings_.accept(index);
+  context_.at(packet.stamps.ready, What::Data, interface_, index);
 }
 
 /// A request for registers goes to their file, not to memory.
@@ -329,7 +338,8 @@ void Receiver::land(std::uint32_t index) {
   } else if (h.kind == PacketKind::GetData) {
     land_get_data(packet);
   } else if (h.operation == Operation::Message) {
-    if (rings_.land(packet)) {
+    const bool in_ring = !(h.flags & kCounted) || (counted_flags(h.value) & kToRing);
+    if (!in_ring || rings_.land(packet)) {
       arrived(packet, Status::Ok, 0, h.damaged);
     } else {
       reject(packet, Status::NoPort, 0, context_.now());
@@ -482,9 +492,13 @@ void Receiver::execute_atomic(const Packet& packet, Status& status, std::uint64_
 void Receiver::arrived(const Packet& packet, Status status, std::uint64_t value, bool damaged) {
   Header h = packet.header;
   h.damaged = damaged;
+  const bool counts = (h.flags & kCounted) && (counted_flags(h.value) & kCounts);
+  if (status == Status::Ok && counts && h.operation != Operation::Message)  // messages have been counted
+    status = counted_.take(packet, packet.stamps.ready);
   if (h.reliable()) {
     Incoming& in = incoming_.find_or_add(h);
     in.complete = true;
+    in.status = status;
     in.damaged = damaged;
     incoming_.give_context(in);
   }
@@ -503,6 +517,7 @@ void Receiver::arrived(const Packet& packet, Status status, std::uint64_t value,
       notifier_.interrupt(Interrupt::Asked, h.target_port,
                           event_at_target(context_, h, EventKind::Interrupt));
   }
+  if (!h.answered() && status != Status::Ok) ended(h);
   if (h.answered() || status != Status::Ok) return reply(packet, status, value, damaged, context_.now());
   context_.ledger.end({h.from, h.source_port}, h.source_generation);
   ended(h);

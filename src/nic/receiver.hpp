@@ -21,6 +21,7 @@ class Receiver {
     Sender& sender;
     Triggered& triggered;
     Groups& groups;
+    Counted& counted;
     RegisterUnit& registers;
     Counters& counters;
   };
@@ -83,6 +84,7 @@ class Receiver {
   Sender& sender_;
   Triggered& triggered_;
   Groups& groups_;
+  Counted& counted_;
   RegisterUnit& registers_;
   Counters& counters_;
   NicId interface_;

@@ -1,10 +1,7 @@
 #include "nic/register_unit.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
-
-#include "abi/registers.hpp"
 
 namespace weft::nic {
 
@@ -15,57 +12,6 @@ using topology::kNone;
 using topology::PortId;
 using topology::PortIndex;
 using PortState = network::Network::PortState;
-
-/// What rights there are on a register, by bit.
-struct Rights {
-  std::uint64_t offset = 0;
-  std::uint64_t readable = 0;               // by anybody: no field of today's keeps its value to itself
-  std::array<std::uint64_t, 4> writable{};  // by By
-};
-
-struct Block {
-  std::uint64_t first = 0, stride = 0, bytes = 0;
-  bool interfaces = false, routers = false;
-};
-
-consteval std::size_t count(Entry::Kind kind) {
-  return static_cast<std::size_t>(std::count_if(std::begin(kDeclaration), std::end(kDeclaration),
-                                                [&](const Entry& e) { return e.kind == kind; }));
-}
-
-consteval auto all_blocks() {
-  std::array<Block, count(Entry::Kind::Block)> out{};
-  std::size_t n = 0;
-  for (const Entry& e : kDeclaration) {
-    if (e.kind == Entry::Kind::Block) out[n++] = {e.first, e.stride, 0, e.interfaces, e.routers};
-    if (e.kind == Entry::Kind::Register) out[n - 1].bytes += 8;
-  }
-  return out;
-}
-
-consteval auto all_rights() {
-  std::array<Rights, count(Entry::Kind::Register)> out{};
-  std::size_t n = 0;
-  std::uint64_t next = 0;
-  unsigned low = 0;
-  for (const Entry& e : kDeclaration) {
-    if (e.kind == Entry::Kind::Block) next = e.first;
-    if (e.kind == Entry::Kind::Register) {
-      out[n++].offset = next;
-      next += 8;
-      low = 0;
-    }
-    if (e.kind != Entry::Kind::Field) continue;
-    const std::uint64_t mask = (e.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << e.bits) - 1) << low;
-    if (e.read == By::Any) out[n - 1].readable |= mask;
-    if (e.write != By::Nobody) out[n - 1].writable[static_cast<std::size_t>(e.write)] |= mask;
-    low += e.bits;
-  }
-  return out;
-}
-
-constexpr auto kBlocks = all_blocks();
-constexpr auto kRights = all_rights();
 
 constexpr Spot kIdentityNode = spot("chip.identity.node"), kIdentityRouter = spot("chip.identity.router");
 constexpr Spot kIsRouter = spot("chip.kind.router"), kCounts = spot("chip.kind.counts"),
@@ -82,20 +28,15 @@ constexpr Spot kSeenKind = spot("link.neighbour.kind"), kSeenPort = spot("link.n
                kSeenNumber = spot("link.neighbour.number");
 constexpr Spot kValid = spot("route.entry.valid"), kChoices = spot("route.entry.choices"),
                kOut = spot("route.entry.port"), kClass = spot("route.entry.channel_class");
+constexpr Spot kStandby = spot("standby.entry"), kWay = spot("way.port"), kCopy = spot("copy.tables");
+constexpr Spot kNumber = spot("chip.number"), kHeld = spot("interface.sending"),
+               kNodeNumber = spot("interface.node");
 
 std::uint64_t neighbour(std::uint64_t kind, std::uint64_t number, PortIndex port) {
   return kSeenKind.in(kSeenPort.in(kSeenNumber.in(0, number), port), kind);
 }
 
 }  // namespace
-
-/// A register that a request names.
-struct RegisterUnit::Word {
-  std::uint64_t offset = 0;  // of the register in the first block of its kind
-  std::uint64_t block = 0;   // where that begins
-  std::uint64_t index = 0;
-  const Rights* rights = nullptr;
-};
 
 RegisterUnit::File& RegisterUnit::file(ChipNumber chip) {
   if (chip == kInterfaceChip) return own_;
@@ -113,27 +54,32 @@ Status RegisterUnit::check_chip(ChipNumber chip) const {
   return Status::Unreachable;  // no cable of it is up
 }
 
+/// While a machine runs its routes are the run's to change (rerouting.by): what a manager writes of them
+/// before is read only.
+bool RegisterUnit::is_kept(const Word& word) {
+  return word.offset == kManager.offset || word.offset == kMark.offset || word.offset == kScratch.offset ||
+         word.offset == kClear.offset;
+}
+
+/// Classes of channels that the routing in force tells apart by input.
+std::uint64_t RegisterUnit::table_classes() const {
+  const routing::Routing* changed = context_.network.routes_in_force();
+  const routing::Routing& routing = changed ? *changed : *context_.machine.routing;
+  return routing.uses_input() ? routing.classes() : 1;
+}
+
 /// How many blocks of a kind a chip has.
 std::uint64_t RegisterUnit::indices(ChipNumber chip, std::uint64_t block) const {
   const topology::Graph& graph = *context_.machine.graph;
   const std::uint64_t ports = chip ? graph.port_count(router_of(chip)) : 1;
-  return block == kValid.offset ? (ports + 1) * graph.endpoints() : ports;
+  if (block == kValid.offset) return (ports * table_classes() + 1) * graph.endpoints();
+  return block == kStandby.offset || block == kWay.offset ? 0 : ports;  // before a machine runs
 }
 
 Status RegisterUnit::find(const Header& request, std::uint64_t offset, Word& word) const {
   const bool router = request.remote_key != kInterfaceChip;
-  for (const Block& block : kBlocks) {
-    if (offset < block.first || !(router ? block.routers : block.interfaces)) continue;
-    const std::uint64_t index = block.stride ? (offset - block.first) / block.stride : 0;
-    const std::uint64_t within = offset - block.first - index * block.stride;
-    if (within >= block.bytes || (block.stride && index >= indices(request.remote_key, block.first)))
-      continue;
-    const auto rights = std::find_if(kRights.begin(), kRights.end(),
-                                     [&](const Rights& r) { return r.offset == block.first + within; });
-    word = {block.first + within, block.first, index, &*rights};
-    return Status::Ok;
-  }
-  return Status::BadRange;
+  const auto blocks = [&](std::uint64_t block) { return indices(request.remote_key, block); };
+  return find_word(router, offset, blocks, word) ? Status::Ok : Status::BadRange;
 }
 
 Time RegisterUnit::serve(const Header& request, Time ready) {
@@ -143,17 +89,13 @@ Time RegisterUnit::serve(const Header& request, Time ready) {
   return of.free;
 }
 
-/// Bits of a register that the node a request comes from may write.
-std::uint64_t RegisterUnit::writable(const Header& request, const Word& word) {
-  const topology::EndpointId who = context_.nodes[request.from];
+/// Of the node that a request comes from.
+Who RegisterUnit::asker(const Header& request) {
+  const topology::EndpointId node_of = context_.nodes[request.from];
   const topology::Graph& graph = *context_.machine.graph;
-  const bool manager = who == file(request.remote_key).manager;
-  const bool near =
-      request.remote_key ? graph.endpoint_router(who) == router_of(request.remote_key) : who == node();
-  std::uint64_t mask = word.rights->writable[static_cast<std::size_t>(By::Any)];
-  if (near || manager) mask |= word.rights->writable[static_cast<std::size_t>(By::Node)];
-  if (manager) mask |= word.rights->writable[static_cast<std::size_t>(By::Manager)];
-  return mask;
+  const bool near = request.remote_key ? graph.endpoint_router(node_of) == router_of(request.remote_key)
+                                       : node_of == node();
+  return who(node_of, near, file(request.remote_key).manager);
 }
 
 Status RegisterUnit::read(const Header& request, std::vector<std::uint8_t>& values) {
@@ -183,10 +125,10 @@ Status RegisterUnit::write(const Header& request, std::span<const std::uint8_t> 
       std::uint64_t wanted = 0;
       std::memcpy(&wanted, values.data() + at, 8);
       if (status == Status::Ok && !checked) {
-        const auto& by = word.rights->writable;
-        const std::uint64_t may = writable(request, word), somebody = by[1] | by[2] | by[3];
-        const std::uint64_t changed = (wanted ^ value(request.remote_key, word)) & somebody;
-        if (somebody == 0 || (changed & ~may)) status = Status::NoRight;
+        if (!may_write(word, asker(request), value(request.remote_key, word), wanted))
+          status = Status::NoRight;
+        else if (!is_kept(word))
+          status = Status::BadOperation;
       }
       if (status != Status::Ok) {
         ++of.refused;
@@ -204,7 +146,7 @@ void RegisterUnit::store(ChipNumber chip, const Word& word, std::uint64_t value)
   File& of = file(chip);
   switch (word.offset) {
     case kManager.offset:
-      of.manager = static_cast<std::uint32_t>(value);
+      of.manager = value;
       break;
     case kMark.offset:
       of.mark = value;
@@ -243,6 +185,8 @@ std::uint64_t RegisterUnit::value(ChipNumber chip, const Word& word) {
       return link_value(chip, word.offset, port);
     case kValid.offset:
       return route_value(chip, word.index);
+    case kCopy.offset:
+      return 0;
     default:
       return traffic_value(chip, word.offset, port);
   }
@@ -275,6 +219,8 @@ std::uint64_t RegisterUnit::chip_value(ChipNumber chip, std::uint64_t offset) {
       return of.scratch;
     case kDone.offset:
       return kRefused.in(kDone.in(0, of.done), of.refused);
+    case kNumber.offset:
+      return router;
     default:
       return 0;  // chip.clear
   }
@@ -288,6 +234,10 @@ std::uint64_t RegisterUnit::interface_value(std::uint64_t offset) {
       for (PortNo port = 0; port < ports_.size(); ++port) open += ports_.is_open(port);
       return kPortsOpen.in(kPortsAvailable.in(0, context_.nic.ports), open);
     }
+    case kNodeNumber.offset:
+      return node();
+    case kHeld.offset:
+      return 0;
     case kPayload.offset:
       return kMessage.in(kPayload.in(0, context_.payload),
                          static_cast<std::uint64_t>(context_.nic.message_limit.value));
@@ -355,20 +305,22 @@ std::uint64_t RegisterUnit::traffic_value(ChipNumber chip, std::uint64_t offset,
   }
 }
 
-/// What the routing answers; of one that computes its routes, what it would compute. A packet that came in
-/// is taken to have come in the first class of channels.
+/// What the routing answers; of one that computes its routes, what it would compute.
 std::uint64_t RegisterUnit::route_value(ChipNumber chip, std::uint64_t index) const {
   const topology::Graph& graph = *context_.machine.graph;
   const topology::RouterId router = router_of(chip);
-  const std::uint64_t input = index / graph.endpoints();
+  const std::uint64_t row = index / graph.endpoints(), classes = table_classes();
   const auto target = static_cast<topology::EndpointId>(index % graph.endpoints());
   if (graph.endpoint_router(target) == router)
     return kOut.in(kChoices.in(kValid.in(0, 1), 1), graph.port_index(graph.endpoint_port(target)));
   routing::Hop hop{router};
-  if (input) {
-    const PortId port = graph.port(router, static_cast<PortIndex>(input - 1));
+  if (row) {
+    const PortId port = graph.port(router, static_cast<PortIndex>((row - 1) / classes));
     if (graph.peer(port) == kNone && graph.port_endpoint(port) == kNone) return 0;  // nothing comes in there
-    if (graph.peer(port) != kNone) hop.in_port = graph.port_index(port);
+    if (graph.peer(port) != kNone) {
+      hop.in_port = graph.port_index(port);
+      hop.in_class = static_cast<routing::ChannelClass>((row - 1) % classes);
+    }
   }
   hop.target = target;
   const routing::Routing* changed = context_.network.routes_in_force();

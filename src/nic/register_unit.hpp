@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "abi/register_access.hpp"
 #include "nic/context.hpp"
 #include "nic/port.hpp"
 
@@ -33,14 +34,14 @@ class RegisterUnit {
  private:
   /// What software has written into a file, and since when it counts.
   struct File {
-    std::uint32_t manager = 0;
+    std::uint64_t manager = 0;  // the whole register
     std::uint64_t mark = 0, scratch = 0;
     std::uint32_t done = 0, refused = 0;
     Counters cleared = {};
     std::vector<network::Network::PortState> cleared_links = {};  // by port; empty: from the start
     Time free{0};
   };
-  struct Word;
+  using Word = abi::registers::Word;
 
   File& file(ChipNumber chip);
   Status find(const Header& request, std::uint64_t offset, Word& word) const;
@@ -54,7 +55,9 @@ class RegisterUnit {
   std::uint64_t route_value(ChipNumber chip, std::uint64_t index) const;
   void store(ChipNumber chip, const Word& word, std::uint64_t value);
   void clear_counters(ChipNumber chip);
-  std::uint64_t writable(const Header& request, const Word& word);
+  abi::registers::Who asker(const Header& request);
+  static bool is_kept(const Word& word);
+  std::uint64_t table_classes() const;
   bool port_up(topology::PortId port) const;
   network::Network::PortState port_state(topology::PortId port) const;
   topology::EndpointId node() const { return context_.nodes[interface_]; }

@@ -12,8 +12,6 @@ namespace weft::nic {
 
 namespace {
 
-constexpr std::uint64_t kStage = 64 * 1024;  // read from a process at once
-
 Event event_for(const Outgoing& x, EventKind kind) {
   Event event;
   event.kind = kind;
@@ -80,7 +78,6 @@ void skip_arrived(const std::vector<bool>& have, std::uint64_t length, std::uint
 Sender::Sender(const Parts& parts, NicId interface)
     : context_(parts.context),
       ports_(parts.ports),
-      bus_(parts.bus),
       registration_(parts.registration),
       notifier_(parts.notifier),
       submission_(parts.submission),
@@ -88,9 +85,12 @@ Sender::Sender(const Parts& parts, NicId interface)
       reliability_(parts.reliability),
       triggered_(parts.triggered),
       groups_(parts.groups),
+      counted_(parts.counted),
       outgoing_(parts.outgoing),
       counters_(parts.counters),
       fences_(parts.context, interface, parts.egress),
+      channels_(parts.context, parts.ports, parts.counters),
+      reader_(parts.context, parts.registration, parts.bus),
       interface_(interface),
       unit_free_(parts.context.nic.units) {}
 
@@ -99,11 +99,7 @@ void Sender::accept(std::uint32_t index) {
   submission_.reached_chip(x.port);
   x.at_chip = context_.now();
   find_node(context_, x.d);
-  Status status = ports_[x.port].generation == x.port_generation
-                      ? check_descriptor(context_, registration_, ports_[x.port], x.port, x.d)
-                      : Status::Closed;
-  NicId to = context_.interface_of(x.d.node);
-  x.to = to == kNobody ? interface_ : to;
+  Status status = check(x);
   if (status == Status::Ok && is_triggered(x.d.operation)) status = triggered_.accept(x);
   if (status == Status::Ok && is_of_groups(x.d.operation)) status = groups_.accept(x);
   if (x.d.flags & kToGroup) x.group = groups_.group_of(x.port, x.d.tag);
@@ -113,6 +109,42 @@ void Sender::accept(std::uint32_t index) {
     x.finished = true;
     return outgoing_.release(index);
   }
+  if (status == Status::Ok && (x.d.flags & kCounted)) {
+    bool waits = false;
+    status = counted_.accept(index, waits);
+    if (waits) return submission_.leave_buffer(x);
+  }
+  begin(index, status);
+}
+
+Status Sender::check(Outgoing& x) {
+  const NicId to = context_.interface_of(x.d.node);
+  x.to = to == kNobody ? interface_ : to;
+  if (ports_[x.port].generation != x.port_generation) return Status::Closed;
+  return check_descriptor(context_, registration_, ports_[x.port], x.port, x.d);
+}
+
+void Sender::fire(std::uint32_t task) {
+  for (const Counted::Fired& fired : counted_.fire(task)) {
+    Outgoing& x = outgoing_[fired.index];
+    x.at_chip = context_.now();
+    x.d.posted = x.at_chip.value;    // from here on it takes time; before, it waited for others
+    const Status status = check(x);  // packets may have brought anything
+    begin(fired.index, fired.status == Status::Ok ? status : fired.status);
+  }
+}
+
+void Sender::drop_waiting(PortNo port) {
+  for (std::uint32_t index : counted_.close(port)) {
+    submission_.leave(outgoing_[index]);
+    outgoing_[index].finished = true;
+    outgoing_.release(index);
+  }
+}
+
+/// It is sent in its turn, or is refused.
+void Sender::begin(std::uint32_t index, Status status) {
+  Outgoing& x = outgoing_[index];
   if (status != Status::Ok) {
     submission_.leave(x);
     context_.ledger.begin({interface_, x.port}, x.port_generation);  // as if it had begun: finishing ends it
@@ -139,21 +171,12 @@ void Sender::accept(std::uint32_t index) {
     default:
       ++counters_.atomics;
   }
-  if (x.group != network::kNoGroup && groups_.hold(x, index)) {
-    // Its first data is fetched meanwhile.
-    x.first_data =
-        bus_.from_memory(context_.now(), static_cast<std::int64_t>(std::min(context_.payload, x.d.length)));
-    return;
-  }
+  if (x.group != network::kNoGroup && groups_.hold(x, index)) return;
   enqueue(index);
 }
 
 void Sender::released(std::uint32_t index, Status status) {
-  if (status == Status::Ok) return enqueue(index);
-  Outgoing& x = outgoing_[index];
-  submission_.leave(x);
-  context_.ledger.begin({interface_, x.port}, x.port_generation);
-  finish(index, status, context_.now());
+  status == Status::Ok ? enqueue(index) : begin(index, status);
 }
 
 void Sender::enqueue(std::uint32_t index) {
@@ -258,7 +281,7 @@ void Sender::serve_operation(PortNo port, unsigned unit) {
   x.queued = false;
   x.sent = true;
   submission_.leave(x);
-  if (x.d.operation == Operation::Put) leave_channel(x, index);  // a get has it until its data is here
+  if (x.d.operation == Operation::Put) channels_.leave(x, index);  // a get has it until its data is here
   outgoing_.release(index);
 }
 
@@ -275,28 +298,7 @@ bool Sender::blocked(Outgoing& x, std::uint32_t index) {
       reliability_.connect(x, index, new_packet(PacketKind::Connect, x, index));
     return true;
   }
-  return channel_taken(x, index);
-}
-
-bool Sender::channel_taken(Outgoing& x, std::uint32_t index) {
-  bool rdma = x.d.operation == Operation::Put || x.d.operation == Operation::Get;
-  if (!context_.nic.channels || !rdma || x.channel != kNoDomain) return false;
-  std::uint32_t domain = ports_[x.port].domain;
-  if (domain == kNoDomain) return false;  // the kernel's
-  auto [channel, free] = channels_.try_emplace(domain, index);
-  if (!free) {
-    counters_.channel_waits += !std::exchange(x.waited_for_channel, true);
-    return true;
-  }
-  x.channel = domain;
-  return false;
-}
-
-/// The DMA channel is free for the next put or get of its domain.
-void Sender::leave_channel(Outgoing& x, std::uint32_t index) {
-  if (x.channel == kNoDomain) return;
-  auto channel = channels_.find(std::exchange(x.channel, kNoDomain));
-  if (channel != channels_.end() && channel->second == index) channels_.erase(channel);
+  return channels_.taken(x, index);
 }
 
 /// Is there earlier work of its port that has not ended?
@@ -334,6 +336,10 @@ std::uint32_t Sender::new_packet(PacketKind kind, Outgoing& x, std::uint32_t ind
   h.remote_offset = d.remote_offset;
   h.operand = d.operand;
   h.compare = d.compare;
+  if (d.flags & kCounted) {
+    h.value = d.spare[1];
+    h.damaged = x.damaged;  // by what it took from other packets
+  }
   packet.stamps.posted = Time{d.posted};
   packet.stamps.at_chip = x.at_chip;
   packet.stamps.first_started = x.first_started;
@@ -372,7 +378,7 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
     h.bytes = static_cast<std::uint32_t>(std::min(context_.payload, x.d.length - x.issued));
     x.issued += h.bytes;
     h.last = x.issued >= x.d.length;
-    on_chip = data_on_chip(x.staging, x.local, packet, now, false);
+    on_chip = reader_.on_chip(x.staging, x.local, packet, now, false);
     if (packet.data.empty()) {  // the memory is gone
       x.old_value = x.local.address + h.offset;
       context_.packets.give(number);
@@ -413,7 +419,7 @@ bool Sender::issue_response(Response& r, unsigned unit) {
   h.bytes = static_cast<std::uint32_t>(std::min(context_.payload, length - r.issued));
   r.issued += h.bytes;
   h.last = r.issued >= length;
-  Time on_chip = data_on_chip(r.staging, r.place, packet, now, h.from != h.to);
+  Time on_chip = reader_.on_chip(r.staging, r.place, packet, now, h.from != h.to);
   if (packet.data.empty()) {  // the memory is gone
     h.kind = PacketKind::Reply;
     h.status = Status::BadMemory;
@@ -429,25 +435,6 @@ bool Sender::issue_response(Response& r, unsigned unit) {
   bool all = h.last;
   egress_.launch(number, on_chip + context_.nic.send_latency + context_.adapter(h.kind));
   return all;
-}
-
-/// Reads a packet's data from memory; returns when the chip has it. No data: the memory is not there.
-Time Sender::data_on_chip(Staging& staging, const Place& place, Packet& packet, Time from, bool snooped) {
-  const Header& h = packet.header;
-  if (h.offset < staging.first || h.offset + h.bytes > staging.first + staging.data.size()) {
-    staging.first = h.offset;
-    staging.data.resize(std::min(kStage, h.length - h.offset));
-    if (!context_.host.read(place.space, place.address + h.offset, staging.data.data(),
-                            staging.data.size())) {
-      staging.data.clear();
-      return from;
-    }
-  }
-  const std::uint8_t* begin = staging.data.data() + (h.offset - staging.first);
-  packet.data.assign(begin, begin + h.bytes);
-  Time translated = from + registration_.translate(place, h.offset, h.bytes, from, h.flags & kPhysical);
-  if (snooped) translated = translated + context_.host_parameters.snoop;
-  return bus_.from_memory(translated, h.bytes);
 }
 
 bool Sender::responding(const Header& request) const {
@@ -584,7 +571,7 @@ void Sender::finish(std::uint32_t index, Status status, Time when) {
   x.finished = true;
   if (status != Status::Ok) x.status = status;
   reliability_.give_context(x);
-  leave_channel(x, index);
+  channels_.leave(x, index);
   if (x.status != Status::Ok) {
     ++counters_.failed;
     notifier_.notify(x.port, x.port_generation, event_for(x, EventKind::Failed), when);

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <deque>
-#include <map>
 #include <string>
 
+#include "nic/counted.hpp"
+#include "nic/dma.hpp"
 #include "nic/egress.hpp"
 #include "nic/fences.hpp"
 #include "nic/groups.hpp"
@@ -41,6 +42,7 @@ class Sender {
     Reliability& reliability;
     Triggered& triggered;
     Groups& groups;
+    Counted& counted;
     OutgoingTable& outgoing;
     Counters& counters;
   };
@@ -50,6 +52,10 @@ class Sender {
   void accept(std::uint32_t index);
   /// A put that waited for a sequence may go, or never will.
   void released(std::uint32_t index, Status status);
+  /// A sequence has waited long enough.
+  void fire(std::uint32_t task);
+  /// What waits in a port that was closed goes nowhere.
+  void drop_waiting(PortNo port);
   /// Sends what can be sent now.
   void dispatch();
   void dispatch_planned();
@@ -80,7 +86,7 @@ class Sender {
 
   bool has_queue(PortNo port) const { return port < queues_.size() && !queues_[port].waiting.empty(); }
   void reset(PortNo port);
-  void drop_channel(std::uint32_t domain) { channels_.erase(domain); }
+  void drop_channel(std::uint32_t domain) { channels_.drop(domain); }
   /// What waits in a port's queue and why, in words; empty where nothing does.
   std::string pending(PortNo port) const;
 
@@ -99,24 +105,22 @@ class Sender {
     return queues_[port];
   }
   void enqueue(std::uint32_t index);
+  Status check(Outgoing& x);
+  void begin(std::uint32_t index, Status status);
   void serve();
   bool find_unblocked();
   bool blocked(Outgoing& x, std::uint32_t index);
   bool fenced(const Outgoing& x);
-  bool channel_taken(Outgoing& x, std::uint32_t index);
-  void leave_channel(Outgoing& x, std::uint32_t index);
   void serve_response(unsigned unit);
   void serve_operation(PortNo port, unsigned unit);
   void issue(Outgoing& x, std::uint32_t index, unsigned unit);
   bool issue_response(Response& r, unsigned unit);
   void occupy(unsigned unit);
-  Time data_on_chip(Staging& staging, const Place& place, Packet& packet, Time from, bool snooped);
   std::uint32_t new_packet(PacketKind kind, Outgoing& x, std::uint32_t index);
   void fail(const Header& header, const Stamps& stamps, Time when);
 
   Context& context_;
   PortTable& ports_;
-  node::Bus& bus_;
   Registration& registration_;
   Notifier& notifier_;
   Submission& submission_;
@@ -124,9 +128,12 @@ class Sender {
   Reliability& reliability_;
   Triggered& triggered_;
   Groups& groups_;
+  Counted& counted_;
   OutgoingTable& outgoing_;
   Counters& counters_;
   Fences fences_;
+  DmaChannels channels_;
+  MemoryReader reader_;
   NicId interface_;
   std::vector<Queue> queues_;  // by port
   Slab<Response, 8> responses_;
@@ -136,7 +143,6 @@ class Sender {
   std::vector<Time> unit_free_;
   Time dispatch_at_ = network::kForever;  // when dispatching is planned
   bool dispatching_ = false;
-  std::map<std::uint32_t, std::uint32_t> channels_;  // by domain: the operation its DMA channel works on
   std::vector<Peer> peers_;
 };
 

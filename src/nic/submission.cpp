@@ -86,6 +86,10 @@ void Submission::leave(Outgoing& x) {
   if (std::exchange(x.slot_freed, true)) return;
   context_.queue.stop();
   context_.host.slot_free({interface_, x.port}, context_.now());
+  leave_buffer(x);
+}
+
+void Submission::leave_buffer(Outgoing& x) {
   if (!std::exchange(x.buffered, false)) return;
   Buffer& buffer = buffers_[buffer_of(x.port)];
   Queue& q = queue(x.port);

@@ -22,6 +22,8 @@ class Submission {
   void reached_chip(PortNo port) { --queue(port).on_the_way; }
   /// A descriptor leaves its queue; the room it had goes to the first that waits and may have it.
   void leave(Outgoing& x);
+  /// It keeps its place in the queue, but not the room in a buffer.
+  void leave_buffer(Outgoing& x);
   /// Descriptors posted on a port that are not on the chip.
   std::uint32_t on_the_way(PortNo port) const { return port < queues_.size() ? queues_[port].on_the_way : 0; }
   void reset(PortNo port) { queue(port) = {}; }

@@ -392,12 +392,10 @@ Status Triggered::take(const Arrival& a) {
     takes = takes +
             Time{static_cast<std::int64_t>((pairs + units - 1) / units) * context_.nic.operation_time.value};
   }
-  free_ = std::max(a.ready, free_) + takes;
-  counters_.busy += takes;
   std::uint32_t index = new_task(Task::Fire, a.port);
   tasks_[index].sequence = sequence_of(a.tag);
   tasks_[index].round = a.round;
-  context_.at(free_, What::Trigger, interface_, index);
+  context_.at(occupy(a.ready, takes), What::Trigger, interface_, index);
   return Status::Ok;
 }
 

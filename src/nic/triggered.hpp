@@ -6,6 +6,7 @@
 // that does not name the sequence's key, finds no room or does not fit is refused, and its sender told.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <vector>
@@ -48,6 +49,12 @@ class Triggered {
   bool waits(PortNo port, std::uint32_t tag, std::uint64_t round) const;
   std::function<void(PortNo port, std::uint32_t sequence, std::uint64_t round)> on_run;
   void close(PortNo port);
+  /// When the unit that runs sequences, one after the other, has run one that is ready and takes so long.
+  Time occupy(Time ready, Time takes) {
+    free_ = std::max(ready, free_) + takes;
+    counters_.busy += takes;
+    return free_;
+  }
 
   void add_waiting(PortNo port, std::vector<WaitingRound>& out) const;
 

@@ -14,6 +14,7 @@ class Device;
 struct Slot;
 
 struct DeviceKind {
+  ~DeviceKind();
   std::string name, about;
   config::Section section;
   std::function<std::unique_ptr<Device>(const void* parameters, const Slot& slot)> make;
@@ -42,3 +43,5 @@ DeviceKind device_kind(std::string name, std::string about, config::Section sect
 }
 
 }  // namespace weft::node
+
+WEFT_DECLARE_REGISTRY(weft::node::DeviceKind);

@@ -4,6 +4,8 @@
 
 namespace weft::node {
 
+DeviceKind::~DeviceKind() = default;
+
 namespace {
 
 constexpr std::int64_t kRegisterBytes = 8;
@@ -53,3 +55,5 @@ void Node::handle(const event::Event& event) {
 }
 
 }  // namespace weft::node
+
+WEFT_REGISTRY(weft::node::DeviceKind);

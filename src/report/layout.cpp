@@ -73,6 +73,17 @@ void Layout::caption(Point at, std::string text, Anchor anchor) {
   captions.push_back({at, std::move(text), anchor});
 }
 
+void Layout::show_in_full(const Graph& graph, const std::function<bool(RouterId)>& which, bool outwards,
+                          std::string name) {
+  in_full = std::move(name);
+  for (RouterId r = 0; r < graph.routers(); ++r) faint_routers.push_back(!which(r));
+  for (CableId c = 0; c < graph.cables(); ++c) {
+    auto [a, b] = cable_routers(graph, c);
+    const bool one = faint_routers[a], other = faint_routers[b];
+    faint_cables.push_back(outwards ? one && other : one || other);
+  }
+}
+
 std::pair<RouterId, RouterId> cable_routers(const Graph& graph, CableId c) {
   auto [a, b] = graph.cable_ends(c);
   return {graph.port_router(a), graph.port_router(b)};
@@ -89,6 +100,10 @@ std::vector<double> side_by_side(const Graph& graph) {
     for (std::size_t i = 0; i < bundle.size(); ++i)
       place[bundle[i]] = static_cast<double>(i) - static_cast<double>(bundle.size() - 1) / 2;
   return place;
+}
+
+std::string fan_out_text(double up_from_each, double down_from_each, double taper) {
+  return fmt::format("{:.3g} up, {:.3g} down, taper {:.3g}:1", up_from_each, down_from_each, taper);
 }
 
 Point across(Point a, Point b) {

@@ -2,6 +2,7 @@
 // layout.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Caption {
 
 /// A machine of more routers is drawn as tiers: nobody can read more.
 inline constexpr std::uint32_t kMostDrawnRouters = 600;
+/// From so many cables on, a picture shows one part of those that are alike in full.
+inline constexpr std::uint32_t kManyCables = 64;
 
 /// Coordinates in pixels, y downwards, the origin anywhere; `low` and `high` enclose everything.
 class Layout {
@@ -41,6 +44,9 @@ class Layout {
   double cable_opacity =
       0.9;             // less where many cables cross, so that the page darkens only where they lie close
   bool stubs = false;  // rings close by stubs at both ends, not by whole cables
+  // Where many parts are alike, a plain picture shows some in full and the others as an outline.
+  std::vector<bool> faint_routers, faint_cables;  // empty: none is
+  std::string in_full;                            // what the others are like
   Point low{1e9, 1e9}, high{-1e9, -1e9};
 
   void place(topology::RouterId r, Point at, double router_radius);
@@ -52,6 +58,9 @@ class Layout {
   void polygon(const std::vector<Point>& corners);
   void caption(Point at, std::string text, Anchor anchor = Anchor::Middle);
   void include(Point p);
+  /// These routers stand for all others, with the cables between them or, `outwards`, all of theirs.
+  void show_in_full(const topology::Graph& graph, const std::function<bool(topology::RouterId)>& routers,
+                    bool outwards, std::string name);
 };
 
 /// Lays a machine of at most kMostDrawnRouters out by its shape.
@@ -76,6 +85,10 @@ std::pair<topology::RouterId, topology::RouterId> cable_routers(const topology::
 
 /// Cables between the same two routers lie side by side: this one's place among them, centred on 0.
 std::vector<double> side_by_side(const topology::Graph& graph);
+
+/// How a bundle of cables between two levels fans out, and how many times what it carries could come from
+/// below.
+std::string fan_out_text(double up_from_each, double down_from_each, double taper);
 
 /// A unit vector a quarter turn from a to b.
 Point across(Point a, Point b);

@@ -39,7 +39,8 @@ Layout lay_out_dragonfly(const Graph& graph, const DragonflyShape& shape) {
     }
     if (shape.groups > 1) {
       Point out = on_circle(1, g, shape.groups);
-      layout.caption(out * (circle + group + radius + tick + 17) + Point{0, 4}, fmt::format("{}", g));
+      layout.caption(out * (circle + group + radius + tick + 17) + Point{0, 4},
+                     g == 0 ? "group 0" : fmt::format("{}", g));
     }
   }
 
@@ -53,6 +54,9 @@ Layout lay_out_dragonfly(const Graph& graph, const DragonflyShape& shape) {
     else
       layout.curve(c, p, (p + q) * 0.14 + aside * 2, q);
   }
+  if (shape.groups > 2 && graph.cables() >= kManyCables)
+    layout.show_in_full(
+        graph, [&](RouterId r) { return shape.group(r) == 0; }, true, "Group 0 and its cables");
   return layout;
 }
 

@@ -127,6 +127,9 @@ Layout lay_out_freely(const Graph& graph) {
     else
       layout.curve(c, p, (p + q) * pull + aside * 2, q);
   }
+  if (!few && graph.cables() >= kManyCables)
+    layout.show_in_full(
+        graph, [](RouterId r) { return r == 0; }, true, "Router 0 and its cables");
   return layout;
 }
 

@@ -215,6 +215,12 @@ Layout lay_out_grid(const Graph& graph, const GridShape& shape) {
     for (RouterId r = 0; r < graph.routers(); ++r)
       fan_of_ticks(layout, graph, r, r < shape.grid_routers ? look.tick : away, look.tick_length);
   name_axes(layout, look);
+  if (look.axes.size() == 3 && graph.cables() >= kManyCables) {
+    const unsigned into = look.axes[0].dimension;
+    layout.show_in_full(
+        graph, [&](RouterId r) { return shape.coordinate(shape.grid_router(r), into) == 0; }, false,
+        fmt::format("The front plane, 0 of dimension {},", into));
+  }
   return layout;
 }
 

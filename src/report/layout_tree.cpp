@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "report/layout.hpp"
+#include "topology/metrics.hpp"
 
 namespace weft::report {
 
@@ -25,6 +26,31 @@ std::vector<Runs> runs_by_level(const TreeShape& shape) {
   for (RouterId r = 0; r < shape.nodes.size(); ++r)
     levels[shape.nodes[r].level][{shape.nodes[r].below_begin, shape.nodes[r].below_end}].push_back(r);
   return levels;
+}
+
+/// Between each level and the next: how many cables, how they fan out, and what could come from below for
+/// what they carry.
+void name_bundles(Layout& layout, const Graph& graph, const TreeShape& shape, double row) {
+  std::vector<double> routers(shape.levels + 2), cables(shape.levels + 2), rate(shape.levels + 2);
+  for (RouterId r = 0; r < graph.routers(); ++r) {
+    ++routers[shape.nodes[r].level];
+    rate[0] += topology::injection_rate(graph, r) * graph.endpoint_count(r);
+  }
+  for (CableId c = 0; c < graph.cables(); ++c) {
+    auto [a, b] = cable_routers(graph, c);
+    const unsigned lower = std::min(shape.nodes[a].level, shape.nodes[b].level);
+    ++cables[lower];
+    rate[lower] += static_cast<double>(graph.cable_type(c).rate().value);
+  }
+  for (unsigned level = 1; level < shape.levels; ++level) {
+    if (cables[level] == 0 || routers[level + 1] == 0) continue;
+    const double y = (shape.levels - level - 0.5) * row;
+    layout.caption({-28, y - 3}, count_of(static_cast<std::uint64_t>(cables[level]), "cable"), Anchor::End);
+    layout.caption({-28, y + 13},
+                   fan_out_text(cables[level] / routers[level], cables[level] / routers[level + 1],
+                                rate[0] / rate[level]),
+                   Anchor::End);
+  }
 }
 
 }  // namespace
@@ -68,6 +94,7 @@ Layout lay_out_tree(const Graph& graph, const TreeShape& shape) {
     double x = above(e + 0.5);
     layout.tick({leaf.x + (x - leaf.x) * 0.55, leaf.y + radius + 4}, {x, ground});
   }
+  name_bundles(layout, graph, shape, row);
   layout.caption({-28, ground}, count_of(graph.endpoints(), "endpoint"), Anchor::End);
 
   std::vector<double> places = side_by_side(graph);

@@ -46,6 +46,7 @@ Json protocols_json(const host::RunResult& run) {
   out["copied_bytes"] = sums.copied;
   out["reordered"] = sums.reordered;
   out["credit_stalls"] = sums.stalls;
+  out["stalled_ns"] = static_cast<double>(sums.stalled_ps) / 1000;
   out["credits_grown"] = sums.credits_grown;
   out["registrations"] = sums.registrations;
   return out;

@@ -22,16 +22,25 @@ namespace {
 /// Beyond these, cables of one look are one path, and the file stays small enough to open at once.
 constexpr std::uint32_t kMostNotedCables = 5000;
 constexpr double kLeastNumberedRadius = 8;
+constexpr double kOutlineOpacity = 0.22;
+constexpr std::string_view kOutlineColour = "#c6cfd8";
 
 std::string draw_cables(const Graph& graph, const Layout& layout, const Picture& picture) {
-  std::map<CableLook, std::vector<CableId>> by_look;
-  for (CableId c = 0; c < graph.cables(); ++c) by_look[picture.look(c)].push_back(c);
+  std::map<std::pair<bool, CableLook>, std::vector<CableId>> by_look;  // faint ones last
+  const bool outlines = picture.outlines && !layout.faint_cables.empty();
+  for (CableId c = 0; c < graph.cables(); ++c)
+    by_look[{outlines && layout.faint_cables[c], picture.look(c)}].push_back(c);
   bool noted = graph.cables() <= kMostNotedCables && picture.note;
-  std::string plain, dashed;
-  for (const auto& [look, cables] : by_look) {
-    std::string& out = look.dashed ? dashed : plain;  // what is dashed lies on top
+  std::string faint, plain, dashed;
+  for (const auto& [key, cables] : by_look) {
+    const auto& [is_faint, look] = key;
+    std::string& out = look.dashed ? dashed : is_faint ? faint : plain;  // what is dashed lies on top
     out += fmt::format("<g fill=\"none\" stroke=\"{}\" stroke-width=\"{:g}\" stroke-opacity=\"{:g}\"{}>\n",
-                       look.colour, look.width, look.dashed ? 1 : layout.cable_opacity,
+                       look.colour, look.width,
+                       look.dashed ? 1
+                       : is_faint  ? kOutlineOpacity
+                       : outlines  ? 0.95
+                                   : layout.cable_opacity,
                        look.dashed ? " stroke-dasharray=\"5 3\"" : "");
     if (noted) {
       for (CableId c : cables)
@@ -44,7 +53,7 @@ std::string draw_cables(const Graph& graph, const Layout& layout, const Picture&
     }
     out += "</g>\n";
   }
-  return plain + dashed;
+  return faint + plain + dashed;
 }
 
 std::string draw_ticks(const Layout& layout) {
@@ -61,20 +70,24 @@ std::string draw_ticks(const Layout& layout) {
       kTickColour, stems, size, heads);
 }
 
-std::string draw_routers(const Graph& graph, const Faults& faults, const Layout& layout) {
+std::string draw_routers(const Graph& graph, const Faults& faults, const Layout& layout, bool outlines) {
   std::string out = "<g stroke=\"#ffffff\" stroke-width=\"1\">\n", numbers;
   for (RouterId r = 0; r < graph.routers(); ++r) {
     Point at = layout.routers[r];
-    bool dead = faults.router_dead(r);
+    bool dead = faults.router_dead(r), faint = outlines && layout.faint_routers[r];
     out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"", at.x, at.y, layout.radius[r]);
     out += dead ? fmt::format(" fill=\"#ffffff\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"3 2\"",
                               kDeadColour)
-                : fmt::format(" fill=\"{}\"", colour_of(kTierColours, graph.router_tier(r)));
+                : fmt::format(" fill=\"{}\"",
+                              faint ? kOutlineColour : colour_of(kTierColours, graph.router_tier(r)));
     out += fmt::format("><title>{}</title></circle>\n",
                        escape_xml(graph.router_name(r) + (dead ? ", out of order" : "")));
     if (layout.radius[r] >= kLeastNumberedRadius) {
       double font = layout.radius[r] * 0.95;
-      numbers += svg_text(at + Point{0, font * 0.36}, std::to_string(r), font, dead ? kDeadColour : "#ffffff",
+      numbers += svg_text(at + Point{0, font * 0.36}, std::to_string(r), font,
+                          dead    ? kDeadColour
+                          : faint ? kFaintInk
+                                  : "#ffffff",
                           Anchor::Middle);
     }
   }
@@ -85,6 +98,8 @@ std::vector<LegendEntry> full_legend(const Graph& graph, const Layout& layout, c
   std::vector<LegendEntry> out = picture.legend;
   if (layout.stubs)
     out.push_back(line_entry(kFaintInk, false, "stub at the end of a row: joins the row's other end"));
+  if (picture.outlines && !layout.in_full.empty())
+    out.push_back({"", 0, layout.in_full + " in full; the others, in outline, are alike"});
   auto tiers = topology::count_parts(graph).tiers;
   for (std::size_t i = 0; i < tiers.size(); ++i) {
     bool plain = tiers[i].name == "router";
@@ -101,7 +116,7 @@ std::vector<LegendEntry> full_legend(const Graph& graph, const Layout& layout, c
 }  // namespace
 
 Picture plain_picture(const Graph& graph, const Faults& faults, std::string title, std::string about) {
-  Picture picture{std::move(title), std::move(about), {}, {}, {}};
+  Picture picture{.title = std::move(title), .about = std::move(about), .outlines = true};
   double width = graph.cables() > 1500 ? 1.0 : 1.4;
   bool any_dead = false;
   for (CableId c = 0; c < graph.cables(); ++c) any_dead |= !faults.usable(graph, graph.cable_ends(c).a);
@@ -126,11 +141,12 @@ Picture plain_picture(const Graph& graph, const Faults& faults, std::string titl
 }
 
 std::string draw_around(const Graph& graph, const Faults& faults, const Layout& layout,
-                        const std::string& cables) {
+                        const std::string& cables, bool outlines) {
+  outlines = outlines && !layout.faint_routers.empty();
   std::string drawing;
   for (const std::string& area : layout.areas)
     drawing += fmt::format("<path d=\"{}\" fill=\"#f1f4f7\"/>\n", area);
-  drawing += cables + draw_ticks(layout) + draw_routers(graph, faults, layout);
+  drawing += cables + draw_ticks(layout) + draw_routers(graph, faults, layout, outlines);
   for (const Caption& caption : layout.captions)
     drawing += svg_text(caption.at, caption.text, kCaptionSize, kFaintInk, caption.anchor);
   return drawing;
@@ -138,7 +154,7 @@ std::string draw_around(const Graph& graph, const Faults& faults, const Layout& 
 
 std::string draw(const Graph& graph, const Faults& faults, const Layout& layout, const Picture& picture) {
   return svg_page(picture.title, picture.about, layout.low, layout.high,
-                  draw_around(graph, faults, layout, draw_cables(graph, layout, picture)),
+                  draw_around(graph, faults, layout, draw_cables(graph, layout, picture), picture.outlines),
                   full_legend(graph, layout, picture));
 }
 

@@ -32,6 +32,7 @@ struct Picture {
   std::vector<LegendEntry> legend;                     // of the cables; routers and endpoints are added
   /// The cables of one type between two tiers; empty: the colour of their type.
   std::function<BundleLook(std::span<const topology::CableId>)> bundle_look = {};
+  bool outlines = false;  // parts that are like others are drawn as an outline
 };
 
 /// What is drawn, without the page around it.
@@ -44,9 +45,10 @@ struct Drawing {
 Picture plain_picture(const topology::Graph& graph, const topology::Faults& faults, std::string title,
                       std::string about);
 
-/// Everything of a layout around and upon its cables, which come as SVG.
+/// Everything of a layout around and upon its cables, which come as SVG. `outlines`: what is faint is drawn
+/// so.
 std::string draw_around(const topology::Graph& graph, const topology::Faults& faults, const Layout& layout,
-                        const std::string& cables);
+                        const std::string& cables, bool outlines = false);
 
 std::string draw(const topology::Graph& graph, const topology::Faults& faults, const Layout& layout,
                  const Picture& picture);

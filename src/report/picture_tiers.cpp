@@ -104,17 +104,44 @@ std::string box(double top, std::string_view colour, const std::string& name, co
   return out;
 }
 
-/// A text beside its bundle, and a note below it where there is one.
-std::string words(Point at, const std::string& text, const std::string& note, Anchor anchor) {
-  double y = at.y + (note.empty() ? 4.5 : -4);
-  std::string out = svg_text({at.x, y}, text, 13, kInk, anchor);
-  if (!note.empty()) out += svg_text({at.x, y + 18}, note, 13, kInk, anchor, true);
-  return out;
-}
+/// What is written beside a bundle, in one line or two.
+struct Words {
+  std::string text, note;
+  bool bold = false;  // the note
+  double width() const { return std::max(text_width(text, 13), text_width(note, 13)); }
+};
+
+/// Texts beside bundles; one that would lie on another moves down until it does not.
+class Labels {
+ public:
+  std::string add(Point at, const Words& words, Anchor anchor) {
+    Box box{anchor == Anchor::End ? at.x - words.width() : at.x, at.y - 13, words.width(),
+            words.note.empty() ? 18.0 : 36.0};
+    if (!words.note.empty()) box.y -= 9;
+    while (std::any_of(taken_.begin(), taken_.end(), [&](const Box& other) { return box.meets(other); }))
+      box.y += 6;
+    taken_.push_back(box);
+    std::string out = svg_text({at.x, box.y + 17.5}, words.text, 13, kInk, anchor);
+    if (!words.note.empty())
+      out +=
+          svg_text({at.x, box.y + 35.5}, words.note, 13, words.bold ? kInk : kFaintInk, anchor, words.bold);
+    return out;
+  }
+
+ private:
+  struct Box {
+    double x, y, width, height;
+    bool meets(const Box& other) const {
+      return x < other.x + other.width && other.x < x + width && y < other.y + other.height &&
+             other.y < y + height;
+    }
+  };
+  std::vector<Box> taken_;
+};
 
 /// Lines between two boxes that stand above each other, and what they are.
-std::string joint(double from, double to, std::string_view colour, double centre, const std::string& text,
-                  const std::string& note = "") {
+std::string joint(Labels& labels, double from, double to, std::string_view colour, double centre,
+                  const Words& words) {
   std::string out = fmt::format(
       "<path fill=\"none\" stroke=\"{}\" stroke-width=\"1.4\" stroke-opacity=\"0.85\" d=\"", colour);
   constexpr int kLines = 7;
@@ -122,20 +149,40 @@ std::string joint(double from, double to, std::string_view colour, double centre
     for (int j = 0; j < kLines; j += 3)
       out += fmt::format("M{:.0f} {:.0f}L{:.0f} {:.0f}", centre + 13.0 * (i - 3), from,
                          centre + 13.0 * (j - 3), to);
-  return out + "\"/>\n" + words({centre + kJointText, (from + to) / 2}, text, note, Anchor::Start);
+  return out + "\"/>\n" + labels.add({centre + kJointText, (from + to) / 2}, words, Anchor::Start);
 }
 
 /// A line along one side of the boxes, where two are not neighbours.
-std::string detour(double from, double to, bool right, double reach, std::string_view colour,
-                   const std::string& text, const std::string& note = "") {
+std::string detour(Labels& labels, double from, double to, bool right, double reach, std::string_view colour,
+                   const Words& words) {
   double x = right ? kBoxWidth : 0, out_x = right ? x + reach : x - reach;
   std::string path = fmt::format(
       "<path fill=\"none\" stroke=\"{}\" stroke-width=\"3\" d=\"M{} {:.0f}C{} {:.0f} {} {:.0f} {} "
       "{:.0f}\"/>\n",
       colour, x, from, out_x, from, out_x, to, x, to);
   double edge = (x + 3 * out_x) / 4;
-  return path + words({right ? edge + 10 : edge - 10, (from + to) / 2}, text, note,
-                      right ? Anchor::Start : Anchor::End);
+  return path + labels.add({right ? edge + 10 : edge - 10, (from + to) / 2}, words,
+                           right ? Anchor::Start : Anchor::End);
+}
+
+/// By row: what endpoints up to it can inject, for what cables from there to rows above carry.
+std::vector<double> tapers_of(const Graph& graph, const Rows& rows) {
+  std::vector<double> injected(rows.size()), upwards(rows.size());
+  for (RouterId r = 0; r < graph.routers(); ++r)
+    injected[static_cast<std::size_t>(rows[graph.router_tier(r)])] +=
+        topology::injection_rate(graph, r) * graph.endpoint_count(r);
+  for (CableId c = 0; c < graph.cables(); ++c) {
+    auto [a, b] = cable_routers(graph, c);
+    auto [lower, upper] = std::minmax(rows[graph.router_tier(a)], rows[graph.router_tier(b)]);
+    for (int row = lower; row < upper; ++row)
+      upwards[static_cast<std::size_t>(row)] += static_cast<double>(graph.cable_type(c).rate().value);
+  }
+  std::vector<double> out(rows.size());
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (row > 0) injected[row] += injected[row - 1];
+    out[row] = upwards[row] > 0 ? injected[row] / upwards[row] : 0;
+  }
+  return out;
 }
 
 }  // namespace
@@ -145,8 +192,13 @@ Drawing tiers_drawing(const Graph& graph, const Faults& faults, const Picture& p
   auto parts = topology::count_parts(graph);
   Point low{0, row_top(static_cast<int>(rows.size()) - 1)}, high{kBoxWidth, kGap + kBoxHeight};
   std::string drawing;
-  auto beside = [&](bool right, double reach, const std::string& text) {
-    double edge = reach * 0.75 + 16 + text_width(text, 13);
+  Labels labels;
+  const std::vector<double> tapers = tapers_of(graph, rows);
+  std::vector<double> routers(rows.size());  // by row
+  for (RouterId r = 0; r < graph.routers(); ++r)
+    ++routers[static_cast<std::size_t>(rows[graph.router_tier(r)])];
+  auto beside = [&](bool right, double reach, const Words& words) {
+    double edge = reach * 0.75 + 16 + words.width();
     (right ? high.x : low.x) = right ? std::max(high.x, kBoxWidth + edge) : std::min(low.x, -edge);
   };
 
@@ -155,24 +207,28 @@ Drawing tiers_drawing(const Graph& graph, const Faults& faults, const Picture& p
     int nth = 0;
     for (const auto& [type, bundle] : types) {
       std::string colour(colour_of(kCableColours, type));
-      std::string text = bundle.text(graph.cable_types()[type].name), note;
+      Words words{bundle.text(graph.cable_types()[type].name), ""};
+      const auto below = static_cast<std::size_t>(lower), above = static_cast<std::size_t>(upper);
       if (picture.bundle_look) {
         BundleLook look = picture.bundle_look(bundle.cables);
         colour = look.colour;
-        note = look.note;
+        words = {words.text, look.note, true};
+      } else if (upper > lower) {
+        const auto cables = static_cast<double>(bundle.cables.size());
+        words.note = fan_out_text(cables / routers[below], cables / routers[above], tapers[below]);
       }
       double shift = 22.0 * nth - 11.0 * static_cast<double>(types.size() - 1);
       if (upper == lower + 1) {
         double slot = kBoxWidth / static_cast<double>(types.size());
         double centre = types.size() == 1 ? kBoxWidth * 0.32 : slot * nth + 56;
-        drawing += joint(row_top(upper) + kBoxHeight, row_top(lower), colour, centre, text, note);
-        high.x = std::max(high.x, centre + kJointText + text_width(text, 13));
+        drawing += joint(labels, row_top(upper) + kBoxHeight, row_top(lower), colour, centre, words);
+        high.x = std::max(high.x, centre + kJointText + words.width());
       } else {
         double from = row_top(lower) + (upper == lower ? 64 : 30) + shift,
                to = row_top(upper) + (upper == lower ? 20 : 54) - shift;
         double reach = upper == lower ? 60 : 40.0 + 30 * (upper - lower);
-        drawing += detour(from, to, true, reach, colour, text, note);
-        beside(true, reach, text);
+        drawing += detour(labels, from, to, true, reach, colour, words);
+        beside(true, reach, words);
       }
       ++nth;
     }
@@ -189,14 +245,14 @@ Drawing tiers_drawing(const Graph& graph, const Faults& faults, const Picture& p
                         static_cast<double>(std::max<std::uint64_t>(1, use.ports)));
     drawing += box(row_top(rows[tier]), colour_of(kTierColours, tier), use.name, facts, use.routers, true);
     if (use.endpoints == 0) continue;
-    std::string text = count_of(use.endpoints, "endpoint");
+    const Words words{count_of(use.endpoints, "endpoint"), ""};
     if (rows[tier] == 0) {
-      drawing += joint(0, kGap, kTickColour, kBoxWidth * 0.32, text);
+      drawing += joint(labels, 0, kGap, kTickColour, kBoxWidth * 0.32, words);
     } else {
       double reach = 40.0 + 30 * rows[tier];
-      drawing += detour(row_top(rows[tier]) + kBoxHeight / 2, kGap + kBoxHeight / 2, false, reach,
-                        kTickColour, text);
-      beside(false, reach, text);
+      drawing += detour(labels, row_top(rows[tier]) + kBoxHeight / 2, kGap + kBoxHeight / 2, false, reach,
+                        kTickColour, words);
+      beside(false, reach, words);
     }
   }
   drawing += box(kGap, kTickColour, "endpoints", with_commas(graph.endpoints()), graph.endpoints(), false);

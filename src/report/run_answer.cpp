@@ -87,6 +87,18 @@ std::string cause_text(const RunCause& c, const machine::Machine& machine) {
           "Interfaces look up addresses that are not in their tables, {} times (nic.translation_entries)",
           with_commas(c.times));
       break;
+    case Kind::SlowRank:
+      out = fmt::format(
+          "Rank {} takes {:.2g} times as long as the others for the same calls of MPI; {} for it{}", c.rank,
+          c.factor,
+          c.waiting == 1 ? "another rank waits" : fmt::format("{} wait", count_of(c.waiting, "rank")),
+          in_call(c.call));
+      break;
+    case Kind::Credits:
+      out = fmt::format(
+          "Messages of {}, most of them of rank {}, wait for credit (mpi.credits is {}), while ranks wait{}",
+          count_of(c.waiting, "rank"), c.rank, machine.description.mpi.credits, in_call(c.call));
+      break;
   }
   return fmt::format("{}: {} of the run.", out, percent(c.share));
 }
@@ -107,6 +119,10 @@ const char* kind_name(Kind kind) {
       return "full queues";
     case Kind::Translation:
       return "translation misses";
+    case Kind::SlowRank:
+      return "slow rank";
+    case Kind::Credits:
+      return "credits";
   }
   return "";
 }

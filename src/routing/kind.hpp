@@ -13,6 +13,7 @@
 namespace weft::routing {
 
 struct RoutingKind {
+  ~RoutingKind();
   std::string name, about;
   config::Section section;
   /// Why this routing cannot run on the graph; empty where it can.
@@ -25,18 +26,24 @@ struct RoutingKind {
 using Routings = config::Registry<RoutingKind>;
 
 template <class P>
-RoutingKind routing_kind(std::string name, std::string about, config::Section section,
+RoutingKind routing_kind(std::string_view name, std::string_view about, config::Section section,
                          std::string (*refusal)(const P&, const Graph&),
                          std::unique_ptr<Routing> (*make)(const P&, const Graph&, const topology::Faults&),
-                         std::vector<std::vector<std::string>> variants = {}) {
-  return {std::move(name),
-          std::move(about),
-          std::move(section),
-          [refusal](const void* p, const Graph& graph) { return refusal(*static_cast<const P*>(p), graph); },
-          [make](const void* p, const Graph& graph, const topology::Faults& faults) {
-            return make(*static_cast<const P*>(p), graph, faults);
-          },
-          std::move(variants)};
+                         config::Examples variants = {}) {
+  RoutingKind out;
+  out.name = name;
+  out.about = about;
+  out.section = std::move(section);
+  out.refusal = [refusal](const void* p, const Graph& graph) {
+    return refusal(*static_cast<const P*>(p), graph);
+  };
+  out.make = [make](const void* p, const Graph& graph, const topology::Faults& faults) {
+    return make(*static_cast<const P*>(p), graph, faults);
+  };
+  out.variants = config::example_lists(variants);
+  return out;
 }
 
 }  // namespace weft::routing
+
+WEFT_DECLARE_REGISTRY(weft::routing::RoutingKind);

@@ -27,6 +27,7 @@ struct BuildContext {
 };
 
 struct TopologyKind {
+  ~TopologyKind();
   std::string name, about;
   config::Section section;
   std::function<Size(const void* parameters)> size;
@@ -39,17 +40,21 @@ using Topologies = config::Registry<TopologyKind>;
 
 /// Gives a kind's functions the type of its parameters.
 template <class P>
-TopologyKind topology_kind(std::string name, std::string about, config::Section section,
+TopologyKind topology_kind(std::string_view name, std::string_view about, config::Section section,
                            Size (*size)(const P&), Graph (*build)(const P&, const BuildContext&),
-                           std::vector<std::vector<std::string>> examples) {
-  return {std::move(name),
-          std::move(about),
-          std::move(section),
-          [size](const void* p) { return size(*static_cast<const P*>(p)); },
-          [build](const void* p, const BuildContext& context) {
-            return build(*static_cast<const P*>(p), context);
-          },
-          std::move(examples)};
+                           config::Examples examples) {
+  TopologyKind out;
+  out.name = name;
+  out.about = about;
+  out.section = std::move(section);
+  out.size = [size](const void* p) { return size(*static_cast<const P*>(p)); };
+  out.build = [build](const void* p, const BuildContext& context) {
+    return build(*static_cast<const P*>(p), context);
+  };
+  out.examples = config::example_lists(examples);
+  return out;
 }
 
 }  // namespace weft::topology
+
+WEFT_DECLARE_REGISTRY(weft::topology::TopologyKind);

@@ -70,6 +70,9 @@ struct DistanceOptions {
 };
 Distances measure_distances(const Graph& graph, const Faults& faults, const DistanceOptions& options = {});
 
+/// Bits per second an endpoint of this router can inject: as much as its router's first cable carries.
+double injection_rate(const Graph& graph, RouterId r);
+
 /// An upper bound on the bisection: the best balanced cut that was found.
 struct Bisection {
   std::uint64_t cables = 0;

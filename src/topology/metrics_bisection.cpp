@@ -12,17 +12,16 @@
 
 namespace weft::topology {
 
-namespace {
-
-using Sides = std::vector<std::uint8_t>;  // 0 or 1, by router
-
-/// Bits per second an endpoint of this router can inject: as much as its router's first cable carries.
 double injection_rate(const Graph& graph, RouterId r) {
   for (PortId p = graph.port_begin(r); p < graph.port_begin(r + 1); ++p)
     if (graph.peer(p) != kNone)
       return static_cast<double>(graph.cable_type(graph.port_cable(p)).rate().value);
   return 0;
 }
+
+namespace {
+
+using Sides = std::vector<std::uint8_t>;  // 0 or 1, by router
 
 Bisection measure_cut(const Graph& graph, const Faults& faults, const Sides& side, std::string method) {
   Bisection cut;

@@ -2,6 +2,8 @@
 
 namespace weft::workload {
 
+PatternKind::~PatternKind() = default;
+
 Members::Members(const topology::Graph& g, const topology::Faults& faults) : graph(&g) {
   for (topology::EndpointId e = 0; e < g.endpoints(); ++e)
     if (!faults.router_dead(g.endpoint_router(e))) endpoint.push_back(e);
@@ -10,3 +12,5 @@ Members::Members(const topology::Graph& g, const topology::Faults& faults) : gra
 }
 
 }  // namespace weft::workload
+
+WEFT_REGISTRY(weft::workload::PatternKind);

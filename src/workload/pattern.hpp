@@ -46,6 +46,7 @@ struct PatternContext {
 };
 
 struct PatternKind {
+  ~PatternKind();
   std::string name, about;
   config::Section section;
   /// Throws UserError where the pattern does not fit the endpoints there are.
@@ -89,3 +90,5 @@ inline std::uint64_t stream_seed(std::uint64_t seed, Stream stream) {
 inline double unit_interval(std::uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
 }  // namespace weft::workload
+
+WEFT_DECLARE_REGISTRY(weft::workload::PatternKind);

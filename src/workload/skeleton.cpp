@@ -7,6 +7,8 @@
 
 namespace weft::workload {
 
+SkeletonKind::~SkeletonKind() = default;
+
 std::vector<Rank> everyone(Rank ranks) {
   std::vector<Rank> out(ranks);
   std::iota(out.begin(), out.end(), 0u);
@@ -71,3 +73,5 @@ Program make_skeleton(const std::string& name, const std::vector<std::string>& s
 }
 
 }  // namespace weft::workload
+
+WEFT_REGISTRY(weft::workload::SkeletonKind);

@@ -26,6 +26,7 @@ struct SkeletonContext {
 };
 
 struct SkeletonKind {
+  ~SkeletonKind();
   std::string name, about;
   config::Section section;
   /// Throws UserError where the number of ranks does not fit.
@@ -77,3 +78,5 @@ Program make_skeleton(const std::string& name, const std::vector<std::string>& s
                       const SkeletonContext& context);
 
 }  // namespace weft::workload
+
+WEFT_DECLARE_REGISTRY(weft::workload::SkeletonKind);

@@ -32,6 +32,7 @@ class Source {
 };
 
 struct SourceKind {
+  ~SourceKind();
   std::string name, about;
   config::Section section;
   std::function<std::unique_ptr<Source>(const void* parameters, double load, std::uint64_t seed)> make;
@@ -40,3 +41,5 @@ struct SourceKind {
 using Sources = config::Registry<SourceKind>;
 
 }  // namespace weft::workload
+
+WEFT_DECLARE_REGISTRY(weft::workload::SourceKind);

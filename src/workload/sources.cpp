@@ -7,6 +7,8 @@
 
 namespace weft::workload {
 
+SourceKind::~SourceKind() = default;
+
 namespace {
 
 /// Draws for one endpoint, one after the other.
@@ -115,3 +117,5 @@ WEFT_REGISTER(SourceKind,
 }  // namespace
 
 }  // namespace weft::workload
+
+WEFT_REGISTRY(weft::workload::SourceKind);

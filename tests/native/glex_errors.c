@@ -36,8 +36,6 @@ int main(void) {
     struct glex_imm_mp_req mp = {r.rmt_ep_addr, buffer, 8, 0, 0, NULL};
     CHECK(glex_send_imm_mp(ep, &mp, NULL) == GLEX_SUCCESS);
     expect_error(GLEX_ERR_OP_IMM_MP, GLEX_ERR_STATUS_DEST_VP_STOP);
-    r = rdma(GLEX_RDMA_TYPE_PUT, 0, 0, 64, GLEX_FLAG_COLL, 0, 0);
-    CHECK(glex_rdma(ep, &r, NULL) == GLEX_NOT_IMPLEMENTED);
     r = rdma(GLEX_RDMA_TYPE_PUT, 0, 0, 0, 0, 0, 0);
     CHECK(glex_rdma(ep, &r, NULL) == GLEX_INVALID_PARAM);
     r = rdma(GLEX_RDMA_TYPE_PUT, 0, 0, 8, GLEX_FLAG_LOCAL_EVT, ~0ull, 0);

@@ -151,6 +151,57 @@ struct glex_rdma_req {
 };
 typedef struct glex_rdma_req glex_rdma_req_t;
 
+/* What collective requests combine: an array of numbers, each with the place it comes from. */
+union glex_coll_data_loc {
+  struct {
+    int32_t data;
+    uint32_t location;
+  } int32_s;
+  struct {
+    uint32_t data;
+    uint32_t location;
+  } uint32_s;
+  struct {
+    int64_t data;
+    uint32_t location;
+  } int64_s;
+  struct {
+    uint64_t data;
+    uint32_t location;
+  } uint64_s;
+  struct {
+    float data;
+    uint32_t location;
+  } float_s;
+  struct {
+    double data;
+    uint32_t location;
+  } double_s;
+};
+typedef union glex_coll_data_loc glex_coll_data_loc_t;
+
+enum glex_coll_reduce_op {
+  GLEX_COLL_REDUCE_SUM_FLOAT = 0,
+  GLEX_COLL_REDUCE_MAXLOC_FLOAT,
+  GLEX_COLL_REDUCE_MINLOC_FLOAT,
+  GLEX_COLL_REDUCE_SUM_SIGNED,
+  GLEX_COLL_REDUCE_MAXLOC_SIGNED,
+  GLEX_COLL_REDUCE_MINLOC_SIGNED,
+  GLEX_COLL_REDUCE_SUM_UNSIGNED,
+  GLEX_COLL_REDUCE_MAXLOC_UNSIGNED,
+  GLEX_COLL_REDUCE_MINLOC_UNSIGNED,
+  GLEX_COLL_REDUCE_LAND,
+  GLEX_COLL_REDUCE_LOR,
+  GLEX_COLL_REDUCE_LXOR,
+  GLEX_COLL_REDUCE_BAND,
+  GLEX_COLL_REDUCE_BOR,
+  GLEX_COLL_REDUCE_BXOR
+};
+enum glex_coll_reduce_data_bits { GLEX_COLL_REDUCE_DATA_BITS_32 = 0, GLEX_COLL_REDUCE_DATA_BITS_64 = 1 };
+#define GLEX_COLL_MAX_BRANCH_DEGREE 32
+#define GLEX_COLL_REDUCE_MAX_DATA_UNITS 6
+#define GLEX_COLL_SET_MAX_NUM 14
+
 struct glex_device_attr {
   uint32_t nic_id;
   uint32_t max_fast_ep_num, max_ep_num, max_emulate_ep_num;
@@ -237,6 +288,17 @@ glex_ret_t glex_poll_error_req(glex_ep_handle_t ep, uint32_t* num, struct glex_e
 const char* glex_error_str(glex_ret_t error);
 const char* glex_error_req_status_str(enum glex_err_status status);
 const char* glex_error_req_opcode_str(enum glex_err_op op);
+
+/* Payloads of collective requests: `data` has room for an MP, *len is what of it was written. */
+glex_ret_t glex_coll_compose_mp_swap_addr_data(glex_ep_handle_t ep, glex_mem_handle_t handle, uint32_t offset,
+                                               uint32_t key, void* data, uint32_t* len);
+glex_ret_t glex_coll_compose_mp_reduce_data(union glex_coll_data_loc values[], uint32_t count,
+                                            enum glex_coll_reduce_data_bits bits, enum glex_coll_reduce_op op,
+                                            uint32_t branch_degree, void* data, uint32_t* len);
+glex_ret_t glex_coll_decompose_mp_reduce_data(union glex_coll_data_loc values[], uint32_t count,
+                                              enum glex_coll_reduce_data_bits bits, void* data);
+glex_ret_t glex_coll_compose_mp_set_data(glex_ep_addr_t addresses[], uint32_t count, void* data,
+                                         uint32_t* len);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // What libglex keeps of a device and an endpoint.
 #pragma once
 
+#include "abi/descriptor.hpp"
 #include "lib/native/glex.h"
 #include "lib/port.hpp"
 
@@ -22,9 +23,21 @@ struct glex_ep {
   // What failed, for those who ask; the oldest goes where there are too many.
   glex_err_req errors[kErrors];
   std::uint32_t errors_written, errors_taken;
+  bool sequence_open;  // of collective requests: its tail is to come
 };
 
 namespace weft::lib::glex {
+
+inline constexpr int kCollectiveFlags = ~(GLEX_FLAG_COLL - 1);
+
+/// What a request says of collectives.
+struct Collective {
+  int flag;
+  std::uint32_t counter, set_num;
+};
+/// The same in the interface's words; what cannot be is refused.
+glex_ret_t make_collective(glex_ep_handle_t ep, const Collective& request, nic::Descriptor& d);
+void collective_posted(glex_ep_handle_t ep, int flag);
 
 /// A memory's handle is its key, mixed with that of its endpoint: who does not name the endpoint's key names
 /// no memory, and the interface refuses him. Twice is as it was.

@@ -7,11 +7,10 @@
 namespace nic = weft::nic;
 namespace abi = weft::abi;
 namespace lib = weft::lib;
+using lib::glex::Collective;
 using lib::glex::disguise;
 
 namespace {
-
-constexpr int kCollective = ~(GLEX_FLAG_COLL - 1);
 
 nic::Descriptor start(nic::Operation operation, glex_ep_addr_t to, std::uint64_t length, int flag) {
   nic::Descriptor d;
@@ -25,9 +24,13 @@ nic::Descriptor start(nic::Operation operation, glex_ep_addr_t to, std::uint64_t
   return d;
 }
 
-glex_ret_t post(glex_ep_handle_t ep, nic::Descriptor& d) {
+glex_ret_t post(glex_ep_handle_t ep, nic::Descriptor& d, const Collective& collective) {
+  if (collective.flag & lib::glex::kCollectiveFlags)
+    if (glex_ret_t result = lib::glex::make_collective(ep, collective, d); result != GLEX_SUCCESS)
+      return result;
   switch (lib::post(ep->port, d)) {
     case 0:
+      lib::glex::collective_posted(ep, collective.flag);
       return GLEX_SUCCESS;
     case -EAGAIN:
     case -ETIMEDOUT:
@@ -42,8 +45,7 @@ template <class Request, class Post>
 glex_ret_t post_all(glex_ep_handle_t ep, Request* requests, Request** bad, Post post_one) {
   if (!ep || !requests) return GLEX_INVALID_PARAM;
   for (Request* r = requests; r; r = r->next)
-    if (glex_ret_t result = (r->flag & kCollective) ? GLEX_NOT_IMPLEMENTED : post_one(*r);
-        result != GLEX_SUCCESS) {
+    if (glex_ret_t result = post_one(*r); result != GLEX_SUCCESS) {
       if (bad) *bad = r;
       return result;
     }
@@ -211,7 +213,7 @@ glex_ret_t glex_send_imm_mp(glex_ep_handle_t ep, struct glex_imm_mp_req* request
     if (r.len > limits.max_imm_mp_data_len || (r.len && !r.data)) return GLEX_INVALID_PARAM;
     nic::Descriptor d = start(nic::Operation::Message, r.rmt_ep_addr, r.len, r.flag);
     if (r.len) memcpy(d.data, r.data, r.len);
-    return post(ep, d);
+    return post(ep, d, {r.flag, r.coll_counter, 0});
   });
 }
 
@@ -228,7 +230,7 @@ glex_ret_t glex_imm_rdma(glex_ep_handle_t ep, struct glex_imm_rdma_req* requests
     d.remote_key = disguise(r.rmt_mh.v, r.rmt_key);
     d.remote_offset = r.rmt_offset;
     if (remote) set_remote_event(d, r.rmt_evt);
-    return post(ep, d);
+    return post(ep, d, {r.flag, r.coll_counter, 0});
   });
 }
 
@@ -251,7 +253,7 @@ glex_ret_t glex_rdma(glex_ep_handle_t ep, struct glex_rdma_req* requests, struct
       d.context = r.local_evt.cookie_0;
       d.spare[0] = r.local_evt.cookie_1;
     }
-    return post(ep, d);
+    return post(ep, d, {r.flag, r.coll_counter, r.coll_set_num});
   });
 }
 

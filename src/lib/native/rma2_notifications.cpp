@@ -61,7 +61,10 @@ bool notification_of(const nic::Event& e, RMA2_Notification& out) {
     mode = Tag::mode(e.tag);
     size = command == RMA2_NOTIFICATION_PUT ? Tag::class_number(e.tag) : (e.length - 1) & 0x7fffff;
     word = target || e.kind == nic::EventKind::Responded ? e.data : e.context;
-    if (e.kind == nic::EventKind::Done) command = command == RMA2_QW_GET ? RMA2_GET_QW_RSP : RMA2_GET_BT_RSP;
+    if (e.kind == nic::EventKind::Done && e.operation == nic::Operation::Get)
+      command = command == RMA2_QW_GET ? RMA2_GET_QW_RSP : RMA2_GET_BT_RSP;
+    else if (e.kind == nic::EventKind::Done)
+      word = e.spare[0];  // a register has been written
   }
   out.word0.value = word;
   out.word1.value = size | std::uint64_t{e.port & 255} << 23 | std::uint64_t{e.node & 0xffff} << 32 |

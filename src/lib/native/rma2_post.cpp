@@ -36,6 +36,16 @@ nic::Descriptor start(const Work& work, bool has_address) {
   return d;
 }
 
+/// Over a connection to registers an address names a chip and a register of it; nobody is there to be told.
+void make_register_access(const Work& work, nic::Descriptor& d) {
+  d.flags &= static_cast<std::uint16_t>(~(nic::kPhysical | nic::kInterrupt | nic::kNotifyRemote));
+  d.flags |= nic::kLogical | nic::kRegisters;
+  if (work.spec & RMA2_COMPLETER_NOTIFICATION) d.flags |= nic::kNotifyDone;
+  d.compare = d.remote_offset;
+  d.remote_key = d.remote_offset >> lib::rma2::kRegisterBits;
+  d.remote_offset &= (std::uint64_t{1} << lib::rma2::kRegisterBits) - 1;
+}
+
 RMA2_ERROR post(RMA2_Port port, nic::Descriptor& d) {
   switch (lib::post_when_room(port->port, d)) {
     case 0:
@@ -84,6 +94,7 @@ RMA2_ERROR post_work(RMA2_Port port, const Work& work, std::uint32_t class_numbe
     default:
       d.operation = nic::Operation{};
   }
+  if ((work.options & RMA2_CONN_RRA) && work.command != RMA2_NOTIFICATION_PUT) make_register_access(work, d);
   // Nobody would hear of it: there is nothing to do.
   if (work.command == RMA2_NOTIFICATION_PUT && !(d.flags & nic::kNotifyRemote)) {
     if (!(d.flags & nic::kNotifyLocal)) return RMA2_SUCCESS;

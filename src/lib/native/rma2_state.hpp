@@ -28,6 +28,9 @@ inline constexpr std::uint32_t kQueueBytes = 256 * 1024;
 inline constexpr std::uint32_t kPage = 4096;
 inline constexpr std::uint32_t kLocks = 65536;
 inline constexpr std::uint32_t kMostBytes = 8u << 20;
+// Of an address of a register: its offset. What is above is 0 for the interface of the node, or one more than
+// the number of a router.
+inline constexpr unsigned kRegisterBits = 40;
 
 /// An operation as a descriptor names it.
 struct Work {

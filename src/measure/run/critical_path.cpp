@@ -44,12 +44,19 @@ std::uint32_t RunHistory::cause(std::uint32_t rank, const RankWait& wait) const 
   auto after = std::upper_bound(mine.begin(), mine.end(), wait.until,
                                 [](std::int64_t t, const Ended& e) { return t < e.end; });
   // What others sent before what it posted itself: it seldom waits for the latter, and both may end together.
-  std::uint32_t own = kNoArrival;
-  while (after != mine.begin() && (--after)->end > wait.from) {
-    if (all[after->number].from != rank) return after->number;
-    if (own == kNoArrival) own = after->number;
+  std::uint32_t own = kNoArrival, others = kNoArrival;
+  for (auto at = after; others == kNoArrival && at != mine.begin() && (--at)->end > wait.from;) {
+    if (all[at->number].from != rank)
+      others = at->number;
+    else if (own == kNoArrival)
+      own = at->number;
   }
-  return own;
+  const std::uint32_t last = others != kNoArrival ? others : own;
+  if (last == kNoArrival) return last;
+  // What came in the first half of a wait did not end it.
+  constexpr std::int64_t kAtOnce = 2'000'000;
+  const std::int64_t after_it = wait.until - all[last].end;
+  return after_it <= kAtOnce || 2 * after_it <= wait.until - wait.from ? last : kNoArrival;
 }
 
 std::uint32_t RunHistory::last_at_meeting(std::uint32_t rank, const RankWait& wait) const {

@@ -6,6 +6,7 @@
 
 #include "base/virtual_time.hpp"
 #include "host/call_log.hpp"
+#include "machine/management_network.hpp"
 
 namespace weft::measure {
 
@@ -13,13 +14,6 @@ using topology::PortId;
 using topology::RouterId;
 
 namespace {
-
-/// Levels of switches between the station and so many chips.
-unsigned levels(std::uint64_t chips, unsigned fan_out) {
-  unsigned out = 1;
-  for (std::uint64_t reach = fan_out; reach < chips; reach *= fan_out) ++out;
-  return out;
-}
 
 std::string lanes_lost(const network::Network::PortState& state, unsigned all) {
   std::string lost;
@@ -37,11 +31,12 @@ Monitor::Monitor(const machine::Machine& machine, const network::Network& networ
       last_(graph_.ports()),
       known_(graph_.ports()),
       told_(graph_.cables()) {
-  way_ = Time{management_.latency.value * levels(graph_.routers(), management_.fan_out)} +
-         transfer_time(static_cast<std::uint64_t>(management_.request.value), management_.rate.value);
+  const Time request =
+      transfer_time(static_cast<std::uint64_t>(management_.request.value), management_.rate.value);
+  for (std::uint32_t hops : machine::management_hops(machine))
+    way_.push_back(Time{management_.latency.value * hops} + request);
   for (RouterId r = 0; r < graph_.routers(); ++r) round_ = later(round_, answer_time(r));
   period_ = std::max(period, round_);
-  round_began_ = way_;
 }
 
 Time Monitor::answer_time(RouterId router) const {
@@ -76,7 +71,8 @@ void Monitor::compare(const Reading& before, const Reading& now, Time seen) {
 
 Time Monitor::read(Time now) {
   const RouterId router = next_;
-  const Time seen = later(later(now, way_), answer_time(router));
+  link_free_ = later(std::max(link_free_, later(now, way_[router])), answer_time(router));
+  const Time seen = link_free_;
   for (std::uint16_t i = 0; i < graph_.port_count(router); ++i) {
     const PortId port = graph_.port(router, i);
     const Reading reading{now, port, network_.port_state(port)};
@@ -90,11 +86,15 @@ Time Monitor::read(Time now) {
     last_[port] = reading.state;
     if (readings_.size() < kMostReadings) readings_.push_back(reading);
   }
-  if (++next_ < graph_.routers()) return later(now, answer_time(router));
-  next_ = 0;
-  ++rounds_;
-  round_began_ = later(round_began_, period_);
-  return std::max(round_began_, later(now, answer_time(router)));
+  // The next is asked when the link will have carried this answer; a nearer one is not read before it.
+  asked_ = later(asked_, answer_time(router));
+  if (++next_ == graph_.routers()) {
+    next_ = 0;
+    ++rounds_;
+    round_began_ = later(round_began_, period_);
+    asked_ = std::max(round_began_, asked_);
+  }
+  return std::max(now, later(asked_, way_[next_]));
 }
 
 std::string Monitor::csv() const {

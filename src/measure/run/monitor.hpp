@@ -2,7 +2,8 @@
 //
 // One station reads them over the management network, router after router. The link to the station carries
 // all answers, so they bound how often: a round takes at least as long as they do. A reading is of the moment
-// at which its request reaches the router, and known to the station when the answer is there.
+// at which its request reaches the router, by as many switches as there are on its way, and known to the
+// station when the answer is there.
 #pragma once
 
 #include <string>
@@ -32,7 +33,7 @@ class Monitor {
 
   /// Reads the router whose turn it is. Returns when the next is read.
   Time read(Time now);
-  Time first() const { return way_; }
+  Time first() const { return way_[0]; }
 
   Time period() const { return period_; }
   Time round() const { return round_; }  // the shortest
@@ -53,8 +54,9 @@ class Monitor {
   const topology::Graph& graph_;
   const network::Network& network_;
   machine::ManagementParameters management_;
-  Time way_, round_{0}, period_;
-  Time round_began_;
+  std::vector<Time> way_;  // of a request, by router
+  Time round_{0}, period_;
+  Time round_began_{0}, asked_{0}, link_free_{0};  // station: this round, the last request, its link
   topology::RouterId next_ = 0;
   std::uint64_t rounds_ = 0;
   std::vector<network::Network::PortState> last_;  // by port

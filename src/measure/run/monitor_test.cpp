@@ -48,6 +48,47 @@ TEST(Monitor, ARoundTakesWhatTheStationsLinkCarries) {
   EXPECT_EQ(Monitor(m, network, Time{1'000'000'000}).period().value, 1'000'000'000);
 }
 
+// The station and four routers on a ring of five: two are next to it, two are one further. Nearer ones are
+// not read earlier than those asked before them, and no answer overtakes another on the station's link.
+TEST(Monitor, TheManagementNetworkHasATopologyOfItsOwn) {
+  const machine::Machine m = ring(
+      "[management]\nrate = \"1Gbps\"\nlatency = \"5us\"\nrequest = \"125B\"\nheader = \"100B\"\nport_state "
+      "= \"50B\"\n[management.topology]\nkind = \"torus\"\ndims = [5]\n");
+  const Seen network;
+  Monitor monitor(m, network, Time{1});
+  const std::int64_t answer = (100 + 50 * std::int64_t{m.graph->port_count(0)}) * 8 * 1000;
+  const std::int64_t request = 1'000'000, hop = 5'000'000;
+  EXPECT_EQ(monitor.first().value, 2 * hop + request);
+  Time at = monitor.first();
+  at = monitor.read(at);
+  EXPECT_EQ(at.value, answer + 3 * hop + request) << "one switch more";
+  at = monitor.read(at);
+  EXPECT_EQ(at.value, 2 * answer + 3 * hop + request);
+  at = monitor.read(at);
+  EXPECT_EQ(at.value, std::max(2 * answer + 3 * hop + request, 3 * answer + 2 * hop + request));
+  EXPECT_EQ(monitor.round().value, 4 * answer) << "the station's link carries the same";
+}
+
+TEST(Monitor, ATopologyThatDoesNotReachAllIsAnError) {
+  const Seen network;
+  const machine::Machine m = ring("[management.topology]\nkind = \"torus\"\ndims = [4]\n");
+  try {
+    Monitor monitor(m, network, Time{1});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("management.topology: has 4 endpoints; the station and every one of the "
+                          "machine's 4 routers need one"));
+  }
+  try {
+    ring("[management.topology]\nkind = \"tores\"\n");
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("management.topology.kind"));
+    EXPECT_THAT(error.what(), HasSubstr("did you mean 'torus'?"));
+  }
+}
+
 TEST(Monitor, KeepsWhatChangesAndLocatesFaults) {
   const machine::Machine m = ring();
   Seen network;

@@ -64,7 +64,7 @@ void ReplayFigures::finish(const workload::ExecutionResult& run, const machine::
   if (!run.finished || !waits_) return;
   const std::vector<std::vector<abi::CallRecord>> no_calls(result_.ranks.size());
   const RunHistory history(*waits_, no_calls, run.rank_end);
-  details_->answer = find_causes(history, {machine, endpoint_, details_->transfers.all()});
+  details_->answer = find_causes(history, {machine, endpoint_, details_->transfers.all(), {}});
   details_->answer.partial = waits_->full();
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 // Shares of the run from which on somebody is named. Below, ranks that are not quite alike would be.
 constexpr double kLateShare = 0.05, kNoiseShare = 0.08, kChainShare = 0.15, kContentionShare = 0.1,
-                 kSerialisedShare = 0.2, kStallShare = 0.1, kTranslationShare = 0.1;
+                 kSerialisedShare = 0.2, kStallShare = 0.1, kTranslationShare = 0.1, kCreditShare = 0.1;
 // Of the run as it is. The shares above are of what is left of it without the late ranks: beside one that
 // takes most of a run, all others would seem small.
 constexpr double kLeastShare = 0.03;
@@ -71,6 +71,7 @@ class CauseFinder {
         unloaded_(loads_),
         computed_(history.ranks()),
         on_path_(history.ranks()),
+        in_mpi_on_path_(history.ranks()),
         waited_(history.ranks()) {
     for (std::uint32_t r = 0; r < history.ranks(); ++r) length_ = std::max(length_, history.end(r).value);
   }
@@ -83,9 +84,11 @@ class CauseFinder {
     add_up(out);
     look_at_stretches();
     late_ranks(out);
+    slow_ranks(out);
     noise_or_chain(out);
     contention(out);
     serialised(out);
+    credits(out);
     if (facts_.stalled_share >= kStallShare)
       out.causes.push_back({.kind = CauseKind::FullQueues, .share = facts_.stalled_share, .link = {}});
     const double translation = facts_.translation_share * out.network;
@@ -121,6 +124,7 @@ class CauseFinder {
           break;
         case PieceKind::InMpi:
           out.in_mpi += time;
+          in_mpi_on_path_[piece.rank] += static_cast<double>(piece.time());
           break;
         case PieceKind::Network:
           out.network += time;
@@ -258,6 +262,106 @@ class CauseFinder {
       explained_ += extra;
       out.causes.push_back(cause);
     }
+  }
+
+  /// A rank's own work in calls, by call.
+  struct Work {
+    double time = 0, bytes = 0;
+    std::uint64_t count = 0;
+  };
+  using WorkOfCalls = std::vector<Work>;
+
+  WorkOfCalls work_of(std::uint32_t rank) const {
+    WorkOfCalls out(static_cast<std::size_t>(abi::MpiCall::Count));
+    const auto& waits = history_.waits(rank);
+    auto wait = waits.begin();
+    for (const CallRecord& call : history_.calls(rank)) {
+      Work& work = out[call.call];
+      ++work.count;
+      work.bytes += static_cast<double>(call.bytes);
+      work.time += static_cast<double>(call.end - call.begin);
+      while (wait != waits.end() && wait->until <= call.begin) ++wait;
+      for (; wait != waits.end() && wait->from < call.end; ++wait)
+        work.time -= static_cast<double>(std::min(wait->until, call.end) - std::max(wait->from, call.begin));
+    }
+    return out;
+  }
+
+  /// How many times as long a rank takes for the same calls as the others do; the least over all calls that
+  /// ranks make alike, since one who has more to do in some of them is not slow.
+  double times_as_slow(const WorkOfCalls& mine, const WorkOfCalls& all) const {
+    double whole = 0, least = 0;
+    for (const Work& work : mine) whole += work.time;
+    for (std::size_t i = 1; i < mine.size(); ++i) {
+      const abi::CallFacts& facts = abi::call_facts(static_cast<std::uint16_t>(i));
+      const bool alike =
+          facts.kind == CallKind::Message || (facts.kind == CallKind::Collective && facts.peer < 0);
+      const auto others = static_cast<double>(all[i].count - mine[i].count),
+                 own = static_cast<double>(mine[i].count);
+      if (!alike || mine[i].time < 0.05 * whole || others < own) continue;
+      const double their_bytes = (all[i].bytes - mine[i].bytes) / others,
+                   their_time = (all[i].time - mine[i].time) / others;
+      if (std::abs(mine[i].bytes / own - their_bytes) > 0.1 * their_bytes || their_time <= 0) continue;
+      const double times = mine[i].time / own / their_time;
+      least = least > 0 ? std::min(least, times) : times;
+    }
+    return least;
+  }
+
+  void slow_ranks(RunAnswer& out) {
+    constexpr double kSlower = 1.3;
+    std::vector<std::uint32_t> suspects;
+    for (std::uint32_t r = 0; r < history_.ranks(); ++r)
+      if (share(in_mpi_on_path_[r]) * (1 - 1 / kSlower) >= kLateShare / 2) suspects.push_back(r);
+    if (suspects.empty()) return;
+    WorkOfCalls all(static_cast<std::size_t>(abi::MpiCall::Count));
+    for (std::uint32_t r = 0; r < history_.ranks(); ++r) {
+      const WorkOfCalls one = work_of(r);
+      for (std::size_t i = 0; i < all.size(); ++i)
+        all[i].time += one[i].time, all[i].bytes += one[i].bytes, all[i].count += one[i].count;
+    }
+    for (std::uint32_t r : suspects) {
+      const double times = times_as_slow(work_of(r), all);
+      if (times < kSlower) continue;
+      const double extra = in_mpi_on_path_[r] * (1 - 1 / times);
+      if (share(extra) < kLateShare) continue;
+      RunCause cause{.kind = CauseKind::SlowRank, .share = share(extra), .rank = r, .link = {}};
+      cause.call = heaviest(blamed_[r]);
+      cause.extra_ps = extra;
+      cause.factor = times;
+      cause.waiting = waiting_longer_than(extra / 2, r);
+      explained_ += extra;
+      out.causes.push_back(cause);
+    }
+  }
+
+  /// What is under way on the path to or from ranks that are short of credit, as far as no link was busy
+  /// meanwhile: who fills a link waits for it, whatever the credit.
+  void credits(RunAnswer& out) {
+    if (facts_.short_of_credit.empty()) return;
+    double held = 0;
+    std::map<std::uint16_t, double> calls;
+    std::vector<double> by_rank(history_.ranks());
+    for (const PathPiece& piece : path_) {
+      if (piece.kind != PieceKind::Network) continue;
+      const Arrival& what = history_.arrivals()[piece.arrival];
+      const std::uint32_t who =
+          facts_.short_of_credit[what.from] >= facts_.short_of_credit[what.to] ? what.from : what.to;
+      const double time = static_cast<double>(piece.time()) * facts_.short_of_credit[who];
+      held += time;
+      by_rank[who] += time;
+      calls[piece.call] += time;
+    }
+    if (!counts(held, kCreditShare)) return;
+    const auto loads = loads_.between(facts_.transfers, Time{0}, Time{length_});
+    if (!loads.empty()) held -= loads.front().share * static_cast<double>(length_);
+    if (!counts(held, kCreditShare)) return;
+    RunCause cause{.kind = CauseKind::Credits, .share = share(held), .link = {}};
+    cause.rank =
+        static_cast<std::uint32_t>(std::max_element(by_rank.begin(), by_rank.end()) - by_rank.begin());
+    cause.call = heaviest(calls);
+    for (double part : facts_.short_of_credit) cause.waiting += part > 0.5;
+    out.causes.push_back(cause);
   }
 
   /// The largest message for a rank that others wait to send.
@@ -440,8 +544,8 @@ class CauseFinder {
     double worst = 0;
     std::uint32_t worst_rank = 0;
   } stretches_;
-  std::map<std::uint32_t, std::map<std::uint16_t, double>> blamed_;  // by rank that was late, and call
-  std::vector<double> computed_, on_path_, waited_;                  // picoseconds, by rank
+  std::map<std::uint32_t, std::map<std::uint16_t, double>> blamed_;   // by rank that was late, and call
+  std::vector<double> computed_, on_path_, in_mpi_on_path_, waited_;  // picoseconds, by rank
 };
 
 }  // namespace

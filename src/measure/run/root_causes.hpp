@@ -20,6 +20,8 @@ struct RunCause {
     Serialised,   // one rank talks to the others one after the other
     FullQueues,   // processors wait for room in their interfaces
     Translation,  // interfaces look up addresses that are not in their tables
+    SlowRank,     // takes longer than the others for the same calls of MPI
+    Credits,      // messages wait until their receivers have room for them
   };
   Kind kind;
   double share = 0;              // of the run: what it would be shorter by without it, at most
@@ -28,7 +30,8 @@ struct RunCause {
   std::uint16_t call = 0;        // in which others wait
   std::uint32_t waiting = 0;     // ranks that do
   std::uint64_t times = 1;       // so often
-  double extra_ps = 0;           // each time
+  double extra_ps = 0;           // each time; of a slow rank all in all
+  double factor = 1;             // of a slow rank: how many times as long
   bool to_send = false;          // they wait to send: their messages wait for the receiver
   std::uint64_t bytes = 0;       // of such a message, or of those on the link
   std::string link;              // where messages wait
@@ -65,8 +68,9 @@ struct CauseFacts {
   const machine::Machine& machine;
   std::vector<network::EndpointId> nodes;  // of each rank
   const std::vector<Transfer>& transfers;
-  double stalled_share = 0;      // of all ranks' time, before full queues
-  double translation_share = 0;  // of operations' time, in interfaces whose tables miss most addresses
+  std::vector<double> short_of_credit;  // share of each rank's time; empty: of none
+  double stalled_share = 0;             // of all ranks' time, before full queues
+  double translation_share = 0;         // of operations' time, in interfaces whose tables miss most addresses
   std::uint64_t translation_misses = 0;
 };
 

@@ -133,6 +133,7 @@ class Trial {
 };
 
 struct ExperimentKind {
+  ~ExperimentKind();
   std::string name;  // "tianhe2/latency"
   int order = 0;
   std::string machine;
@@ -173,3 +174,5 @@ ValidateResult validate(const ValidateOptions& options);
 std::vector<const ExperimentKind*> experiments_in_order();
 
 }  // namespace weft::measure
+
+WEFT_DECLARE_REGISTRY(weft::measure::ExperimentKind);

@@ -35,6 +35,7 @@ struct PaperPart {
 };
 
 struct Paper {
+  ~Paper();
   std::string name;  // "extoll"
   int order = 0;
   std::string title, authors, file;
@@ -57,3 +58,5 @@ inline PaperPart drawing(std::string number, std::string title) {
 }
 
 }  // namespace weft::measure
+
+WEFT_DECLARE_REGISTRY(weft::measure::Paper);

@@ -12,6 +12,9 @@
 
 namespace weft::measure {
 
+Paper::~Paper() = default;
+ExperimentKind::~ExperimentKind() = default;
+
 double FigureResult::error() const {
   double off = ours - figure.published;
   switch (figure.tolerance.kind) {
@@ -188,3 +191,6 @@ ValidateResult validate(const ValidateOptions& o) {
 }
 
 }  // namespace weft::measure
+
+WEFT_REGISTRY(weft::measure::Paper);
+WEFT_REGISTRY(weft::measure::ExperimentKind);

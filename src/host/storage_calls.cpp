@@ -1,0 +1,304 @@
+#include "host/storage_calls.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/virtual_time.hpp"
+#include "host/supervisor.hpp"
+
+namespace weft::host {
+
+using storage::kMetadata;
+using storage::Piece;
+using storage::Work;
+
+namespace {
+
+constexpr std::uint64_t kMostParts = 1024;  // IOV_MAX
+
+std::uint64_t token_of(ThreadRef t) { return std::uint64_t{t.rank} << 8 | t.thread; }
+ThreadRef thread_of(std::uint64_t token) {
+  return {static_cast<std::uint32_t>(token >> 8), static_cast<std::uint32_t>(token & 255)};
+}
+
+bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY; }
+
+}  // namespace
+
+StorageCalls::StorageCalls(const machine::Machine& machine, nic::Fabric& fabric, event::EventQueue& queue,
+                           const Scheduler& scheduler, Supervisor& supervisor, const Segments& segments,
+                           StorageOptions options, std::vector<network::EndpointId> node_of_rank,
+                           Answer answer)
+    : machine_(machine),
+      fabric_(fabric),
+      queue_(queue),
+      scheduler_(scheduler),
+      supervisor_(supervisor),
+      segments_(segments),
+      options_(std::move(options)),
+      node_of_rank_(std::move(node_of_rank)),
+      answer_(std::move(answer)),
+      pending_(std::size_t{scheduler.ranks()} * kThreads),
+      borrower_(scheduler.ranks()) {}
+
+StorageCalls::~StorageCalls() {
+  for (const auto& [who, description] : locks_) ::close(description);
+  for (const auto& file : files_)
+    if (file && file->whole_lock >= 0) ::close(file->whole_lock);
+}
+
+void StorageCalls::tell(Header& header) const {
+  Mount& mount = header.mount;
+  mount = {};
+  if (options_.mount.size() >= sizeof mount.path) return;
+  mount.length = static_cast<std::uint32_t>(options_.mount.size());
+  std::memcpy(mount.path, options_.mount.c_str(), options_.mount.size() + 1);
+}
+
+/// Somebody uses it for the first time: servers, devices and files are made.
+void StorageCalls::use() {
+  storage::Owner& self = *this;
+  service_ = std::make_unique<storage::Service>(machine_, fabric_, queue_, self);
+  const auto capacity = static_cast<std::uint64_t>(machine_.description.storage.device.capacity.value);
+  tree_ = std::make_unique<storage::Tree>(options_.keep, service_->layout(), capacity,
+                                          segments_.front()->header().epoch);
+  buffer_.resize(service_->transfer());
+  for (const auto& segment : segments_) {
+    Mount& mount = segment->header().mount;
+    if (tree_->path().size() < sizeof mount.root)
+      std::memcpy(mount.root, tree_->path().c_str(), tree_->path().size() + 1);
+  }
+}
+
+/// The process that asks: the rank's own, or one that it waits for and that has borrowed its thread.
+pid_t StorageCalls::caller(std::uint32_t rank) {
+  const pid_t own = supervisor_.process(rank), borrower = segments_[rank]->header().borrower.load();
+  if (borrower <= 0) return own;
+  if (borrower_[rank] != borrower) {
+    if (!belongs_to(borrower, own)) return own;
+    borrower_[rank] = borrower;
+  }
+  return borrower;
+}
+
+void StorageCalls::begin(ThreadRef t, Time at) {
+  if (!service_) use();
+  const Request& request = scheduler_.thread(t).request;
+  Pending& p = pending(t);
+  if (p.opens) tree_->opened(*std::exchange(p.opens, nullptr));
+  p = {};
+  p.process = caller(t.rank);
+  const Time start = later(at, machine_.description.host.system_call);
+  pieces_.clear();
+  std::int32_t result = read_request(request, p);
+  if (result == 0) result = plan(p, pieces_);
+  if (result != 0) return answer_(t, result, 0, 0, start);
+  if (!pieces_.empty()) return service_->begin(node_of_rank_[t.rank], start, token_of(t), pieces_);
+  Piece nothing;
+  result = carry_out(token_of(t), nothing);
+  answer_(t, result, p.answer[0], p.answer[1], start);
+}
+
+std::int32_t StorageCalls::read_request(const Request& request, Pending& p) {
+  const auto call = static_cast<std::uint32_t>(request.argument[0]);
+  if (call > static_cast<std::uint32_t>(FileCall::Last)) return -ENOSYS;
+  p.call = static_cast<FileCall>(call);
+  p.address = request.argument[1];
+  p.length = request.argument[2];
+  p.offset = request.argument[3];
+  if (p.call <= FileCall::LastByFile) {
+    p.file = static_cast<std::uint32_t>(request.argument[0] >> 32);
+    if (p.call == FileCall::Adopt) return 0;
+    return file(p.file) ? read_parts(p) : -EBADF;
+  }
+  char text[sizeof(PathCall) + 2 * kLongestPath];
+  if (p.length < sizeof(PathCall) || p.length > sizeof text) return -EINVAL;
+  if (!read_memory(p.process, p.address, text, p.length)) return -EFAULT;
+  std::memcpy(&p.path, text, sizeof p.path);
+  if (std::uint64_t{p.path.first} + p.path.second + sizeof(PathCall) != p.length) return -EINVAL;
+  p.first.assign(text + sizeof(PathCall), p.path.first);
+  p.second.assign(text + sizeof(PathCall) + p.path.first, p.path.second);
+  return 0;
+}
+
+/// Where in the process's memory data is from or for.
+std::int32_t StorageCalls::read_parts(Pending& p) {
+  const bool parts = p.call == FileCall::ReadParts || p.call == FileCall::WriteParts;
+  const bool data = parts || p.call == FileCall::Read || p.call == FileCall::Write;
+  if (!data) return 0;
+  if (!parts) {
+    p.parts.push_back({reinterpret_cast<void*>(p.address), p.length});
+  } else {
+    if (p.length > kMostParts) return -EINVAL;
+    p.parts.resize(p.length);
+    if (p.length && !read_memory(p.process, p.address, p.parts.data(), p.length * sizeof(iovec)))
+      return -EFAULT;
+    p.call = p.call == FileCall::ReadParts ? FileCall::Read : FileCall::Write;
+    p.length = 0;
+    for (const iovec& part : p.parts) {
+      if (part.iov_len > kMostAtOnce) return -EINVAL;
+      p.length += part.iov_len;
+    }
+  }
+  return p.length > kMostAtOnce ? -EINVAL : 0;
+}
+
+// --- What work a call is.
+
+std::int32_t StorageCalls::plan(Pending& p, std::vector<Piece>& out) {
+  switch (p.call) {
+    case FileCall::Read:
+    case FileCall::Write:
+      return plan_data(p, p.call == FileCall::Write, out);
+    case FileCall::Touch:
+      add_pieces(p.address ? Work::Write : Work::Read, *file(p.file)->inode, p.offset, p.length, out);
+      return 0;
+    case FileCall::Sync:
+      plan_sync(p, out);
+      return 0;
+    case FileCall::Open:
+      return plan_open(p, out);
+    case FileCall::Close:
+    case FileCall::Adopt:
+      return 0;
+    case FileCall::Status:
+    case FileCall::List:
+    case FileCall::Lock:
+    case FileCall::LockWhole:
+    case FileCall::StatusAt:
+    case FileCall::Access:
+    case FileCall::ReadLink:
+    case FileCall::Space:
+      out.push_back({.work = Work::Look});
+      return 0;
+    default:
+      out.push_back({.work = Work::Change});
+      return 0;
+  }
+}
+
+/// A change of metadata where a file is made or emptied; how that comes out is seen at the server.
+std::int32_t StorageCalls::plan_open(Pending& p, std::vector<Piece>& out) {
+  struct stat facts {};
+  const int flags = static_cast<int>(p.path.flags);
+  const bool there = tree_->status(p.first, true, facts) == 0;
+  const bool changes = there ? (flags & O_TRUNC) && facts.st_size > 0 : (flags & O_CREAT) != 0;
+  out.push_back({.work = changes ? Work::Change : Work::Look});
+  return 0;
+}
+
+std::int32_t StorageCalls::plan_data(Pending& p, bool write, std::vector<Piece>& out) {
+  OpenFile& f = *file(p.file);
+  storage::Inode& inode = *f.inode;
+  if (write ? !writes(f.flags) : (f.flags & O_ACCMODE) == O_WRONLY) return -EBADF;
+  if (f.flags & O_DIRECTORY) return -EISDIR;
+  if (p.length == 0) return 0;
+  const std::uint64_t size = tree_->size(inode);
+  if (write) {
+    const bool appends = p.offset == kAtEnd || (f.flags & O_APPEND);
+    if (appends) p.offset = std::max(size, inode.reserved_end);
+    if (p.offset > (std::uint64_t{1} << 62)) return -EFBIG;
+    if (std::int32_t full = tree_->reserve(inode, p.offset, p.length); full != 0) return full;
+    inode.reserved_end = std::max(inode.reserved_end, p.offset + p.length);
+    p.answer[0] = p.length;
+    p.answer[1] = p.offset + p.length;
+  } else {
+    p.length = p.offset < size ? std::min(p.length, size - p.offset) : 0;
+    p.answer[0] = p.length;
+    p.answer[1] = p.offset + p.length;
+    if (p.length == 0) {  // how large the file is, the metadata server knows
+      out.push_back({.work = Work::Look});
+      return 0;
+    }
+  }
+  add_pieces(write ? Work::Write : Work::Read, inode, p.offset, p.length, out);
+  return 0;
+}
+
+void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint64_t offset,
+                              std::uint64_t bytes, std::vector<Piece>& out) const {
+  const storage::Layout& layout = service_->layout();
+  const std::uint64_t most = std::min(service_->transfer(), layout.unit());
+  const std::uint32_t copies = work == Work::Write ? layout.replicas() : 1;
+  for (const std::uint64_t end = offset + bytes; offset < end;) {
+    const std::uint64_t unit = offset / layout.unit(), limit = (unit + 1) * layout.unit();
+    const std::uint64_t part = std::min({most, limit - offset, end - offset});
+    for (std::uint32_t copy = 0; copy < copies; ++copy)
+      out.push_back({work, layout.target(inode.number, unit, copy), inode.number, offset, part});
+    offset += part;
+  }
+}
+
+void StorageCalls::plan_sync(const Pending& p, std::vector<Piece>& out) {
+  storage::Inode& inode = *file(p.file)->inode;
+  for (std::size_t server = 0; server < inode.unflushed.size(); ++server)
+    if (inode.unflushed[server])
+      out.push_back({.work = Work::Flush, .server = static_cast<storage::ServerId>(server)});
+  if (!out.empty() && !inode.unflushed[kMetadata]) out.push_back({.work = Work::Flush});  // its size
+  inode.unflushed.clear();
+}
+
+// --- How it came out.
+
+void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
+  const ThreadRef t = thread_of(token);
+  Pending& p = pending(t);
+  if (scheduler_.thread(t).state != Scheduler::State::Waiting) return;  // killed
+  if (result == 0 && p.call == FileCall::Open) {
+    p.opens = file(static_cast<std::uint32_t>(p.answer[0]))->inode;
+    const std::string name = tree_->path() + "/" + tree_->host_name(*p.opens, p.first);
+    result = name.size() < p.path.out_bytes ? put(p, p.path.out, name.c_str(), name.size() + 1) : -ENAMETOOLONG;
+  }
+  const bool lock = p.call == FileCall::Lock || p.call == FileCall::LockWhole;
+  if (lock && result == -EINPROGRESS) {
+    waiters_.push_back({t, file(p.file)->inode});
+    return;
+  }
+  answer_(t, result, p.answer[0], p.answer[1], at);
+}
+
+/// Those who wait for a lock on a file ask again.
+void StorageCalls::wake_waiters(const storage::Inode& inode) {
+  std::vector<Waiter> again;
+  std::erase_if(waiters_, [&](const Waiter& waiter) {
+    if (waiter.inode != &inode) return false;
+    again.push_back(waiter);
+    return true;
+  });
+  const Piece look{.work = Work::Look};
+  for (const Waiter& waiter : again)
+    if (scheduler_.thread(waiter.thread).state == Scheduler::State::Waiting)
+      service_->begin(node_of_rank_[waiter.thread.rank], queue_.now(), token_of(waiter.thread), {&look, 1});
+}
+
+StorageCalls::OpenFile* StorageCalls::file(std::uint32_t number) {
+  return number < files_.size() ? files_[number].get() : nullptr;
+}
+
+std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint32_t rank) {
+  auto number = static_cast<std::uint32_t>(files_.size());
+  if (free_files_.empty()) {
+    files_.push_back(nullptr);
+  } else {
+    number = free_files_.back();
+    free_files_.pop_back();
+  }
+  files_[number] = std::make_unique<OpenFile>();
+  files_[number]->inode = &inode;
+  files_[number]->flags = flags;
+  files_[number]->rank = rank;
+  return number;
+}
+
+void StorageCalls::rank_ended(std::uint32_t rank) {
+  std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.thread.rank == rank; });
+  for (std::uint32_t i = 0; i < files_.size(); ++i)
+    if (files_[i] && files_[i]->rank == rank) close_file(i, supervisor_.process(rank));
+}
+
+}  // namespace weft::host

@@ -1,0 +1,119 @@
+// What ranks ask of the machine's file system: calls become work for its servers (storage/service.hpp), and
+// what they are for is done to the files (storage/tree.hpp) when a server has done its work. Made when the
+// first rank uses a file below the mount point: a run that uses none has none of it.
+#pragma once
+
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "abi/storage.hpp"
+#include "host/run.hpp"
+#include "host/scheduler.hpp"
+#include "host/segment.hpp"
+#include "storage/service.hpp"
+#include "storage/tree.hpp"
+
+namespace weft::host {
+
+class Supervisor;
+
+class StorageCalls : private storage::Owner {
+ public:
+  using Answer = std::function<void(ThreadRef, std::int32_t result, std::uint64_t first, std::uint64_t second,
+                                    Time at)>;
+  /// `answer` is told of every call that is done.
+  StorageCalls(const machine::Machine& machine, nic::Fabric& fabric, event::EventQueue& queue,
+               const Scheduler& scheduler, Supervisor& supervisor, const Segments& segments,
+               StorageOptions options, std::vector<network::EndpointId> node_of_rank, Answer answer);
+  ~StorageCalls() override;
+
+  /// Writes into segments where the mount point is.
+  void tell(Header& header) const;
+
+  /// Carries a thread's call out, from a time on.
+  void begin(ThreadRef thread, Time at);
+  void rank_ended(std::uint32_t rank);
+
+  /// Its servers, once somebody has used it.
+  storage::Service* service() { return service_.get(); }
+
+ private:
+  struct OpenFile {
+    storage::Inode* inode = nullptr;
+    int flags = 0;
+    std::uint32_t rank = 0;
+    int whole_lock = -1;  // a description of its own, for flock
+    std::vector<storage::Tree::Entry> entries;
+    bool listed = false;
+  };
+  struct Pending {
+    FileCall call{};
+    std::uint32_t file = 0;
+    pid_t process = 0;
+    std::uint64_t address = 0, length = 0, offset = 0;
+    std::vector<iovec> parts;  // of the process's memory
+    PathCall path{};
+    std::string first, second;
+    std::uint64_t answer[2] = {};
+    storage::Inode* opens = nullptr;  // a file that the program opens after this call
+  };
+  struct Waiter {
+    ThreadRef thread;
+    const storage::Inode* inode;
+  };
+
+  std::int32_t carry_out(std::uint64_t token, storage::Piece& piece) override;
+  void finished(std::uint64_t token, std::int32_t result, Time at) override;
+
+  void use();
+  pid_t caller(std::uint32_t rank);
+  std::int32_t read_request(const Request& request, Pending& p);
+  std::int32_t read_parts(Pending& p);
+  /// The work it is; none: it is done at once. A negative errno: it is refused.
+  std::int32_t plan(Pending& p, std::vector<storage::Piece>& out);
+  std::int32_t plan_open(Pending& p, std::vector<storage::Piece>& out);
+  std::int32_t plan_data(Pending& p, bool write, std::vector<storage::Piece>& out);
+  void plan_sync(const Pending& p, std::vector<storage::Piece>& out);
+  void add_pieces(storage::Work work, const storage::Inode& inode, std::uint64_t offset, std::uint64_t bytes,
+                  std::vector<storage::Piece>& out) const;
+  std::int32_t by_path(Pending& p, std::uint32_t rank, storage::Piece& piece);
+  std::int32_t by_file(Pending& p, OpenFile& file, storage::Piece& piece);
+  std::int32_t move_data(Pending& p, OpenFile& file, const storage::Piece& piece);
+  std::int32_t list(Pending& p, OpenFile& file, storage::Piece& piece);
+  std::int32_t lock(Pending& p, OpenFile& file);
+  std::int32_t lock_whole(Pending& p, OpenFile& file);
+  void close_file(std::uint32_t number, pid_t process);
+  void wake_waiters(const storage::Inode& inode);
+  std::int32_t put(const Pending& p, std::uint64_t address, const void* from, std::uint64_t bytes) const;
+  std::uint32_t add_file(storage::Inode& inode, int flags, std::uint32_t rank);
+  OpenFile* file(std::uint32_t number);
+  Pending& pending(ThreadRef t) { return pending_[t.rank * kThreads + t.thread]; }
+
+  const machine::Machine& machine_;
+  nic::Fabric& fabric_;
+  event::EventQueue& queue_;
+  const Scheduler& scheduler_;
+  Supervisor& supervisor_;
+  const Segments& segments_;
+  StorageOptions options_;
+  std::vector<network::EndpointId> node_of_rank_;
+  Answer answer_;
+  std::unique_ptr<storage::Service> service_;
+  std::unique_ptr<storage::Tree> tree_;
+  std::vector<Pending> pending_;  // by rank and thread
+  std::vector<std::unique_ptr<OpenFile>> files_;
+  std::vector<std::uint32_t> free_files_;
+  std::map<std::pair<pid_t, std::uint64_t>, int> locks_;  // by process and file: a description that has them
+  std::vector<Waiter> waiters_;
+  std::vector<pid_t> borrower_;  // by rank: one that is known to be of it
+  std::vector<char> buffer_;
+  std::vector<storage::Piece> pieces_;
+};
+
+}  // namespace weft::host

@@ -1,0 +1,443 @@
+#include "storage/tree.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/diagnostics.hpp"
+
+namespace weft::storage {
+
+namespace {
+
+constexpr const char* kSpareName = ".weft-spare-";
+constexpr std::int64_t kSecond = 1'000'000'000'000;
+
+/// "" is the root itself.
+const char* name(const std::string& path) { return path.empty() ? "." : path.c_str(); }
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+/// A folder for files that may be large, which /tmp need not have room for.
+std::string own_folder() {
+  const char* named = getenv("TMPDIR");
+  for (std::string place : {std::string(named ? named : ""), std::string("/var/tmp"), std::string("/tmp")}) {
+    if (place.empty()) continue;
+    std::string pattern = place + "/weft-storage-XXXXXX";
+    if (mkdtemp(pattern.data())) return pattern;
+  }
+  throw UserError(fmt::format("no folder for the files of the simulated file system can be made in TMPDIR, "
+                              "/var/tmp or /tmp: {}; --keep DIR names one",
+                              std::strerror(errno)));
+}
+
+/// What is made has the rights that were asked for, not those this process's own habits leave.
+class NoMask {
+ public:
+  NoMask() : before_(umask(0)) {}
+  ~NoMask() { umask(before_); }
+  NoMask(const NoMask&) = delete;
+  NoMask& operator=(const NoMask&) = delete;
+
+ private:
+  mode_t before_;
+};
+
+}  // namespace
+
+Tree::Tree(const std::string& keep, const Layout& layout, std::uint64_t capacity, std::int64_t epoch_seconds)
+    : layout_(layout),
+      capacity_(capacity),
+      epoch_(epoch_seconds),
+      path_(keep),
+      keeps_(!keep.empty()),
+      used_(layout.targets() + 1) {
+  if (keeps_) {
+    std::error_code failed;
+    std::filesystem::create_directories(path_, failed);
+    if (failed) throw UserError(fmt::format("--keep {}: cannot be made: {}", path_, failed.message()));
+    path_ = std::filesystem::canonical(path_, failed).string();
+  } else {
+    path_ = own_folder();
+  }
+  root_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (root_ < 0) throw UserError(fmt::format("{}: {}", path_, std::strerror(errno)));
+}
+
+Tree::~Tree() {
+  std::error_code ignored;
+  for (auto& [host, inode] : inodes_) {
+    if (keeps_ && inode->data >= 0) stamp(*inode);
+    if (inode->data >= 0) ::close(inode->data);
+    if (!inode->spare.empty()) unlinkat(root_, inode->spare.c_str(), 0);
+  }
+  ::close(root_);
+  if (!keeps_) std::filesystem::remove_all(path_, ignored);
+}
+
+FileTime Tree::calendar(Time now) const { return {epoch_ + now.value / kSecond, now.value % kSecond / 1000}; }
+
+Inode& Tree::inode(const struct stat& facts) {
+  std::unique_ptr<Inode>& found = inodes_[facts.st_ino];
+  if (!found) {
+    found = std::make_unique<Inode>();
+    found->number = ++made_;
+    found->host = facts.st_ino;
+    found->accessed = {facts.st_atim.tv_sec, facts.st_atim.tv_nsec};
+    found->modified = {facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
+    found->changed = {facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec};
+    if (S_ISREG(facts.st_mode) && facts.st_size > 0)  // of an earlier run
+      reserve(*found, 0, static_cast<std::uint64_t>(facts.st_size));
+  }
+  return *found;
+}
+
+Inode* Tree::inode_of(int descriptor) {
+  struct stat facts {};
+  return fstat(descriptor, &facts) == 0 ? &inode(facts) : nullptr;
+}
+
+std::int32_t Tree::open(const std::string& path, int flags, mode_t mode, Time now, Inode*& out) {
+  struct stat facts {};
+  const bool existed = fstatat(root_, name(path), &facts, 0) == 0;
+  if (existed && (flags & O_CREAT) && (flags & O_EXCL)) return -EEXIST;
+  if (!existed && errno != ENOENT) return -errno;
+  if (!existed && !(flags & O_CREAT)) return -ENOENT;
+  const bool folder = existed && S_ISDIR(facts.st_mode);
+  if (folder && ((flags & O_ACCMODE) != O_RDONLY || (flags & O_CREAT))) return -EISDIR;
+  if (!folder && (flags & O_DIRECTORY)) return existed ? -ENOTDIR : -EINVAL;
+  if (existed && !folder && !S_ISREG(facts.st_mode)) return -ENXIO;
+  int file = -1;
+  {
+    const NoMask no_mask;
+    // A program may write what it may not open for writing any more: it opens by itself after this.
+    const mode_t made = mode | (existed ? 0 : 0600);
+    // The rights the program asks for, by the file's own, are looked at by opening it so.
+    const int wanted = (flags & (O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_DIRECTORY)) | O_CLOEXEC;
+    file = openat(root_, name(path), wanted, made);
+    if (file < 0) return -errno;
+    if (!folder && (flags & O_ACCMODE) != O_RDWR) {  // the simulator's own reads and writes
+      const int both = openat(root_, name(path), O_RDWR | O_CLOEXEC);
+      if (both >= 0) {
+        ::close(file);
+        file = both;
+      }
+    }
+  }
+  if (fstat(file, &facts) != 0) return -errno;
+  Inode& node = inode(facts);
+  if (!existed) {
+    node.accessed = node.modified = node.changed = calendar(now);
+    node.stamped = false;
+    if ((mode & 07777) != (facts.st_mode & 07777u)) node.mode = static_cast<std::int32_t>(mode & 07777);
+    touch_parent(path, now);
+  }
+  if (node.data < 0) {
+    node.data = file;
+  } else {
+    ::close(file);
+  }
+  ++node.opens;
+  ++node.opening;
+  out = &node;
+  if (existed && (flags & O_TRUNC) && !folder) {
+    const std::int32_t emptied = truncate(node, 0, now);
+    if (emptied != 0) {
+      opened(node);
+      close(node);
+    }
+    return emptied;
+  }
+  return 0;
+}
+
+void Tree::opened(Inode& inode) {
+  if (inode.opening) --inode.opening;
+  if (inode.opening == 0 && inode.mode >= 0) {
+    fchmod(inode.data, static_cast<mode_t>(inode.mode));
+    inode.mode = -1;
+  }
+}
+
+std::string Tree::host_name(Inode& inode, const std::string& path) {
+  struct stat facts {};
+  if (fstatat(root_, name(path), &facts, 0) == 0 && facts.st_ino == inode.host) return path;
+  if (inode.spare.empty()) {
+    const std::string spare = fmt::format("{}{}", kSpareName, ++spare_names_);
+    const std::string itself = fmt::format("/proc/self/fd/{}", inode.data);
+    if (linkat(AT_FDCWD, itself.c_str(), root_, spare.c_str(), AT_SYMLINK_FOLLOW) == 0) inode.spare = spare;
+  }
+  return inode.spare;
+}
+
+/// A file that is about to lose this name, and that a program is about to open, gets another.
+void Tree::keep_name(const std::string& path) {
+  struct stat facts {};
+  if (fstatat(root_, name(path), &facts, AT_SYMLINK_NOFOLLOW) != 0 || facts.st_nlink != 1) return;
+  auto known = inodes_.find(facts.st_ino);
+  if (known == inodes_.end()) return;
+  Inode& inode = *known->second;
+  if (S_ISDIR(facts.st_mode)) return;
+  if (inode.opening == 0 || !inode.spare.empty()) return;
+  const std::string spare = fmt::format("{}{}", kSpareName, ++spare_names_);
+  if (linkat(root_, path.c_str(), root_, spare.c_str(), 0) == 0) inode.spare = spare;
+}
+
+void Tree::close(Inode& inode) {
+  if (--inode.opens > 0) return;
+  stamp(inode);
+  ::close(inode.data);
+  inode.data = -1;
+  if (!inode.spare.empty()) unlinkat(root_, inode.spare.c_str(), 0);
+  inode.spare.clear();
+  forget_if_gone(inode);
+}
+
+void Tree::forget_if_gone(Inode& inode) {
+  if (inode.opens || inode.linked) return;
+  release(inode, 0);
+  inodes_.erase(inode.host);
+}
+
+/// The host's times become those of the simulated machine.
+void Tree::stamp(Inode& inode) {
+  if (inode.stamped || inode.data < 0) return;
+  const timespec times[2] = {{inode.accessed.seconds, inode.accessed.nanoseconds},
+                             {inode.modified.seconds, inode.modified.nanoseconds}};
+  futimens(inode.data, times);
+  inode.stamped = true;
+}
+
+void Tree::fill(const Inode& inode, struct stat& out) const {
+  out.st_dev = 0x77;
+  out.st_ino = inode.number;
+  out.st_blksize = static_cast<blksize_t>(std::min<std::uint64_t>(layout_.unit(), 1 << 20));
+  std::uint64_t blocks = inode.first_blocks;
+  for (const auto& [unit, count] : inode.blocks) blocks += count;
+  out.st_blocks = static_cast<blkcnt_t>(blocks * (kBlock / 512));
+  out.st_atim = {inode.accessed.seconds, inode.accessed.nanoseconds};
+  out.st_mtim = {inode.modified.seconds, inode.modified.nanoseconds};
+  out.st_ctim = {inode.changed.seconds, inode.changed.nanoseconds};
+  if (inode.mode >= 0) out.st_mode = (out.st_mode & ~07777u) | static_cast<mode_t>(inode.mode);
+  if (!inode.spare.empty() && out.st_nlink > 0) --out.st_nlink;
+  if (S_ISDIR(out.st_mode)) out.st_size = 4096;
+}
+
+std::int32_t Tree::status(const std::string& path, bool follow, struct stat& out) {
+  if (fstatat(root_, name(path), &out, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+  fill(inode(out), out);
+  return 0;
+}
+
+std::int32_t Tree::status(Inode& inode, struct stat& out) {
+  if (fstat(inode.data, &out) != 0) return -errno;
+  fill(inode, out);
+  return 0;
+}
+
+std::uint64_t Tree::size(const Inode& inode) const {
+  struct stat facts {};
+  return fstat(inode.data, &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
+}
+
+void Tree::touch_parent(const std::string& path, Time now) {
+  struct stat facts {};
+  if (fstatat(root_, name(parent_of(path)), &facts, 0) != 0) return;
+  Inode& folder = inode(facts);
+  folder.modified = folder.changed = calendar(now);
+}
+
+std::int32_t Tree::make_folder(const std::string& path, mode_t mode, Time now) {
+  const NoMask no_mask;
+  if (mkdirat(root_, name(path), mode) != 0) return -errno;
+  struct stat facts {};
+  if (fstatat(root_, name(path), &facts, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+  Inode& made = inode(facts);
+  made.accessed = made.modified = made.changed = calendar(now);
+  touch_parent(path, now);
+  return 0;
+}
+
+std::int32_t Tree::remove(const std::string& path, bool folder, Time now) {
+  struct stat facts {};
+  if (path.empty()) return -EBUSY;
+  if (fstatat(root_, path.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+  if (!folder) keep_name(path);
+  if (unlinkat(root_, path.c_str(), folder ? AT_REMOVEDIR : 0) != 0) return -errno;
+  touch_parent(path, now);
+  auto known = inodes_.find(facts.st_ino);
+  if (known == inodes_.end()) return 0;
+  Inode& inode = *known->second;
+  inode.changed = calendar(now);
+  inode.linked = !folder && facts.st_nlink > 1;
+  forget_if_gone(inode);
+  return 0;
+}
+
+std::int32_t Tree::rename(const std::string& from, const std::string& to, unsigned flags, Time now) {
+  struct stat source {}, facts {};
+  if (from.empty() || to.empty()) return -EBUSY;
+  if (fstatat(root_, from.c_str(), &source, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
+  const bool replaces = !flags && fstatat(root_, to.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+                        facts.st_ino != source.st_ino;
+  if (replaces && !S_ISDIR(facts.st_mode)) keep_name(to);
+  if (renameat2(root_, from.c_str(), root_, to.c_str(), flags) != 0) return -errno;
+  inode(source).changed = calendar(now);
+  touch_parent(from, now);
+  touch_parent(to, now);
+  auto known = replaces ? inodes_.find(facts.st_ino) : inodes_.end();
+  if (known != inodes_.end()) {
+    known->second->linked = !S_ISDIR(facts.st_mode) && facts.st_nlink > 1;
+    forget_if_gone(*known->second);
+  }
+  return 0;
+}
+
+std::int32_t Tree::link(const std::string& from, const std::string& to, Time now) {
+  if (linkat(root_, name(from), root_, name(to), 0) != 0) return -errno;
+  struct stat facts {};
+  if (fstatat(root_, name(to), &facts, AT_SYMLINK_NOFOLLOW) == 0) inode(facts).changed = calendar(now);
+  touch_parent(to, now);
+  return 0;
+}
+
+std::int32_t Tree::symbolic_link(const std::string& text, const std::string& path, Time now) {
+  if (symlinkat(text.c_str(), root_, name(path)) != 0) return -errno;
+  struct stat facts {};
+  if (fstatat(root_, name(path), &facts, AT_SYMLINK_NOFOLLOW) == 0) {
+    Inode& made = inode(facts);
+    made.accessed = made.modified = made.changed = calendar(now);
+  }
+  touch_parent(path, now);
+  return 0;
+}
+
+std::int32_t Tree::set_mode(const std::string& path, mode_t mode, Time now) {
+  if (fchmodat(root_, name(path), mode, 0) != 0) return -errno;
+  struct stat facts {};
+  if (fstatat(root_, name(path), &facts, 0) == 0) inode(facts).changed = calendar(now);
+  return 0;
+}
+
+std::int32_t Tree::set_times(Inode& inode, const timespec (&times)[2], Time now) {
+  auto set = [&](FileTime& to, const timespec& from) {
+    if (from.tv_nsec == UTIME_OMIT) return;
+    to = from.tv_nsec == UTIME_NOW ? calendar(now) : FileTime{from.tv_sec, from.tv_nsec};
+  };
+  set(inode.accessed, times[0]);
+  set(inode.modified, times[1]);
+  inode.changed = calendar(now);
+  inode.stamped = false;
+  return 0;
+}
+
+std::int32_t Tree::set_times(const std::string& path, bool follow, const timespec (&times)[2], Time now) {
+  struct stat facts {};
+  const int flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
+  if (utimensat(root_, name(path), times, flags) != 0) return -errno;
+  if (fstatat(root_, name(path), &facts, flags) != 0) return -errno;
+  return set_times(inode(facts), times, now);
+}
+
+std::int32_t Tree::truncate(Inode& inode, std::uint64_t size, Time now) {
+  if (ftruncate(inode.data, static_cast<off_t>(size)) != 0) return -errno;
+  release(inode, size);
+  inode.reserved_end = 0;
+  wrote(inode, now);
+  return 0;
+}
+
+std::int32_t Tree::truncate(const std::string& path, std::uint64_t size, Time now) {
+  Inode* found = nullptr;
+  if (std::int32_t failed = open(path, O_RDWR, 0, now, found); failed != 0) return failed;
+  const std::int32_t result = truncate(*found, size, now);
+  opened(*found);
+  close(*found);
+  return result;
+}
+
+std::int32_t Tree::list(Inode& folder, std::vector<Entry>& out) {
+  const int copy = openat(folder.data, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* stream = copy < 0 ? nullptr : fdopendir(copy);
+  if (!stream) return -errno;
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(stream))
+    if (std::strncmp(entry->d_name, kSpareName, std::strlen(kSpareName)) != 0)
+      names.push_back(entry->d_name);
+  std::sort(names.begin(), names.end());
+  for (std::string& each : names) {
+    struct stat facts {};
+    if (fstatat(copy, each.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    const bool parent_of_root = folder.host == inode_of(root_)->host && each == "..";
+    const std::uint64_t number = parent_of_root ? inode_of(root_)->number : inode(facts).number;
+    out.push_back({std::move(each), number, static_cast<std::uint8_t>(IFTODT(facts.st_mode))});
+  }
+  closedir(stream);
+  return 0;
+}
+
+void Tree::wrote(Inode& inode, Time now) {
+  inode.modified = inode.changed = calendar(now);
+  inode.stamped = false;
+}
+
+std::int32_t Tree::reserve(Inode& inode, std::uint64_t offset, std::uint64_t bytes) {
+  const std::uint64_t unit_bytes = layout_.unit();
+  for (std::uint64_t at = offset; at < offset + bytes;) {
+    const std::uint64_t unit = at / unit_bytes, end = std::min((unit + 1) * unit_bytes, offset + bytes);
+    const auto needed = static_cast<std::uint32_t>(((end - 1) % unit_bytes) / kBlock + 1);
+    std::uint32_t& has = blocks_of(inode, unit);
+    if (needed > has) {
+      const std::uint64_t more = (needed - has) * kBlock;
+      for (std::uint32_t copy = 0; copy < layout_.replicas(); ++copy)
+        if (used_[layout_.target(inode.number, unit, copy)] + more > capacity_) return -ENOSPC;
+      for (std::uint32_t copy = 0; copy < layout_.replicas(); ++copy)
+        used_[layout_.target(inode.number, unit, copy)] += more;
+      has = needed;
+    }
+    at = end;
+  }
+  return 0;
+}
+
+/// What lies behind a byte is free again.
+void Tree::release(Inode& inode, std::uint64_t from_byte) {
+  const std::uint64_t unit_bytes = layout_.unit();
+  auto keep = [&](std::uint64_t unit, std::uint32_t& has) {
+    const std::uint64_t first = unit * unit_bytes;
+    const std::uint64_t left = from_byte <= first ? 0 : (from_byte - first + kBlock - 1) / kBlock;
+    if (left >= has) return;
+    for (std::uint32_t copy = 0; copy < layout_.replicas(); ++copy)
+      used_[layout_.target(inode.number, unit, copy)] -= (has - left) * kBlock;
+    has = static_cast<std::uint32_t>(left);
+  };
+  keep(0, inode.first_blocks);
+  for (auto& [unit, has] : inode.blocks) keep(unit, has);
+  std::erase_if(inode.blocks, [](const auto& each) { return each.second == 0; });
+}
+
+void Tree::space(struct statfs& out) const {
+  out = {};
+  std::uint64_t used = 0;
+  for (std::uint64_t each : used_) used += each;
+  const std::uint64_t all = capacity_ * layout_.targets();
+  out.f_type = 0x57454654;  // "WEFT"
+  out.f_bsize = out.f_frsize = kBlock;
+  out.f_blocks = all / layout_.replicas() / kBlock;
+  out.f_bfree = out.f_bavail = (all - used) / layout_.replicas() / kBlock;
+  out.f_files = std::uint64_t{1} << 32;
+  out.f_ffree = out.f_files - inodes_.size();
+  out.f_namelen = 255;
+}
+
+}  // namespace weft::storage

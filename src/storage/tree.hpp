@@ -1,0 +1,117 @@
+// The files themselves: a folder of the host with the same tree as programs see below the mount point. Names,
+// rights, links and data are the host's; numbers of files, times and the space they take on the simulated
+// devices are kept here, so that they do not depend on the host.
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/statfs.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "storage/layout.hpp"
+
+namespace weft::storage {
+
+/// What a file takes on the targets' devices, in blocks of kBlock bytes for each stripe unit.
+inline constexpr std::uint64_t kBlock = 4096;
+
+/// Seconds since 1970, and nanoseconds.
+struct FileTime {
+  std::int64_t seconds = 0, nanoseconds = 0;
+};
+
+struct Inode {
+  std::uint64_t number = 0;  // as programs see it
+  ino_t host = 0;            // its number there
+  FileTime accessed, modified, changed;
+  int data = -1;  // the simulator's own descriptor, while somebody has it open
+  std::uint32_t opens = 0, opening = 0;
+  bool linked = true, stamped = true;             // it has a name; the host's times are these
+  std::int32_t mode = -1;                         // that it is to have, where it has another for a moment
+  std::string spare;                              // a name it was given because it had lost its own
+  std::uint64_t reserved_end = 0;                 // of data that is being written behind its end
+  std::uint32_t first_blocks = 0;                 // of the first stripe unit, the only one of small files
+  std::map<std::uint64_t, std::uint32_t> blocks;  // of the others
+  std::vector<bool> unflushed;                    // by server: has taken what may not be durable yet
+};
+
+class Tree {
+ public:
+  /// `keep`: an existing or new folder that outlives this; empty: one of its own, removed at the end. Throws
+  /// UserError where there is none to be had.
+  Tree(const std::string& keep, const Layout& layout, std::uint64_t capacity, std::int64_t epoch_seconds);
+  ~Tree();
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+
+  const std::string& path() const { return path_; }
+  int root() const { return root_; }
+
+  // All of these return 0 or a negative errno; `now` is virtual time.
+  /// Opens, and makes or empties where the flags say so.
+  std::int32_t open(const std::string& path, int flags, mode_t mode, Time now, Inode*& out);
+  void close(Inode& inode);
+  std::int32_t status(const std::string& path, bool follow, struct stat& out);
+  std::int32_t status(Inode& inode, struct stat& out);
+  std::int32_t make_folder(const std::string& path, mode_t mode, Time now);
+  std::int32_t remove(const std::string& path, bool folder, Time now);
+  std::int32_t rename(const std::string& from, const std::string& to, unsigned flags, Time now);
+  std::int32_t link(const std::string& from, const std::string& to, Time now);
+  std::int32_t symbolic_link(const std::string& text, const std::string& path, Time now);
+  std::int32_t set_mode(const std::string& path, mode_t mode, Time now);
+  std::int32_t set_times(const std::string& path, bool follow, const timespec (&times)[2], Time now);
+  std::int32_t set_times(Inode& inode, const timespec (&times)[2], Time now);
+  std::int32_t truncate(Inode& inode, std::uint64_t size, Time now);
+  std::int32_t truncate(const std::string& path, std::uint64_t size, Time now);
+  /// Names of a directory in order, with numbers and types.
+  struct Entry {
+    std::string name;
+    std::uint64_t number;
+    std::uint8_t type;
+  };
+  std::int32_t list(Inode& folder, std::vector<Entry>& out);
+  void space(struct statfs& out) const;
+
+  std::uint64_t size(const Inode& inode) const;
+  /// Data was written there; the caller has asked `reserve` before.
+  void wrote(Inode& inode, Time now);
+  /// Room on the targets for these bytes of a file: 0 or -ENOSPC.
+  std::int32_t reserve(Inode& inode, std::uint64_t offset, std::uint64_t bytes);
+  Inode* inode_of(int descriptor);
+
+  /// The name on the host, below the root, under which a file that was opened by this path can be opened
+  /// now; it may have lost its own meanwhile.
+  std::string host_name(Inode& inode, const std::string& path);
+  /// The program has opened it there.
+  void opened(Inode& inode);
+
+ private:
+  Inode& inode(const struct stat& facts);
+  void forget_if_gone(Inode& inode);
+  void release(Inode& inode, std::uint64_t from_byte);
+  void touch_parent(const std::string& path, Time now);
+  void keep_name(const std::string& path);
+  void stamp(Inode& inode);
+  void fill(const Inode& inode, struct stat& out) const;
+  FileTime calendar(Time now) const;
+  std::uint32_t& blocks_of(Inode& inode, std::uint64_t unit) {
+    return unit == 0 ? inode.first_blocks : inode.blocks[unit];
+  }
+
+  Layout layout_;
+  std::uint64_t capacity_;  // of a target
+  std::int64_t epoch_;
+  std::string path_;
+  bool keeps_;
+  int root_ = -1;
+  std::uint64_t made_ = 0, spare_names_ = 0;
+  std::unordered_map<ino_t, std::unique_ptr<Inode>> inodes_;
+  std::vector<std::uint64_t> used_;  // bytes, by target from 1
+};
+
+}  // namespace weft::storage

@@ -1,0 +1,5 @@
+#include "topology/kind.hpp"
+
+weft::topology::TopologyKind::~TopologyKind() = default;
+
+WEFT_REGISTRY(weft::topology::TopologyKind);
