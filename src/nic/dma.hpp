@@ -36,11 +36,6 @@ class MemoryReader {
   /// Reads a packet's data from memory; returns when the chip has it. No data: the memory is not there.
   Time on_chip(Staging& staging, const Place& place, Packet& packet, Time from, bool snooped);
 
-  /// When the first bytes of a put are on the chip that are fetched before it may go.
-  Time ahead(std::uint64_t bytes) {
-    return bus_.from_memory(context_.now(), static_cast<std::int64_t>(bytes));
-  }
-
  private:
   Context& context_;
   Registration& registration_;

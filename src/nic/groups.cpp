@@ -21,11 +21,13 @@ Groups::Groups(const Parts& parts, NicId interface)
   };
 }
 
-bool Groups::hold(const Outgoing& x, std::uint32_t operation) {
+bool Groups::hold(Outgoing& x, std::uint32_t operation) {
   if (!x.d.spare[0]) return false;
   const auto tag = static_cast<std::uint32_t>(x.d.spare[0] - 1);
   if (!triggered_.waits(x.port, tag, x.d.spare[1])) return false;
   held_.push_back({x.port, tag & 0xffff, operation, x.d.spare[1]});
+  x.first_data =
+      bus_.from_memory(context_.now(), static_cast<std::int64_t>(std::min(context_.payload, x.d.length)));
   return true;
 }
 

@@ -36,8 +36,8 @@ class Groups {
     return at ? at->group : network::kNoGroup;
   }
   /// A put may wait for a round of a sequence of its own port: its tag and one more in spare[0], the round in
-  /// spare[1]. False: it need not.
-  bool hold(const Outgoing& x, std::uint32_t operation);
+  /// spare[1]; its first data is fetched meanwhile. False: it need not.
+  bool hold(Outgoing& x, std::uint32_t operation);
   /// What waited may go; Status::Closed: its port is gone.
   std::function<void(std::uint32_t operation, Status status)> on_released;
   /// A packet of a put to a group is here.

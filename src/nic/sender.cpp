@@ -171,20 +171,12 @@ void Sender::begin(std::uint32_t index, Status status) {
     default:
       ++counters_.atomics;
   }
-  if (x.group != network::kNoGroup && groups_.hold(x, index)) {
-    // Its first data is fetched meanwhile.
-    x.first_data = reader_.ahead(std::min(context_.payload, x.d.length));
-    return;
-  }
+  if (x.group != network::kNoGroup && groups_.hold(x, index)) return;
   enqueue(index);
 }
 
 void Sender::released(std::uint32_t index, Status status) {
-  if (status == Status::Ok) return enqueue(index);
-  Outgoing& x = outgoing_[index];
-  submission_.leave(x);
-  context_.ledger.begin({interface_, x.port}, x.port_generation);
-  finish(index, status, context_.now());
+  status == Status::Ok ? enqueue(index) : begin(index, status);
 }
 
 void Sender::enqueue(std::uint32_t index) {

@@ -50,12 +50,12 @@ class Sender {
 
   /// A descriptor is on the chip: it is checked, and queued.
   void accept(std::uint32_t index);
+  /// A put that waited for a sequence may go, or never will.
+  void released(std::uint32_t index, Status status);
   /// A sequence has waited long enough.
   void fire(std::uint32_t task);
   /// What waits in a port that was closed goes nowhere.
   void drop_waiting(PortNo port);
-  /// A put that waited for a sequence may go, or never will.
-  void released(std::uint32_t index, Status status);
   /// Sends what can be sent now.
   void dispatch();
   void dispatch_planned();
@@ -104,9 +104,9 @@ class Sender {
     if (port >= queues_.size()) queues_.resize(port + 1);
     return queues_[port];
   }
+  void enqueue(std::uint32_t index);
   Status check(Outgoing& x);
   void begin(std::uint32_t index, Status status);
-  void enqueue(std::uint32_t index);
   void serve();
   bool find_unblocked();
   bool blocked(Outgoing& x, std::uint32_t index);
