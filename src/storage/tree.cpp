@@ -147,10 +147,11 @@ std::int32_t Tree::open(const std::string& path, int flags, mode_t mode, Time no
     // A program may write what it may not open for writing any more: it opens by itself after this.
     const mode_t made = mode | (existed ? 0 : 0600);
     // The rights the program asks for, by the file's own, are looked at by opening it so.
-    const int wanted = (flags & (O_ACCMODE | O_CREAT | O_EXCL | O_NOFOLLOW | O_DIRECTORY)) | O_CLOEXEC;
+    const int how = existed ? flags & O_ACCMODE : O_RDWR;
+    const int wanted = how | (flags & (O_CREAT | O_EXCL | O_NOFOLLOW | O_DIRECTORY)) | O_CLOEXEC;
     file = openat(root_, name(path), wanted, made);
     if (file < 0) return -errno;
-    if (!folder && (flags & O_ACCMODE) != O_RDWR) {  // the simulator's own reads and writes
+    if (!folder && how != O_RDWR) {  // the simulator's own reads and writes
       const int both = openat(root_, name(path), O_RDWR | O_CLOEXEC);
       if (both >= 0) {
         ::close(file);
@@ -235,7 +236,7 @@ void Tree::forget_if_gone(Inode& inode) {
 
 /// The host's times become those of the simulated machine.
 void Tree::stamp(Inode& inode) {
-  if (inode.stamped || inode.data < 0) return;
+  if (!keeps_ || inode.stamped || inode.data < 0) return;
   const timespec times[2] = {{inode.accessed.seconds, inode.accessed.nanoseconds},
                              {inode.modified.seconds, inode.modified.nanoseconds}};
   futimens(inode.data, times);
