@@ -86,7 +86,8 @@ TEST(Script, TheStarterHasTheVerbsThatAFirstCommandIsSentTo) {
     EXPECT_EQ(says(WEFT_BUILD "/weft-starter help " + verb + " 2>&1", code), run_program({"help", verb}).out);
     EXPECT_EQ(code, 0) << verb;
   }
-  for (std::string words : {"list", "check torus --set 'topology.dims=[4,4]' --set router.channels=1 | head -8"}) {
+  for (std::string words :
+       {"list", "check torus --set 'topology.dims=[4,4]' --set router.channels=1 | head -8"}) {
     int code = -1, all = -1;
     EXPECT_EQ(says(WEFT_BUILD "/weft-starter " + words, code), says(WEFT_PROGRAM " " + words, all));
     EXPECT_EQ(code, all);

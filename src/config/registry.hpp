@@ -50,8 +50,8 @@ std::vector<std::vector<std::string>> example_lists(Examples examples);
 
 }  // namespace weft::config
 
-// Beside a kind, outside of namespaces: its registry is compiled in the one file that has WEFT_REGISTRY, and not in
-// every file that registers something of that kind.
+// Beside a kind, outside of namespaces: its registry is compiled in the one file that has WEFT_REGISTRY, and
+// not in every file that registers something of that kind.
 #define WEFT_DECLARE_REGISTRY(KindType) extern template class ::weft::config::Registry<KindType>
 #define WEFT_REGISTRY(KindType) template class ::weft::config::Registry<KindType>
 

@@ -185,7 +185,8 @@ void add_choice(Section& section, Declared declared, std::size_t size,
   add_choice(section, declared, size, std::vector<std::string>(words.begin(), words.end()));
 }
 
-void add_choice(Section& section, Declared declared, std::size_t size, const std::vector<std::string>& words) {
+void add_choice(Section& section, Declared declared, std::size_t size,
+                const std::vector<std::string>& words) {
   Field field;
   field.name = declared.name;
   field.help = declared.help;

@@ -176,8 +176,8 @@ struct Codec<Auto<T>> {
   }
 };
 
-/// A parameter of some struct, with the struct's type erased. What copies and destroys it is in schema.cpp, as
-/// it would be compiled in every file that declares a parameter otherwise.
+/// A parameter of some struct, with the struct's type erased. What copies and destroys it is in schema.cpp,
+/// as it would be compiled in every file that declares a parameter otherwise.
 struct Field {
   Field();
   Field(const Field&);
@@ -343,17 +343,15 @@ class Schema {
 
   /// One of a few words; `V` is an enum whose values are positions in `words`.
   template <class V>
-  requires std::is_enum_v<V> Schema &&
-      choice(V T::*member, std::string_view name, std::string_view help,
-             std::initializer_list<std::string_view> words) && {
+  requires std::is_enum_v<V> Schema && choice(V T::*member, std::string_view name, std::string_view help,
+                                              std::initializer_list<std::string_view> words) && {
     detail::add_choice(section_, declared(member, name, help), sizeof(V), words);
     return std::move(*this);
   }
 
   template <class V>
-  requires std::is_enum_v<V> Schema &&
-      choice(V T::*member, std::string_view name, std::string_view help,
-             const std::vector<std::string>& words) && {
+  requires std::is_enum_v<V> Schema && choice(V T::*member, std::string_view name, std::string_view help,
+                                              const std::vector<std::string>& words) && {
     detail::add_choice(section_, declared(member, name, help), sizeof(V), words);
     return std::move(*this);
   }

@@ -52,22 +52,23 @@ std::vector<std::uint32_t> management_hops(const Machine& machine) {
   for (const config::Setting& s : d.settings)
     if (s.key.starts_with(prefix + "topology."))
       settings.push_back(s.key.substr(prefix.size()) + "=" + s.value);
-  if (settings.size() == 1)
-    return std::vector<std::uint32_t>(routers, levels(routers, d.management.fan_out));
+  if (settings.size() == 1) return std::vector<std::uint32_t>(routers, levels(routers, d.management.fan_out));
   const Machine own = build_graph(describe_text("", d.files.empty() ? "" : d.files.front(), settings));
   const std::string key = prefix + "topology.kind";
   Diagnostics problems;
   if (own.graph->endpoints() < routers + 1)
-    problems.add(d.origin(key), prefix + "topology",
-                 fmt::format("has {} endpoints; the station and every one of the machine's {} routers need one",
-                             own.graph->endpoints(), routers));
+    problems.add(
+        d.origin(key), prefix + "topology",
+        fmt::format("has {} endpoints; the station and every one of the machine's {} routers need one",
+                    own.graph->endpoints(), routers));
   problems.throw_if_any();
   const std::vector<std::uint32_t> from_station = distances(*own.graph, own.graph->endpoint_router(0));
   std::vector<std::uint32_t> out;
   for (RouterId r = 0; r < routers; ++r) {
     const std::uint32_t hops = from_station[own.graph->endpoint_router(static_cast<EndpointId>(r + 1))];
     if (hops == kNone)
-      problems.add(d.origin(key), prefix + "topology", fmt::format("has no way to the place of router r{}", r));
+      problems.add(d.origin(key), prefix + "topology",
+                   fmt::format("has no way to the place of router r{}", r));
     problems.throw_if_any();
     out.push_back(hops + 1);
   }

@@ -73,8 +73,8 @@ struct Header {
   std::uint64_t length = 0;  // of the operation
   std::uint64_t remote_key = 0, remote_offset = 0;
   std::uint64_t operand = 0, compare = 0;
-  std::uint64_t value = 0;  // of a reply: the old value, or the address that is not there; of a flush: how
-                            // many; of what lists packets that have arrived: the first of them
+  std::uint64_t value = 0;   // of a reply: the old value, or the address that is not there; of a flush: how
+                             // many; of what lists packets that have arrived: the first of them
   std::uint64_t offset = 0;  // of this packet's data
   std::uint32_t bytes = 0;   // after the header
   std::uint32_t crc = 0;
