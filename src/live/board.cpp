@@ -31,6 +31,7 @@ void Board::attend(std::size_t part, const std::function<std::string()>& describ
   describe_if_wanted(part, describe);
   bool counted = false;
   while (paused_.load() && !stop_.load() && !interrupted()) {
+    if (!counted) show(part, describe);  // as it stands now, not as it was when somebody last asked
     std::unique_lock lock(lock_);
     if (!counted) ++waiting_;
     counted = true;
@@ -45,8 +46,11 @@ void Board::attend(std::size_t part, const std::function<std::string()>& describ
 }
 
 void Board::describe_if_wanted(std::size_t part, const std::function<std::string()>& describe) {
+  if (wanted_.load() != parts_[part].shown) show(part, describe);
+}
+
+void Board::show(std::size_t part, const std::function<std::string()>& describe) {
   const std::uint64_t wanted = wanted_.load();
-  if (wanted == parts_[part].shown) return;
   const auto begin = processor_time();
   std::string text = describe();
   parts_[part].shown = wanted;

@@ -62,6 +62,7 @@ class Board {
   void attend(std::size_t part, const std::function<std::string()>& describe,
               const std::function<bool()>& interrupted);
   void describe_if_wanted(std::size_t part, const std::function<std::string()>& describe);
+  void show(std::size_t part, const std::function<std::string()>& describe);
   bool all_shown() const;
   double seconds() const;
   std::string head() const;
