@@ -1,14 +1,17 @@
 #include "host/storage_calls.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "base/diagnostics.hpp"
 #include "base/virtual_time.hpp"
 #include "host/supervisor.hpp"
 
@@ -59,10 +62,18 @@ StorageCalls::~StorageCalls() {
     if (file && file->whole_lock >= 0) ::close(file->whole_lock);
 }
 
-/// Somebody uses it for the first time: servers, devices and files are made.
-void StorageCalls::use() {
+/// Somebody uses it for the first time: servers, devices and files are made. False where interfaces have no
+/// room for it, which is no reason to end those that do without.
+bool StorageCalls::use() {
+  if (unusable_) return false;
   storage::Owner& self = *this;
-  service_ = std::make_unique<storage::Service>(machine_, fabric_, queue_, self);
+  try {
+    service_ = std::make_unique<storage::Service>(machine_, fabric_, queue_, self);
+  } catch (const UserError& error) {
+    fmt::print(stderr, "weft: the file system cannot be used: {}\n", error.what());
+    unusable_ = true;
+    return false;
+  }
   const auto capacity = static_cast<std::uint64_t>(machine_.description.storage.device.capacity.value);
   tree_ = std::make_unique<storage::Tree>(options_.keep, service_->layout(), capacity,
                                           segments_.front()->header().epoch);
@@ -74,6 +85,7 @@ void StorageCalls::use() {
     if (tree_->path().size() < sizeof mount.root)
       std::memcpy(mount.root, tree_->path().c_str(), tree_->path().size() + 1);
   }
+  return true;
 }
 
 /// The process that asks: the rank's own, or one that it waits for and that has borrowed its thread.
@@ -89,7 +101,7 @@ pid_t StorageCalls::caller(std::uint32_t rank) {
 }
 
 void StorageCalls::begin(ThreadRef t, Time at) {
-  if (!service_) use();
+  if (!service_ && !use()) return on_answer(t, -ENODEV, 0, 0, at);
   const Request& request = scheduler_.thread(t).request;
   Pending& p = pending(t);
   if (p.opens) tree_->opened(*std::exchange(p.opens, nullptr));
@@ -100,7 +112,11 @@ void StorageCalls::begin(ThreadRef t, Time at) {
   std::int32_t result = read_request(request, p);
   if (result == 0) result = plan(p, pieces_);
   if (result != 0) return on_answer(t, result, 0, 0, start);
-  if (!pieces_.empty()) return service_->begin(node_of_rank_[t.rank], start, token_of(t), pieces_);
+  if (!pieces_.empty()) {
+    if (!service_->begin(node_of_rank_[t.rank], start, token_of(t), pieces_))
+      on_answer(t, -ENOMEM, 0, 0, start);
+    return;
+  }
   Piece nothing;
   result = carry_out(token_of(t), nothing);
   on_answer(t, result, p.answer[0], p.answer[1], start);

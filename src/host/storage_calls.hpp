@@ -75,7 +75,7 @@ class StorageCalls : private storage::Owner {
   std::int32_t carry_out(std::uint64_t token, storage::Piece& piece) override;
   void finished(std::uint64_t token, std::int32_t result, Time at) override;
 
-  void use();
+  bool use();
   pid_t caller(std::uint32_t rank);
   std::int32_t read_request(const Request& request, Pending& p);
   std::int32_t read_parts(Pending& p);
@@ -109,6 +109,7 @@ class StorageCalls : private storage::Owner {
   StorageOptions options_;
   std::vector<network::EndpointId> node_of_rank_;
   std::unique_ptr<storage::Service> service_;
+  bool unusable_ = false;
   std::unique_ptr<storage::Tree> tree_;
   std::vector<Pending> pending_;  // by rank and thread
   std::vector<std::unique_ptr<OpenFile>> files_;

@@ -48,7 +48,12 @@ Service::Service(const machine::Machine& machine, nic::Fabric& fabric, event::Ev
     server.device = std::make_unique<Device>(p_.device);
     servers_.push_back(std::move(server));
   }
-  for (Server& server : servers_) server.agent = agent_on(server.node);
+  for (Server& server : servers_) {
+    server.agent = agent_on(server.node);
+    if (server.agent != kNoAgent) continue;
+    for (const Agent& agent : agents_) fabric_.close(agent.port);
+    throw UserError("nic.ports, nic.physical_bits: an interface has no port or memory left for it");
+  }
 }
 
 Service::AgentId Service::agent_on(network::EndpointId node) {
@@ -61,21 +66,23 @@ Service::AgentId Service::agent_on(network::EndpointId node) {
   // One of the kernel's own where the machine keeps some, else one as any process has it.
   nic::Status status = fabric_.open_for_kernel(nic, kSpace, port);
   if (status != nic::Status::Ok) status = fabric_.open(nic, kSpace, true, port);
-  if (status != nic::Status::Ok)
-    throw UserError("nic.ports: no port of an interface is left for the file system");
+  if (status != nic::Status::Ok) return kNoAgent;
   agent.port = {nic, port};
   if (fabric_.parameters().channels) fabric_.join_domain(agent.port, 1);
   const std::uint64_t room = transfer_ * p_.in_flight;
-  if (fabric_.register_memory(agent.port, kBase, room, nic::kRemoteWrite, agent.key) != nic::Status::Ok)
-    throw UserError("nic.physical_bits: too few for the memory of the file system");
+  if (fabric_.register_memory(agent.port, kBase, room, nic::kRemoteWrite, agent.key) != nic::Status::Ok) {
+    fabric_.close(agent.port);
+    return kNoAgent;
+  }
   agent.lanes.resize(servers_.size());
   agents_.push_back(std::move(agent));
   return agent_of_nic_[nic] = static_cast<AgentId>(agents_.size() - 1);
 }
 
-void Service::begin(network::EndpointId node, Time when, std::uint64_t token, std::span<const Piece> pieces) {
+bool Service::begin(network::EndpointId node, Time when, std::uint64_t token, std::span<const Piece> pieces) {
   WEFT_CHECK(!pieces.empty(), "an operation of the file system needs a server");
   const AgentId client = agent_on(node);
+  if (client == kNoAgent) return false;
   const std::uint32_t operation = operations_.take();
   operations_[operation] = {token, static_cast<std::uint32_t>(pieces.size()), 0};
   for (const Piece& piece : pieces) {
@@ -85,6 +92,7 @@ void Service::begin(network::EndpointId node, Time when, std::uint64_t token, st
     rpcs_[index].place = layout_.place(piece.file, piece.offset);
     at(std::max(when, queue_.now()), kStart, index);
   }
+  return true;
 }
 
 void Service::kill(ServerId server, Time when) { at(std::max(when, queue_.now()), kKill, server); }

@@ -64,7 +64,8 @@ class Service : private event::EventHandler {
   Service(const machine::Machine& machine, nic::Fabric& fabric, event::EventQueue& queue, Owner& owner);
 
   /// Work that a node asks for at a time, which may lie ahead; pieces start together. At least one.
-  void begin(network::EndpointId node, Time at, std::uint64_t token, std::span<const Piece> pieces);
+  /// False where the node's interface has no port or memory left for it.
+  bool begin(network::EndpointId node, Time at, std::uint64_t token, std::span<const Piece> pieces);
 
   /// A server fails at a time, for good: what it was doing is not done, and nobody answers there. What lies
   /// on other targets as well is read from those, and written to those alone; else it is an input/output
