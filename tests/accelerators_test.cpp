@@ -98,9 +98,10 @@ class BootAccelerators : public Boot {
   static std::string write_and_read(unsigned mebibytes) {
     const std::string count = std::to_string(mebibytes);
     return "head -c " + count +
-           "M /dev/urandom >/tmp/a; dd if=/tmp/a of=/dev/nvme0n1 bs=1M oflag=direct 2>/dev/null || exit 1\n"
-           "dd if=/dev/nvme0n1 of=/tmp/b bs=1M count=" +
-           count + " iflag=direct 2>/dev/null; cmp /tmp/a /tmp/b && echo the same";
+           "M /dev/urandom >/tmp/weft-written; dd if=/tmp/weft-written of=/dev/nvme0n1 bs=1M oflag=direct "
+           "2>/dev/null || exit 1\n"
+           "dd if=/dev/nvme0n1 of=/tmp/weft-read bs=1M count=" +
+           count + " iflag=direct 2>/dev/null; cmp /tmp/weft-written /tmp/weft-read && echo the same";
   }
 };
 
@@ -127,8 +128,8 @@ TEST_F(BootAccelerators, TheKernelsDriverUsesADiskFiveHopsAway) {
 TEST_F(BootAccelerators, AFileSystemLivesOnADiskElsewhere) {
   ProgramResult r = boot(
       "mkdir /tmp/m; busybox mke2fs -F /dev/nvme0n1 >/dev/null && mount -t ext4 /dev/nvme0n1 /tmp/m && "
-      "head -c 1M /dev/urandom >/tmp/a && cp /tmp/a /tmp/m/a && umount /tmp/m && "
-      "mount -t ext4 /dev/nvme0n1 /tmp/m && cmp /tmp/a /tmp/m/a && echo the same",
+      "head -c 1M /dev/urandom >/tmp/weft-written && cp /tmp/weft-written /tmp/m/a && umount /tmp/m && "
+      "mount -t ext4 /dev/nvme0n1 /tmp/m && cmp /tmp/weft-written /tmp/m/a && echo the same",
       {"greenice", "-n", "1", "--accelerators", "nvme=1", "--set", "node.device.ssd.kind=nvme", "--set",
        "node.device.ssd.nodes=[5]", "--set", "node.device.ssd.capacity=16MiB", "--engine", "ideal"});
   EXPECT_EQ(r.code, 0) << r.err << r.out;
@@ -137,9 +138,10 @@ TEST_F(BootAccelerators, AFileSystemLivesOnADiskElsewhere) {
 
 TEST_F(BootAccelerators, TwoNodesHaveTheirOwn) {
   ProgramResult r = boot(
-      "[ $NODE = 0 ] && size=3 || size=4; head -c ${size}K /dev/urandom | sha256sum | cut -c1-8 >/tmp/a\n"
-      "dd if=/tmp/a of=/dev/nvme0n1 bs=512 conv=sync oflag=direct 2>/dev/null\n"
-      "dd if=/dev/nvme0n1 bs=512 count=1 iflag=direct 2>/dev/null | head -c 9 | cmp - /tmp/a && "
+      "[ $NODE = 0 ] && size=3 || size=4; head -c ${size}K /dev/urandom | sha256sum | cut -c1-8 "
+      ">/tmp/weft-written\n"
+      "dd if=/tmp/weft-written of=/dev/nvme0n1 bs=512 conv=sync oflag=direct 2>/dev/null\n"
+      "dd if=/dev/nvme0n1 bs=512 count=1 iflag=direct 2>/dev/null | head -c 9 | cmp - /tmp/weft-written && "
       "echo $(lspci -n | wc -l) disk, the same",
       {"greenice", "-n", "2", "--accelerators", "nvme=2", "--engine", "ideal", "--out", folder.file("out")});
   EXPECT_EQ(r.code, 0) << r.err << r.out;
