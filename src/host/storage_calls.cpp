@@ -62,18 +62,26 @@ StorageCalls::~StorageCalls() {
     if (file && file->whole_lock >= 0) ::close(file->whole_lock);
 }
 
-/// Somebody uses it for the first time: servers, devices and files are made. False where interfaces have no
-/// room for it, which is no reason to end those that do without.
-bool StorageCalls::use() {
-  if (unusable_) return false;
-  storage::Owner& self = *this;
+namespace {
+
+/// The servers; none where interfaces have no room for them, which is no reason to end ranks that do without.
+std::unique_ptr<storage::Service> make_service(const machine::Machine& machine, nic::Fabric& fabric,
+                                               event::EventQueue& queue, storage::Owner& owner) {
   try {
-    service_ = std::make_unique<storage::Service>(machine_, fabric_, queue_, self);
+    return std::make_unique<storage::Service>(machine, fabric, queue, owner);
   } catch (const UserError& error) {
     fmt::print(stderr, "weft: the file system cannot be used: {}\n", error.what());
-    unusable_ = true;
-    return false;
+    return nullptr;
   }
+}
+
+}  // namespace
+
+/// Somebody uses it for the first time: servers, devices and files are made.
+bool StorageCalls::use() {
+  if (!unusable_) service_ = make_service(machine_, fabric_, queue_, *this);
+  unusable_ = !service_;
+  if (unusable_) return false;
   const auto capacity = static_cast<std::uint64_t>(machine_.description.storage.device.capacity.value);
   tree_ = std::make_unique<storage::Tree>(options_.keep, service_->layout(), capacity,
                                           segments_.front()->header().epoch);
@@ -112,11 +120,9 @@ void StorageCalls::begin(ThreadRef t, Time at) {
   std::int32_t result = read_request(request, p);
   if (result == 0) result = plan(p, pieces_);
   if (result != 0) return on_answer(t, result, 0, 0, start);
-  if (!pieces_.empty()) {
-    if (!service_->begin(node_of_rank_[t.rank], start, token_of(t), pieces_))
-      on_answer(t, -ENOMEM, 0, 0, start);
-    return;
-  }
+  const bool asks = !pieces_.empty();
+  if (asks && service_->begin(node_of_rank_[t.rank], start, token_of(t), pieces_)) return;
+  if (asks) return on_answer(t, -ENOMEM, 0, 0, start);
   Piece nothing;
   result = carry_out(token_of(t), nothing);
   on_answer(t, result, p.answer[0], p.answer[1], start);
