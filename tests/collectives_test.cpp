@@ -149,6 +149,63 @@ TEST(Collectives, ErrorsAndACutCableChangeNoBroadcastThatRoutersCopy) {
   }
 }
 
+const Words kReducing = sets({"router.multicast=true", "router.reduction_groups=64"});
+
+TEST(Collectives, WhatRoutersCombineGivesTheSame) {
+  const Words command{kPrograms + "collectives_random", "11", "120"};
+  const Words ours = with(offload(), kUnits);
+  ProgramResult library = run_ranks(kTorus, 13, command, {"--engine", "ideal"});
+  ASSERT_EQ(library.code, 0) << library.err;
+  ProgramResult routers = run_ranks(kTorus, 13, command, with(ours, kReducing));
+  ASSERT_EQ(routers.code, 0) << routers.err;
+  EXPECT_EQ(routers.out, library.out);
+  EXPECT_THAT(routers.err, HasSubstr("of these combined by the routers: "));
+  EXPECT_EQ(run_ranks(kTorus, 13, command, with(ours, kReducing)).err, routers.err);
+  // A cable that is cut, several ranks on a node, little room, errors that no link notices, another engine.
+  const std::vector<std::pair<Words, const char*>> others{
+      {with(sets({"cable.default.bit_error_rate=1e-7"}),
+            {"--fault", "at 200us cut r0.p0\nat 500us restore r0.p0\nat 700us cut r1.p2"}),
+       "of these combined by the routers: "},
+      {{"--per-node", "4"}, "of these combined by the routers: "},
+      {{"--per-node", "13"}, "(all members on one node)"},
+      {sets({"router.reduction_groups=1"}), "(no room for another group in a router"},
+      {sets({"nic.corruption=0.002"}), "(errors pass that no link notices"},
+      {{"--engine", "ideal"}, "(this engine's routers do not; --engine flit has it)"}};
+  for (const auto& [more, says] : others) {
+    ProgramResult r = run_ranks(kTorus, 13, command, with(with(ours, kReducing), more));
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_EQ(r.out, library.out) << says;
+    EXPECT_THAT(r.err, HasSubstr(says));
+  }
+}
+
+TEST(Collectives, RoutersCombineFasterThanInterfacesDo) {
+  const Words command{kPrograms + "collectives_overlap", "0"};
+  auto barrier = [&](const Words& more) {
+    ProgramResult r = run_ranks(kTianhe, 16, command, with(offload(), more));
+    EXPECT_EQ(r.code, 0) << r.err;
+    double alone = 0;
+    std::istringstream(r.out) >> alone;
+    EXPECT_GT(alone, 0);
+    return alone;
+  };
+  EXPECT_LT(barrier(kReducing), 0.8 * barrier({}));
+}
+
+TEST(Collectives, WhatGoesWrongInRoutersIsExplainedToo) {
+  const auto told = [&](const Words& how) {
+    ProgramResult r =
+        run_ranks(kTianhe, 6, with({kPrograms + "collectives_wrong"}, how), with(offload(), kReducing));
+    EXPECT_EQ(r.code, 1) << r.err;
+    return r.err;
+  };
+  EXPECT_THAT(told({"absent", "5"}),
+              HasSubstr("MPI_Barrier in the tree of a communicator of 6, round 1, waits for rank 5; ranks "
+                        "0, 1, 2, 3, 4 are there"));
+  const std::string dies = told({"dies", "2"});
+  EXPECT_THAT(dies, HasSubstr("MPI_Barrier in the tree of a communicator of 6, round 1, waits for rank 2"));
+}
+
 TEST(Collectives, AProcessorThatComputesAndIsInterruptedDelaysNobodysTree) {
   const Words command{kPrograms + "collectives_overlap", "300"}, noise{"--noise", "10us@100us"};
   auto overlap = [&](const Words& options) {

@@ -1,10 +1,15 @@
 // The machine's file system under unmodified programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/output_file.hpp"
+#include "json.hpp"
 #include "run_program.hpp"
 #include "test_paths.hpp"
 
@@ -112,6 +117,20 @@ TEST(Storage, FilesOfMpiWorkByBothOfOpenMpisWays) {
   }
 }
 
+TEST(Storage, Hdf5AndNetcdfWorkInParallel) {
+  for (const char* program : {"hdf5_parallel", "netcdf_parallel"})
+    for (const char* way : {"ompio", "romio321"}) {
+      const auto prepare = [&] { setenv("OMPI_MCA_io", way, 1); };
+      const auto command =
+          on_torus({"-n", "4", "--engine", "ideal"}, {WEFT_BUILD "/mpi-programs/" + std::string(program)});
+      const ProgramResult r = run_program(command, 120, prepare);
+      EXPECT_EQ(r.code, 0) << program << way << r.out << r.err;
+      EXPECT_THAT(r.out, HasSubstr("0 wrong, 0.0"));
+      EXPECT_EQ(r.out.find("0.000000000"), std::string::npos) << "it takes time";
+      EXPECT_EQ(run_program(command, 120, prepare).out, r.out) << "twice the same";
+    }
+}
+
 /// Ranks make random calls on the file system and on the host alike.
 void same_as_host(const std::vector<std::string>& options, unsigned seed, unsigned steps) {
   ScratchFolder scratch;
@@ -165,6 +184,129 @@ TEST(Storage, WithoutCopiesAServerThatFailsIsAnError) {
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.err, HasSubstr("there is no target 9"));
   EXPECT_THAT(r.err, HasSubstr("expected \"at 3ms kill target 1\""));
+}
+
+TEST(Storage, AFullDiskOfThisComputerIsToldToProgramAndUser) {
+  ScratchFolder scratch;
+  const std::string small = scratch.file("small");
+  fs::create_directories(small);
+  const auto prepare = [&] {  // a disk of one MiB, in this process alone
+    const bool own = unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+    if (!own || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("weft-test", small.c_str(), "tmpfs", 0, "size=1m") != 0)
+      _exit(77);
+  };
+  const ProgramResult r = run_program(
+      on_torus({"--keep", small}, {"sh", "-ec", "head -c 3000000 /dev/zero > /weft/x"}), 60, prepare);
+  if (r.code == 77) GTEST_SKIP() << "the system lets no process have mounts of its own";
+  EXPECT_EQ(r.code, 1) << r.out << r.err;
+  EXPECT_THAT(r.err, HasSubstr("No space left on device"));
+  EXPECT_THAT(r.err, HasSubstr("this computer cannot hold the files"));
+}
+
+TEST(Storage, AHandleOfAServerThatIsGoneIsStale) {
+  const ProgramResult r = shell("exec 3> /weft/x; echo one >&3; sleep 1; python3 -c 'import os; os.fstat(3)'",
+                                {"--storage-fault", "at 500ms kill metadata"});
+  EXPECT_NE(r.code, 0);
+  EXPECT_THAT(r.err, HasSubstr("Stale file handle"));
+}
+
+TEST(Storage, APathThatLeavesTheMountPointIsTheHosts) {
+  const ProgramResult r = shell(
+      "cd /weft; mkdir a; cd a; test \"$(cat ../../etc/hostname)\" = \"$(cat /etc/hostname)\";"
+      "ls /weft/a/../../ | grep -x etc; ls /weftx || true");
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("etc\n"));
+  EXPECT_THAT(r.err, HasSubstr("No such file"));
+}
+
+/// A job of four ranks that reads a file of its own, writes another, and reads its neighbour's.
+const std::string kTiers = WEFT_BUILD "/mpi-programs/storage_tiers";
+
+ProgramResult tiers(const std::string& keep, const std::vector<std::string>& options) {
+  std::vector<std::string> all{"-n", "4", "--keep", keep, "--json"};
+  all.insert(all.end(), options.begin(), options.end());
+  return run_program(on_torus(all, {kTiers}), 120);
+}
+
+TEST(Storage, ABurstBufferChangesTimesAndNothingElse) {
+  ScratchFolder scratch;
+  const std::string keep = scratch.file("kept");
+  fs::create_directories(keep + "/in");
+  for (char rank = 0; rank < 4; ++rank) {
+    std::string data(1 << 20, 0);
+    for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(rank + static_cast<int>(i));
+    write_file(keep + "/in/" + std::to_string(rank), data);
+  }
+  const ProgramResult plain = tiers(keep, {});
+  ASSERT_EQ(plain.code, 0) << plain.err;
+  EXPECT_FALSE(parse_json(plain.out)["storage"].contains("burst_buffer"));
+  for (const char* policy : {"write=back", "write=through", "placement=spread", "sync=files", "flush_at=0"}) {
+    const std::vector<std::string> options{"--burst-buffer", "32MiB", "--set",
+                                           std::string("storage.burst_buffer.") + policy};
+    const ProgramResult r = tiers(keep, options);
+    ASSERT_EQ(r.code, 0) << policy << r.err;
+    const nlohmann::json buffer = parse_json(r.out)["storage"]["burst_buffer"];
+    EXPECT_EQ(buffer["bytes_flushed"], 4u << 20) << policy;
+    EXPECT_EQ(buffer["bytes_no_server_took"], 0) << policy;
+    EXPECT_EQ(tiers(keep, options).out, r.out) << "twice the same";
+    std::uint64_t written = 0;
+    const nlohmann::json result = parse_json(r.out);
+    for (const nlohmann::json& server : result["storage"]["servers"])
+      if (server["name"].get<std::string>().starts_with("target"))
+        written += server["bytes_written"].get<std::uint64_t>();
+    EXPECT_EQ(written, 4u << 20) << policy << ": all of it is with the servers";
+  }
+  // What was staged in is found, on the node of the rank that reads it.
+  const ProgramResult staged = tiers(keep, {"--burst-buffer", "32MiB", "--stage-in", "/weft/in"});
+  ASSERT_EQ(staged.code, 0) << staged.err;
+  const nlohmann::json buffer = parse_json(staged.out)["storage"]["burst_buffer"];
+  EXPECT_EQ(buffer["reads"]["servers"], 0);
+  EXPECT_EQ(buffer["bytes_read"]["own_node"], 4u << 20);
+  EXPECT_EQ(buffer["bytes_read"]["other_node"], 4u << 20);
+  EXPECT_GT(buffer["stage_in_ns"], 0);
+  // Who waits for nothing but an empty folder ends earlier than who waits for all.
+  fs::create_directories(keep + "/none");
+  const ProgramResult early = tiers(keep, {"--burst-buffer", "32MiB", "--stage-out", "/weft/none", "--set",
+                                           "storage.burst_buffer.flush_at=1"});
+  const ProgramResult whole =
+      tiers(keep, {"--burst-buffer", "32MiB", "--set", "storage.burst_buffer.flush_at=1"});
+  EXPECT_LT(parse_json(early.out)["virtual_time_ns"], parse_json(whole.out)["virtual_time_ns"]);
+  EXPECT_EQ(parse_json(early.out)["storage"]["burst_buffer"]["bytes_flushed"], 0);
+}
+
+TEST(Storage, RandomCallsDoTheSameWithABurstBuffer) {
+  const unsigned seeds = is_long() ? 100 : 2, steps = is_long() ? 5'000 : 300;
+  for (unsigned seed = 1; seed <= seeds; ++seed) {
+    const std::string placement = seed % 2 ? "local" : "spread", write = seed % 4 < 2 ? "back" : "through";
+    same_as_host({"--engine", "ideal", "--burst-buffer", "256KiB", "--set",
+                  "storage.burst_buffer.block=16KiB", "--set", "storage.burst_buffer.placement=" + placement,
+                  "--set", "storage.burst_buffer.write=" + write},
+                 400 + seed, steps);
+    same_as_host({"--engine", "ideal", "--burst-buffer", "512KiB", "--set",
+                  "storage.burst_buffer.block=16KiB", "--set", "nic.corruption=0.001", "--set",
+                  "storage.retries=100", "--set", "storage.burst_buffer.sync=files"},
+                 600 + seed, steps);
+    same_as_host({"--engine", "ideal", "--burst-buffer", "512KiB", "--set",
+                  "storage.burst_buffer.block=16KiB", "--set", "storage.replicas=2", "--storage-fault",
+                  "at 4ms kill target " + std::to_string(1 + seed % 3)},
+                 700 + seed, steps);
+  }
+}
+
+TEST(Storage, MistakesAboutBurstBuffersAreTold) {
+  ProgramResult r = shell("true", {"--stage-in", "/weft"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("there is no burst buffer without --burst-buffer"));
+  r = shell("true", {"--burst-buffer", "many", "--stage-out", "/tmp"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("expected a folder below /weft"));
+  r = shell("true", {"--burst-buffer", "1MiB", "--stage-in", "/weft/none"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("--keep DIR"));
+  r = shell("true", {"--set", "storage.burst_buffer.block=24KiB"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("divides storage.stripe_unit"));
 }
 
 }  // namespace

@@ -41,6 +41,11 @@ constexpr bool is_triggered(Operation operation) {
 // (triggered.hpp) and one more in spare[0], round in spare[1], RoundKind in spare[2], what a swap puts in
 // place in spare[3] and [4].
 
+// Who joins with a number of rounds in `operand` takes part in reductions by routers instead: of those who
+// name the same key in `remote_key`, one port on each node of the list. `compare` is the sequence that gives
+// the node's contributions and spare[0] the members, for messages to people. The event's status says whether
+// routers have room; who has joined leaves with the same `operand`.
+
 // A put or get of registers names the chip in `remote_key`: 0 is the interface of `node`, any other number is
 // one more than that of a router, for which a node is found. `remote_offset` and `length` are whole
 // registers.

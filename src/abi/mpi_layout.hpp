@@ -32,6 +32,16 @@ enum class Fallback : std::uint32_t {
 };
 inline constexpr unsigned kFallbacks = 10;
 
+/// Why a barrier or an all-reduce that interfaces ran was not combined in routers, where they can do that.
+enum class NotInRouters : std::uint32_t {
+  Engine,   // the engine does not model it
+  Errors,   // errors pass that no link notices
+  NoRoom,   // a router of the tree has no room for another group
+  OneNode,  // all members are on one node
+  Inputs,   // a node has more members than a sequence has inputs for
+};
+inline constexpr unsigned kNotInRouters = 5;
+
 /// Which collectives the interfaces run, and how.
 struct CollectiveModel {
   static constexpr unsigned kRankClasses = 17;    // members from 2^(i-1) + 1 to 2^i; the last: and more
@@ -42,8 +52,10 @@ struct CollectiveModel {
   std::uint32_t triggers, inputs, rounds, units;  // of the interface
   std::uint32_t piece;                            // bytes of a control packet
   std::uint32_t multicast_from;  // bytes of a broadcast that is sent once for all; 0: none is
+  std::uint32_t reduction;       // kRoutersReduce; 0: routers cannot; else NotInRouters + 2
   std::int64_t copy_bits_per_second;
 };
+inline constexpr std::uint32_t kRoutersReduce = 1;
 
 /// The oldest collective of a process that its interface has not ended, for reports on what hangs.
 struct OpenCollective {
@@ -59,7 +71,9 @@ struct OpenCollective {
 struct CollectiveSums {
   std::uint64_t offloaded[kOffloaded];
   std::uint64_t fallen_back[kOffloaded][kFallbacks];
-  std::uint64_t other;  // collectives that interfaces do not run
+  std::uint64_t in_routers[kOffloaded];         // of the offloaded ones: combined by routers,
+  std::uint64_t not_in_routers[kNotInRouters];  // and those that were not though routers can
+  std::uint64_t other;                          // collectives that interfaces do not run
   OpenCollective open;
 };
 

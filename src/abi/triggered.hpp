@@ -69,6 +69,10 @@ struct TriggerTarget {
   friend bool operator==(const TriggerTarget&, const TriggerTarget&) = default;
 };
 
+/// As the node of a target: the routers combine the packet with those of all who have joined under the number
+/// in `port` (descriptor.hpp), and what they make together comes back to the sequence and input it names.
+inline constexpr std::uint32_t kToRouters = 0xffff'ffff;
+
 enum class TriggerAction : std::uint8_t {
   Combine = 1,  // the data of all inputs, in their order
   Swap = 2,     // the first target of step `step` for the one that the packet of input `input` carries

@@ -124,6 +124,12 @@ void print_multicast(const Graph& graph, const routing::MulticastVerdict& v) {
                     "most; {} channels of their own, {} of what holds them on all branches, no cycle",
                     count_of(v.sources, "source router"), count_of(v.deepest, "cable"),
                     with_commas(v.channels), count_of(v.dependencies, "dependency", "dependencies")));
+    if (v.meeting_points)
+      print_line(
+          "reduction",
+          fmt::format("none can deadlock: the way up, the turn and the way down of the trees below {} are "
+                      "among these dependencies; what does not go on lies in memory of its own",
+                      count_of(v.meeting_points, "router")));
     return;
   }
   if (v.unreached)
@@ -189,6 +195,11 @@ void print_report(const machine::Machine& m, const Proof& proof) {
         fmt::format("TOO FEW: the routing asks for {}, the router has {}; classes share channels below",
                     m.routing->classes(), d.router.channels));
   print_deadlock(*m.graph, v);
+  if (d.router.traffic_classes() > 1)
+    print_line("classes",
+               fmt::format("{} of traffic and messages, each with channels of its own: the proof is "
+                           "that of each of them",
+                           count_of(d.router.all_classes(), "class", "classes")));
   if (proof.multicast) print_multicast(*m.graph, *proof.multicast);
   for (const std::string& warning : network::flit::buffer_warnings(network::flit::cable_buffers(m)))
     print_line("buffers", warning);
@@ -244,6 +255,7 @@ Json report_json(const machine::Machine& m, const Proof& proof) {
                         {"sources", proof.multicast->sources},
                         {"unreached_pairs", proof.multicast->unreached},
                         {"deepest_cables", proof.multicast->deepest},
+                        {"reduction_roots", proof.multicast->meeting_points},
                         {"channels", proof.multicast->channels},
                         {"dependencies", proof.multicast->dependencies},
                         {"deadlock_free", proof.multicast->cycle.empty()}};
@@ -253,11 +265,18 @@ Json report_json(const machine::Machine& m, const Proof& proof) {
 
 /// Of all trees there can be, in what is left of the machine.
 std::optional<routing::MulticastVerdict> prove_multicast(const machine::Machine& m) {
-  if (!m.description.router_kind->model(m.description.router_parameters.get()).multicast) return std::nullopt;
+  const machine::RouterModel model = m.description.router_kind->model(m.description.router_parameters.get());
+  if (!model.multicast) return std::nullopt;
   const routing::MulticastTrees trees(*m.graph, *m.faults);
+  routing::GrowTree descend;
+  if (model.reduction.groups)
+    descend = [&](topology::RouterId root, std::vector<routing::TreeStep>& steps) {
+      trees.descend(root, steps);
+    };
   return routing::verify_multicast(
       *m.graph, *m.faults,
-      [&](topology::RouterId source, std::vector<routing::TreeStep>& steps) { trees.grow(source, steps); });
+      [&](topology::RouterId source, std::vector<routing::TreeStep>& steps) { trees.grow(source, steps); },
+      descend);
 }
 
 Proof prove(const Options& options, const machine::Machine& m) {

@@ -85,7 +85,7 @@ void LiveRun::attach(host::Simulation& simulation) {
     const bool comes_back = record.operation == nic::Operation::Get;
     const auto from = fabric.node(record.from), to = fabric.node(record.to);
     if (record.status == nic::Status::Ok && from != to)  // since the last look, whenever it began
-      keep({Time{0}, Time{0}, record.length, comes_back ? to : from, comes_back ? from : to,
+      keep({Time{0}, Time{0}, comes_back ? to : from, comes_back ? from : to, record.length,
             record.operation == nic::Operation::Trigger});
   };
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/replay_interference.hpp"
 #include "app/replay_report.hpp"
 #include "app/verb.hpp"
 #include "base/json.hpp"
@@ -22,12 +23,13 @@ using workload::JobText;
 struct Options {
   MachineOptions machine;
   JobText job;
-  std::vector<std::string> beside;
+  std::vector<std::string> beside, beside_settings;
+  unsigned beside_class = 0;
   std::string engine = "flow", save, send_cost = "0", receive_cost = "0", collectives = "software";
   std::uint64_t seed = 1;
   unsigned threads = 1;
   bool json = false;
-  std::string out, trace;
+  std::string out, trace, interference;
   std::uint64_t trace_megabytes = 1024;
 };
 
@@ -49,6 +51,9 @@ std::string command_line(const Options& o) {
   if (o.job.ranks) option("--ranks", std::to_string(o.job.ranks));
   option("--placement", o.job.placement);
   for (const std::string& beside : o.beside) option("--beside", beside);
+  for (const std::string& setting : o.beside_settings) option("--beside-set", setting);
+  if (o.beside_class) option("--beside-class", std::to_string(o.beside_class));
+  if (!o.interference.empty()) option("--interference", o.interference);
   option("--engine", o.engine);
   if (o.collectives != "software") option("--collectives", o.collectives);
   option("--send-cost", o.send_cost);
@@ -108,11 +113,20 @@ int run(const Options& o) {
   text.options = {cost("--send-cost", o.send_cost), cost("--receive-cost", o.receive_cost)};
   text.offload = o.collectives == "offload";
   text.jobs.push_back(o.job);
-  for (const std::string& beside : o.beside) text.jobs.push_back(read_beside(beside));
+  for (const std::string& beside : o.beside) {
+    text.jobs.push_back(read_beside(beside));
+    text.jobs.back().settings = o.beside_settings;
+    text.jobs.back().traffic_class = o.beside_class;
+  }
   // With several jobs the first cannot take all endpoints there are.
   if (text.jobs.size() > 1 && o.job.ranks == 0 &&
       config::Registry<workload::SkeletonKind>::find(o.job.workload))
     throw UserError("--ranks is needed where several jobs run side by side");
+  if (!o.interference.empty()) {
+    if (o.beside.empty() || o.beside_class || !o.trace.empty())
+      throw UserError("--interference needs a job --beside, sets its class, and writes no --trace");
+    return show_interference({o.machine, text, o.interference, o.out, command_line(o), o.json});
+  }
   machine::Machine m = machine::build(o.machine.describe());
   if (text.offload && machine::collective_network(m.description) && text.options.send_cost.value == 0)
     throw UserError(
@@ -172,6 +186,17 @@ std::function<int()> declare(CommandLine& app) {
   app.add_option("--placement", o->job.placement, "Where ranks run; see below").option_text("NAME [linear]");
   repeated("--beside", o->beside, "WORKLOAD:RANKS:PLACEMENT",
            "Another job at the same time; may be repeated");
+  repeated("--beside-set", o->beside_settings, "KEY=VALUE",
+           "A parameter of the workloads beside; may be repeated");
+  app.add_option("--beside-class", o->beside_class,
+                 "Class of traffic of the jobs beside, of router.class_weights; the first job's is 0")
+      .option_text("N [0]")
+      .range(0, 7);
+  app.add_option(
+         "--interference", o->interference,
+         "What the jobs beside do to the first, as a table: alone, with them in its class of traffic, "
+         "in a class of their own, and so at weights of the first job and of the others")
+      .option_text("A:B");
   app.add_option("--engine", o->engine, "What the network is made of; see below").option_text("NAME [flow]");
   app.add_option("--collectives", o->collectives,
                  "Who runs barriers, broadcasts, reduces and all-reduces of a skeleton: its ranks, by "

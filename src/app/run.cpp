@@ -29,6 +29,7 @@
 #include "report/run_answer.hpp"
 #include "report/run_power.hpp"
 #include "report/run_report.hpp"
+#include "report/run_storage.hpp"
 #include "report/run_what_if.hpp"
 #include "workload/placement.hpp"
 
@@ -98,6 +99,8 @@ struct Extras {
 Json result_json(const measure::ProgramResult& result, const RunWatch& watch, const machine::Machine& machine,
                  const Extras& extras) {
   Json out = report::run_json(result, watch.stats(), watch.details(), machine);
+  if (!result.run.storage.servers.empty())
+    out["storage"] = report::storage_json(result, watch.details(), machine);
   if (extras.power) out["power"] = report::run_power_json(*extras.power);
   if (extras.what_if) out["what_if"] = report::what_if_json(*extras.what_if);
   if (extras.monitor) out["monitor"] = report::monitor_json(*extras.monitor, *machine.graph);
@@ -113,7 +116,9 @@ void write_results(const std::string& folder, const measure::ProgramResult& resu
   write("matrix.csv", report::matrix_csv(watch.stats()));
   write("breakdown.csv", report::breakdown_csv(watch.stats()));
   if (extras.monitor) write("monitor.csv", extras.monitor->csv());
-  write("report.html", report::run_page(result, watch.stats(), watch.details(), machine, extras.sections()));
+  write("report.html",
+        report::run_page(result, watch.stats(), watch.details(), machine,
+                         report::storage_section(result, watch.details(), machine) + extras.sections()));
 }
 
 /// The command as it could be typed again.
@@ -223,6 +228,8 @@ void summarize(const Options& o, const measure::ProgramResult& result, const std
   fmt::print(stderr, "weft: {} on {} ({} engine): {} of virtual time\n", count_of(o.run.ranks, "rank"),
              result.machine, result.engine, host::time_text(result.run.end));
   if (!answer.empty()) fmt::print(stderr, "weft: {}\n", answer);
+  for (const std::string& line : report::storage_lines(result.run.storage))
+    fmt::print(stderr, "weft: {}\n", line);
   if (extras.what_if)
     for (const std::string& line : report::what_if_lines(*extras.what_if))
       fmt::print(stderr, "weft: {}\n", line);

@@ -77,6 +77,13 @@ void choose_collectives(const machine::Machine& machine, const network::Network&
   m.copy_bits_per_second = d.mpi.copy_rate.value;
   if (network.multicasts() && how != "auto")
     m.multicast_from = static_cast<std::uint32_t>(d.mpi.collective_limit.value) + 1;
+  const auto without = [](abi::NotInRouters why) { return static_cast<std::uint32_t>(why) + 2; };
+  if (network.reduces() && d.nic.corruption <= 0)
+    m.reduction = abi::kRoutersReduce;
+  else if (network.reduces())
+    m.reduction = without(abi::NotInRouters::Errors);
+  else if (d.router_kind->model(d.router_parameters.get()).reduction.groups)
+    m.reduction = without(abi::NotInRouters::Engine);
   for (auto& row : m.most)
     std::fill(std::begin(row), std::end(row), static_cast<std::uint32_t>(d.mpi.collective_limit.value) + 1);
   if (how == "auto") {

@@ -28,6 +28,18 @@ void RunStorageOptions::declare(CommandLine& app) {
          "Servers of it that fail during the run: \"at 3ms kill target 1; at 5ms kill metadata\". What has "
          "copies (storage.replicas) lives on")
       .option_text("SCRIPT");
+  app.add_option(
+         "--burst-buffer", burst_buffer,
+         "Bytes of the non-volatile memory of the job's nodes, all together, that keep its files near "
+         "([storage.burst_buffer], [storage.nvm]); what is new goes to the servers at the end")
+      .option_text("SIZE");
+  app.add_option("--stage-in", stage_in,
+                 "Folder below the mount point whose files are in the burst buffer before ranks begin")
+      .option_text("DIR");
+  app.add_option("--stage-out", stage_out,
+                 "Folder below the mount point whose files must be with the servers before the job ends; "
+                 "without it all of them")
+      .option_text("DIR");
 }
 
 namespace {
@@ -56,7 +68,44 @@ void read_failures(const std::string& script, unsigned targets, Diagnostics& pro
   }
 }
 
+/// A folder as it is named below the mount point.
+std::string below(const char* option, const std::string& folder, const std::string& mount,
+                  Diagnostics& problems) {
+  const std::string path = fs::path(folder).lexically_normal().string();
+  if (path == mount || path == mount + "/") return "";
+  if (path.starts_with(mount + "/")) return path.substr(mount.size() + 1);
+  problems.add({option}, "", fmt::format("expected a folder below {}, got {}", mount, folder));
+  return "";
+}
+
 }  // namespace
+
+void RunStorageOptions::apply_buffer(host::StorageOptions& out, Diagnostics& problems) const {
+  out.stages_in = !stage_in.empty();
+  out.stages_out = !stage_out.empty();
+  if (burst_buffer.empty()) {
+    for (const auto& [option, value] : {std::pair("--stage-in", &stage_in), {"--stage-out", &stage_out}})
+      if (!value->empty()) problems.add({option}, "", "there is no burst buffer without --burst-buffer SIZE");
+    return;
+  }
+  std::string error;
+  const auto bytes = parse_quantity(quantity_kind<DataSize>(), burst_buffer, error);
+  if (!bytes || *bytes <= 0)
+    problems.add({"--burst-buffer"}, "", bytes ? "expected a size above 0, such as 8GiB" : error);
+  else if (out.mount.empty())
+    problems.add({"--burst-buffer"}, "", "there is nothing to keep near without a mount point");
+  else
+    out.burst_buffer = static_cast<std::uint64_t>(*bytes);
+  if (out.mount.empty()) return;
+  if (out.stages_in) out.stage_in = below("--stage-in", stage_in, out.mount, problems);
+  if (out.stages_out) out.stage_out = below("--stage-out", stage_out, out.mount, problems);
+  std::error_code failed;
+  if (out.stages_in && keep.empty())
+    problems.add({"--stage-in"}, "",
+                 "there are no files before the run; --keep DIR names those of an earlier one");
+  else if (out.stages_in && !fs::is_directory(fs::path(keep) / out.stage_in, failed))
+    problems.add({"--stage-in"}, "", fmt::format("there is no folder {}", stage_in));
+}
 
 std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets) const {
   Diagnostics problems;
@@ -83,6 +132,7 @@ std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets
   }
   if (!keep.empty() && fs::exists(keep, failed) && !fs::is_directory(keep, failed))
     problems.add({"--keep"}, "", fmt::format("{} is no folder", keep));
+  apply_buffer(out, problems);
   problems.throw_if_any();
   if (asked || out.mount.empty() || !fs::exists(fs::symlink_status(out.mount, failed))) return "";
   const std::string note = fmt::format(
@@ -97,6 +147,9 @@ std::string RunStorageOptions::text() const {
   std::string out;
   if (!mount.empty()) out += " --mount '" + mount + "'";
   if (!keep.empty()) out += " --keep '" + keep + "'";
+  if (!burst_buffer.empty()) out += " --burst-buffer " + burst_buffer;
+  if (!stage_in.empty()) out += " --stage-in '" + stage_in + "'";
+  if (!stage_out.empty()) out += " --stage-out '" + stage_out + "'";
   if (!fault.empty()) out += " --storage-fault '" + fault + "'";
   return out;
 }

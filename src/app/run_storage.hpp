@@ -4,12 +4,14 @@
 #include <string>
 
 #include "app/command_line.hpp"
+#include "base/diagnostics.hpp"
 #include "host/run.hpp"
 
 namespace weft::app {
 
 struct RunStorageOptions {
   std::string mount, keep, fault;
+  std::string burst_buffer, stage_in, stage_out;
 
   void declare(CommandLine& app);
   /// `targets`: how many the machine has. Throws UserError where it cannot be there. A note for the user
@@ -17,6 +19,9 @@ struct RunStorageOptions {
   std::string apply(host::StorageOptions& out, unsigned targets) const;
   /// As options of the command.
   std::string text() const;
+
+ private:
+  void apply_buffer(host::StorageOptions& out, Diagnostics& problems) const;
 };
 
 }  // namespace weft::app

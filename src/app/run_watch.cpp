@@ -40,7 +40,8 @@ void RunWatch::attach(host::Simulation& simulation) {
     if (waits_) waits_->operation(record, from, to);
     if (wants_calls())
       details_.transfers.add(record, simulation.fabric().node(record.from),
-                             simulation.fabric().node(record.to));
+                             simulation.fabric().node(record.to),
+                             simulation.is_storage({record.from, record.from_port}));
     if (trace_) trace_->operation(record, from, to);
     if (recorder_) recorder_->operation(record, from, to);
   };
@@ -60,15 +61,9 @@ void RunWatch::attach(host::Simulation& simulation) {
     for (std::uint32_t rank = 0; rank < stats_.ranks(); ++rank) trace_->rank(rank, simulation.node_of(rank));
 }
 
-void RunWatch::finish_trace(const std::vector<std::vector<abi::CallRecord>>& calls, Time end,
-                            const machine::Machine& machine) {
-  for (std::uint32_t rank = 0; rank < calls.size(); ++rank) trace_->calls(rank, calls[rank]);
-  report::trace_links(*trace_, details_.transfers.all(), end, machine);
-  trace_->finish();
-}
-
 void RunWatch::find_answer(host::Simulation& simulation, const host::RunResult& result,
-                           const machine::Machine& machine, std::vector<std::vector<abi::CallRecord>> calls) {
+                           const machine::Machine& machine,
+                           std::vector<std::vector<measure::RankCall>> calls) {
   std::vector<Time> ends;
   measure::CauseFacts facts{machine, {}, details_.transfers.all(), {}};
   double stalled = 0, alive = 0;
@@ -116,22 +111,34 @@ void RunWatch::write_archive(const host::RunResult& result, const machine::Machi
                "weft: the run was too long to keep all messages of it: the archive has the first ones\n");
 }
 
+void RunWatch::take_calls(host::Simulation& simulation, const host::RunResult& result,
+                          const machine::Machine& machine) {
+  std::vector<std::vector<abi::CallRecord>> whole(stats_.ranks());
+  std::vector<std::vector<measure::RankCall>> kept(stats_.ranks());
+  measure::MpiProfiler profiler;
+  for (std::uint32_t rank = 0; rank < stats_.ranks(); ++rank) {
+    std::vector<abi::CallRecord> calls = simulation.calls(rank);
+    for (const abi::CallRecord& call : calls)
+      if (call.thread == 0)
+        details_.times.add(measure::RankTimes::InMpi, rank, Time{call.begin}, Time{call.end});
+    profiler.add(rank, calls);
+    if (trace_) trace_->calls(rank, calls);
+    if (figures_) kept[rank] = measure::rank_calls(calls);
+    if (!otf2_.empty()) whole[rank] = std::move(calls);
+  }
+  details_.mpi = profiler.profile();
+  details_.mpi.left_out = simulation.calls_left_out();
+  if (trace_) {
+    report::trace_links(*trace_, details_.transfers.all(), result.end, machine);
+    trace_->finish();
+  }
+  if (!otf2_.empty()) write_archive(result, machine, whole);
+  if (figures_) find_answer(simulation, result, machine, std::move(kept));
+}
+
 void RunWatch::finish(host::Simulation& simulation, const host::RunResult& result,
                       const machine::Machine& machine) {
-  if (wants_calls()) {
-    std::vector<std::vector<abi::CallRecord>> calls;
-    for (std::uint32_t rank = 0; rank < stats_.ranks(); ++rank) {
-      calls.push_back(simulation.calls(rank));
-      for (const abi::CallRecord& call : calls.back())
-        if (call.thread == 0)
-          details_.times.add(measure::RankTimes::InMpi, rank, Time{call.begin}, Time{call.end});
-    }
-    details_.mpi = measure::profile_of(calls);
-    details_.mpi.left_out = simulation.calls_left_out();
-    if (trace_) finish_trace(calls, result.end, machine);
-    if (!otf2_.empty()) write_archive(result, machine, calls);
-    if (figures_) find_answer(simulation, result, machine, std::move(calls));
-  }
+  if (wants_calls()) take_calls(simulation, result, machine);
   if (trace_ && trace_->left_out())
     fmt::print(stderr,
                "weft: the trace would be longer than --trace-size: {} are left out, the last of operations, "

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "host/simulation.hpp"
+#include "measure/run/critical_path.hpp"
 #include "measure/run/run_details.hpp"
 #include "measure/run/run_stats.hpp"
 #include "measure/run/trace_recorder.hpp"
@@ -36,13 +37,13 @@ class RunWatch {
   const workload::Program* recording() const { return recording_ ? &*recording_ : nullptr; }
 
  private:
-  /// Calls and what links carried, which are known at the end.
-  void finish_trace(const std::vector<std::vector<abi::CallRecord>>& calls, Time end,
-                    const machine::Machine& machine);
+  /// What ranks called, one rank after the other: only an archive needs all of it at once.
+  void take_calls(host::Simulation& simulation, const host::RunResult& result,
+                  const machine::Machine& machine);
   void write_archive(const host::RunResult& result, const machine::Machine& machine,
                      const std::vector<std::vector<abi::CallRecord>>& calls) const;
   void find_answer(host::Simulation& simulation, const host::RunResult& result,
-                   const machine::Machine& machine, std::vector<std::vector<abi::CallRecord>> calls);
+                   const machine::Machine& machine, std::vector<std::vector<measure::RankCall>> calls);
 
   bool figures_, what_if_;
   std::string record_, otf2_;

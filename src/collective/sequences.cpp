@@ -31,7 +31,8 @@ std::vector<nic::TriggerTarget> children_of(const Tree& tree, const std::vector<
 
 }  // namespace
 
-Sequence sequence_for(const Tree& tree, const std::vector<Member>& members, Place place, Part part) {
+Sequence sequence_for(const Tree& tree, const std::vector<Member>& members, Place place, Part part,
+                      std::uint32_t routers) {
   Sequence s;
   const auto upwards = static_cast<std::uint16_t>(1 + tree.children(place).size());
   auto to_parent = [&](Part same) {
@@ -44,6 +45,11 @@ Sequence sequence_for(const Tree& tree, const std::vector<Member>& members, Plac
       add(s, TriggerAction::Combine);
       if (place) {
         to_parent(Part::Up);
+      } else if (routers != kNoRouters) {
+        nic::TriggerTarget back = members[0].input(Part::Down);
+        back.node = nic::kToRouters;
+        back.port = routers;
+        send(s, {back});
       } else {
         send(s, children_of(tree, members, place, Part::Down));
         add(s, TriggerAction::Deliver);

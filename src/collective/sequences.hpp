@@ -36,7 +36,13 @@ struct Sequence {
   std::vector<nic::TriggerTarget> targets;
 };
 
-/// `members` by place. Keys, context and memory of the images are the caller's to fill in.
-Sequence sequence_for(const Tree& tree, const std::vector<Member>& members, Place place, Part part);
+/// As `routers`: no router combines.
+inline constexpr std::uint32_t kNoRouters = 0xffff'ffff;
+
+/// `members` by place. With `routers`, the number they are joined under, the root's Up goes to the routers,
+/// which combine it with those of other trees, and what all make together comes back to its Down. Keys,
+/// context and memory of the images are the caller's to fill in.
+Sequence sequence_for(const Tree& tree, const std::vector<Member>& members, Place place, Part part,
+                      std::uint32_t routers = kNoRouters);
 
 }  // namespace weft::collective

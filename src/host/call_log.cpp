@@ -66,15 +66,23 @@ CallLogs::CallLogs(unsigned ranks)
 std::vector<CallRecord> CallLogs::read(unsigned rank) const {
   CallLog* log = log_at(memory_[rank]);
   std::uint64_t count = std::min(log->count.load(std::memory_order_acquire), capacity_);
-  std::vector<CallRecord> out(records_of(log), records_of(log) + count);
-  // A long log is not kept twice: all but its first page, which says how long it was, is given back.
-  constexpr std::size_t kPage = 4096;
-  if (const std::size_t bytes = log_bytes(count); bytes > 2 * kPage)
-    madvise(static_cast<char*>(memory_[rank].at()) + kPage, bytes - kPage, MADV_REMOVE);
-  std::erase_if(out, [](const CallRecord& r) {
-    return r.call == 0 || r.call >= static_cast<std::uint16_t>(MpiCall::Count) || r.begin < 0 ||
-           r.end < r.begin || r.end > kLastClock || r.thread >= kThreads;
-  });
+  std::vector<CallRecord> out;
+  out.reserve(count);
+  // A long log is not kept twice: what has been read is given back piece by piece, all but its first page,
+  // which says how long it was. What is checked is the copy, since the process may still write.
+  constexpr std::size_t kPage = 4096, kPiece = std::size_t{1} << 20;
+  char* const memory = static_cast<char*>(memory_[rank].at());
+  std::size_t given_back = kPage;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const CallRecord r = records_of(log)[i];
+    const bool believed = r.call != 0 && r.call < static_cast<std::uint16_t>(MpiCall::Count) &&
+                          r.begin >= 0 && r.end >= r.begin && r.end <= kLastClock && r.thread < kThreads;
+    if (believed) out.push_back(r);
+    if (const std::size_t read = log_bytes(i + 1) / kPage * kPage; read >= given_back + kPiece) {
+      madvise(memory + given_back, read - given_back, MADV_REMOVE);
+      given_back = read;
+    }
+  }
   return out;
 }
 

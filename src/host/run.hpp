@@ -11,6 +11,7 @@
 #include "host/output.hpp"
 #include "host/processes.hpp"
 #include "network/network.hpp"
+#include "storage/counters.hpp"
 
 namespace weft::host {
 
@@ -27,6 +28,9 @@ struct StorageOptions {
     Time at;
   };
   std::vector<Failure> failures;
+  std::uint64_t burst_buffer = 0;   // bytes, of all nodes of the job together; 0: there is none
+  std::string stage_in, stage_out;  // folders below the mount point
+  bool stages_in = false, stages_out = false;
 };
 
 struct RunOptions {
@@ -67,6 +71,7 @@ struct RunResult {
   MpiSums mpi{};  // of all ranks, costs apart
   std::array<TimeSum, kProtocols> mpi_cost{};
   bool has_mpi = false;
+  storage::Figures storage;
 };
 
 /// How far a run has come.

@@ -16,6 +16,7 @@
 #include "host/rank_ports.hpp"
 #include "host/standstill.hpp"
 #include "host/storage_host.hpp"
+#include "host/storage_tiers.hpp"
 #include "host/supervisor.hpp"
 #include "host/tree_waits.hpp"
 #include "host/wait_explainer.hpp"
@@ -63,6 +64,9 @@ void add_sums(const Header& header, RunResult& result) {
     for (unsigned j = 0; j < kFallbacks; ++j)
       to.collectives.fallen_back[i][j] += from.collectives.fallen_back[i][j];
   }
+  for (unsigned i = 0; i < kOffloaded; ++i) to.collectives.in_routers[i] += from.collectives.in_routers[i];
+  for (unsigned i = 0; i < abi::kNotInRouters; ++i)
+    to.collectives.not_in_routers[i] += from.collectives.not_in_routers[i];
   to.collectives.other += from.collectives.other;
 }
 
@@ -115,6 +119,8 @@ Simulation::~Simulation() = default;
 
 std::uint32_t Simulation::rank_of(nic::PortRef port) const { return ports_->rank_of(port); }
 
+bool Simulation::is_storage(nic::PortRef port) const { return storage_ && storage_->has_port(port); }
+
 void Simulation::make_segments() {
   for (unsigned rank = 0; rank < options_.ranks; ++rank) {
     segments_.push_back(
@@ -147,6 +153,7 @@ RunResult Simulation::run() {
   try {
     take_turns();
     if (neighbours_ && !failed_) neighbours_->go_on_alone();
+    if (storage_) end_storage(*storage_, *fabric_, failed_, result_);
   } catch (const UserError&) {
     throw;
   } catch (const std::runtime_error& error) {  // the network cannot go on
@@ -159,6 +166,7 @@ RunResult Simulation::run() {
 
 void Simulation::start() {
   result_.ranks.resize(options_.ranks);
+  if (storage_) stage_in(*storage_, *fabric_, segments_, scheduler_);
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
     result_.ranks[rank].node = fabric_->node(ports_->nic(rank));
     scheduler_.starts({rank, 0});

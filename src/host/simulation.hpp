@@ -44,6 +44,8 @@ class Simulation : private nic::Host {
   network::EndpointId node_of(std::uint32_t rank) const { return options_.place[rank]; }
   /// Rank of a port, for reports; kNoRank: nobody's.
   std::uint32_t rank_of(nic::PortRef port) const;
+  /// Is it one of the file system's?
+  bool is_storage(nic::PortRef port) const;
 
   /// The calls of a rank to MPI, where they were asked for; and how many more there were.
   std::vector<CallRecord> calls(unsigned rank) const;

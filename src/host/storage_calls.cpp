@@ -30,6 +30,24 @@ ThreadRef thread_of(std::uint64_t token) {
   return {static_cast<std::uint32_t>(token >> 8), static_cast<std::uint32_t>(token & 255)};
 }
 
+void tell_mount(const Segments& segments, const std::string& path) {
+  for (const auto& segment : segments) {
+    Mount& mount = segment->header().mount;
+    mount = {};
+    if (path.size() >= sizeof mount.path) continue;
+    mount.length = static_cast<std::uint32_t>(path.size());
+    std::memcpy(mount.path, path.c_str(), path.size() + 1);
+  }
+}
+
+/// Where the files are on the host.
+void tell_root(const Segments& segments, const std::string& path) {
+  for (const auto& segment : segments) {
+    Mount& mount = segment->header().mount;
+    if (path.size() < sizeof mount.root) std::memcpy(mount.root, path.c_str(), path.size() + 1);
+  }
+}
+
 bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY; }
 
 }  // namespace
@@ -47,13 +65,7 @@ StorageCalls::StorageCalls(const machine::Machine& machine, nic::Fabric& fabric,
       node_of_rank_(std::move(node_of_rank)),
       pending_(std::size_t{scheduler.ranks()} * kThreads),
       borrower_(scheduler.ranks()) {
-  for (const auto& segment : segments_) {
-    Mount& mount = segment->header().mount;
-    mount = {};
-    if (options_.mount.size() >= sizeof mount.path) continue;
-    mount.length = static_cast<std::uint32_t>(options_.mount.size());
-    std::memcpy(mount.path, options_.mount.c_str(), options_.mount.size() + 1);
-  }
+  tell_mount(segments_, options_.mount);
 }
 
 StorageCalls::~StorageCalls() {
@@ -79,20 +91,27 @@ std::unique_ptr<storage::Service> make_service(const machine::Machine& machine, 
 
 /// Somebody uses it for the first time: servers, devices and files are made.
 bool StorageCalls::use() {
-  if (!unusable_) service_ = make_service(machine_, fabric_, queue_, *this);
+  if (unusable_) return false;
+  const machine::StorageParameters& p = machine_.description.storage;
+  storage::Owner& own = *this;
+  if (options_.burst_buffer)
+    tier_ = std::make_unique<storage::BurstBuffer>(p, options_.burst_buffer, node_of_rank_, queue_, own);
+  service_ = make_service(machine_, fabric_, queue_, tier_ ? *tier_ : own);
+  if (service_ && tier_ && !tier_->attach(*service_)) {
+    fmt::print(stderr,
+               "weft: the burst buffer cannot be used: a node's interface has no port or memory left\n");
+    service_ = nullptr;
+  }
   unusable_ = !service_;
   if (unusable_) return false;
   const auto capacity = static_cast<std::uint64_t>(machine_.description.storage.device.capacity.value);
   tree_ = std::make_unique<storage::Tree>(options_.keep, service_->layout(), capacity,
                                           segments_.front()->header().epoch);
+  if (tier_) tree_->on_cut = [this](std::uint64_t file, std::uint64_t size) { tier_->truncated(file, size); };
   buffer_.resize(service_->transfer());
   for (const StorageOptions::Failure& failure : options_.failures)
     if (failure.server < service_->servers()) service_->kill(failure.server, failure.at);
-  for (const auto& segment : segments_) {
-    Mount& mount = segment->header().mount;
-    if (tree_->path().size() < sizeof mount.root)
-      std::memcpy(mount.root, tree_->path().c_str(), tree_->path().size() + 1);
-  }
+  tell_root(segments_, tree_->path());
   return true;
 }
 
@@ -121,11 +140,21 @@ void StorageCalls::begin(ThreadRef t, Time at) {
   if (result == 0) result = plan(p, pieces_);
   if (result != 0) return on_answer(t, result, 0, 0, start);
   const bool asks = !pieces_.empty();
-  if (asks && service_->begin(node_of_rank_[t.rank], start, token_of(t), pieces_)) return;
+  if (asks && start_work(t, start)) return;
   if (asks) return on_answer(t, -ENOMEM, 0, 0, start);
   Piece nothing;
   result = carry_out(token_of(t), nothing);
   on_answer(t, result, p.answer[0], p.answer[1], start);
+}
+
+bool StorageCalls::start_work(ThreadRef t, Time at) {
+  const network::EndpointId node = node_of_rank_[t.rank];
+  const Pending& p = pending(t);
+  const bool data = p.call == FileCall::Read || p.call == FileCall::Write || p.call == FileCall::Touch;
+  if (!tier_ || (!data && p.call != FileCall::Sync)) return service_->begin(node, at, token_of(t), pieces_);
+  const storage::Inode& inode = *file(p.file)->inode;
+  if (data) return tier_->begin(node, at, token_of(t), pieces_, tree_->size(inode));
+  return tier_->sync(node, at, token_of(t), inode.number, pieces_);
 }
 
 std::int32_t StorageCalls::read_request(const Request& request, Pending& p) {
@@ -248,10 +277,11 @@ void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint6
                               std::uint64_t bytes, std::vector<Piece>& out) const {
   const storage::Layout& layout = service_->layout();
   const std::uint64_t most = std::min(service_->transfer(), layout.unit());
-  const std::uint32_t copies = work == Work::Write ? layout.replicas() : 1;
+  const std::uint32_t copies = work == Work::Write && !tier_ ? layout.replicas() : 1;
   for (const std::uint64_t end = offset + bytes; offset < end;) {
     const std::uint64_t unit = offset / layout.unit(), limit = (unit + 1) * layout.unit();
-    const std::uint64_t part = std::min({most, limit - offset, end - offset});
+    const std::uint64_t block = tier_ ? tier_->block_bytes() - offset % tier_->block_bytes() : most;
+    const std::uint64_t part = std::min({most, block, limit - offset, end - offset});
     for (std::uint32_t copy = 0; copy < copies; ++copy)
       out.push_back({work, layout.target(inode.number, unit, copy), inode.number, offset, part, copy});
     offset += part;
@@ -279,6 +309,10 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
     result =
         name.size() < p.path.out_bytes ? put(p, p.path.out, name.c_str(), name.size() + 1) : -ENAMETOOLONG;
   }
+  // An open file is known by a handle, which means nothing without the server that gave it.
+  const bool data = p.call == FileCall::Read || p.call == FileCall::Write || p.call == FileCall::Sync;
+  if (result == -EIO && p.call <= FileCall::LastByFile && !data && service_->is_down(kMetadata))
+    result = -ESTALE;
   const bool lock = p.call == FileCall::Lock || p.call == FileCall::LockWhole;
   if (lock && result == -EINPROGRESS) {
     waiters_.push_back({t, file(p.file)->inode});

@@ -16,6 +16,7 @@
 #include "host/run.hpp"
 #include "host/scheduler.hpp"
 #include "host/segment.hpp"
+#include "storage/burst_buffer.hpp"
 #include "storage/service.hpp"
 #include "storage/tree.hpp"
 
@@ -25,9 +26,6 @@ class Supervisor;
 
 class StorageCalls : private storage::Owner {
  public:
-  using Answer =
-      std::function<void(ThreadRef, std::int32_t result, std::uint64_t first, std::uint64_t second, Time at)>;
-  /// `answer` is told of every call that is done.
   StorageCalls(const machine::Machine& machine, nic::Fabric& fabric, event::EventQueue& queue,
                const Scheduler& scheduler, Supervisor& supervisor, const Segments& segments,
                StorageOptions options, std::vector<network::EndpointId> node_of_rank);
@@ -43,8 +41,16 @@ class StorageCalls : private storage::Owner {
   void begin(ThreadRef thread, Time at);
   void rank_ended(std::uint32_t rank);
 
+  /// The parts, made where nobody has used them yet; false where they cannot be.
+  bool use();
+  const StorageOptions& options() const { return options_; }
+  const std::vector<network::EndpointId>& nodes() const { return node_of_rank_; }
+  storage::Tree& tree() { return *tree_; }
+  storage::BurstBuffer* buffer() { return tier_.get(); }
+
   /// Its servers, once somebody has used it.
   storage::Service* service() { return service_.get(); }
+  bool has_port(nic::PortRef port) const { return service_ && service_->has_port(port); }
 
  private:
   struct OpenFile {
@@ -75,7 +81,7 @@ class StorageCalls : private storage::Owner {
   std::int32_t carry_out(std::uint64_t token, storage::Piece& piece) override;
   void finished(std::uint64_t token, std::int32_t result, Time at) override;
 
-  bool use();
+  bool start_work(ThreadRef thread, Time at);
   pid_t caller(std::uint32_t rank);
   std::int32_t read_request(const Request& request, Pending& p);
   std::int32_t read_parts(Pending& p);
@@ -108,8 +114,9 @@ class StorageCalls : private storage::Owner {
   const Segments& segments_;
   StorageOptions options_;
   std::vector<network::EndpointId> node_of_rank_;
+  std::unique_ptr<storage::BurstBuffer> tier_;  // where the job has one
   std::unique_ptr<storage::Service> service_;
-  bool unusable_ = false;
+  bool unusable_ = false, told_of_host_ = false;
   std::unique_ptr<storage::Tree> tree_;
   std::vector<Pending> pending_;  // by rank and thread
   std::vector<std::unique_ptr<OpenFile>> files_;

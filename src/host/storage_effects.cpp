@@ -1,11 +1,14 @@
 // What calls for files do to them, at the moment a server has done its work.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "host/storage_calls.hpp"
 #include "host/supervisor.hpp"
@@ -27,6 +30,51 @@ int opened_again(int file, int flags) {
 }
 
 std::int32_t failed(int result) { return result < 0 ? -errno : 0; }
+
+/// This computer has no room or cannot write: the program sees it, and the user is told that it is not the
+/// simulated device.
+std::int32_t host_refuses(int error, const std::string& path, bool& told) {
+  if (!std::exchange(told, true))
+    fmt::print(
+        stderr,
+        "weft: {}: {}: this computer cannot hold the files of the simulated file system, whose devices "
+        "may have room; --keep DIR or TMPDIR name another place\n",
+        path, std::strerror(error));
+  return -error;
+}
+
+/// The parts of a process's memory that have some of the bytes of them all.
+std::vector<iovec> parts_between(const std::vector<iovec>& parts, std::uint64_t skip, std::uint64_t left) {
+  std::vector<iovec> out;
+  for (const iovec& part : parts) {
+    if (skip >= part.iov_len) {
+      skip -= part.iov_len;
+      continue;
+    }
+    const std::uint64_t bytes = std::min<std::uint64_t>(part.iov_len - skip, left);
+    out.push_back({static_cast<char*>(part.iov_base) + skip, bytes});
+    skip = 0;
+    if ((left -= bytes) == 0) break;
+  }
+  return out;
+}
+
+/// Entries of a directory from a number on, as many as fit; the number behind them.
+std::vector<char> entries_from(const std::vector<storage::Tree::Entry>& entries, std::uint64_t& number,
+                               std::uint64_t room) {
+  std::vector<char> out;
+  for (; number < entries.size(); ++number) {
+    const storage::Tree::Entry& entry = entries[number];
+    const std::size_t bytes = (offsetof(FolderEntry, name) + entry.name.size() + 1 + 7) / 8 * 8;
+    if (out.size() + bytes > room) break;
+    const std::size_t at = out.size();
+    out.resize(at + bytes);
+    FolderEntry head{entry.number, static_cast<std::uint16_t>(bytes), entry.type, {}};
+    std::memcpy(out.data() + at, &head, offsetof(FolderEntry, name));
+    std::memcpy(out.data() + at + offsetof(FolderEntry, name), entry.name.c_str(), entry.name.size() + 1);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -103,18 +151,7 @@ std::int32_t StorageCalls::by_file(Pending& p, OpenFile& f, Piece& piece) {
 /// Data of one piece between the process's memory and the file.
 std::int32_t StorageCalls::move_data(Pending& p, OpenFile& f, const Piece& piece) {
   if (piece.bytes == 0 || (piece.work != Work::Read && piece.work != Work::Write)) return 0;
-  std::vector<iovec> remote;
-  std::uint64_t skip = piece.offset - p.offset, left = piece.bytes;
-  for (const iovec& part : p.parts) {
-    if (skip >= part.iov_len) {
-      skip -= part.iov_len;
-      continue;
-    }
-    const std::uint64_t bytes = std::min<std::uint64_t>(part.iov_len - skip, left);
-    remote.push_back({static_cast<char*>(part.iov_base) + skip, bytes});
-    skip = 0;
-    if ((left -= bytes) == 0) break;
-  }
+  const std::vector<iovec> remote = parts_between(p.parts, piece.offset - p.offset, piece.bytes);
   iovec local{buffer_.data(), piece.bytes};
   const auto at = static_cast<off_t>(piece.offset);
   const auto bytes = static_cast<ssize_t>(piece.bytes);
@@ -124,7 +161,7 @@ std::int32_t StorageCalls::move_data(Pending& p, OpenFile& f, const Piece& piece
     for (ssize_t done = 0; done < bytes;) {
       const ssize_t wrote =
           pwrite(inode.data, buffer_.data() + done, static_cast<std::size_t>(bytes - done), at + done);
-      if (wrote < 0) return -errno;
+      if (wrote < 0) return host_refuses(errno, tree_->path(), told_of_host_);
       done += wrote;
     }
     if (inode.unflushed.empty()) inode.unflushed.resize(service_->servers());
@@ -145,18 +182,8 @@ std::int32_t StorageCalls::list(Pending& p, OpenFile& f, Piece& piece) {
     f.listed = true;
     if (std::int32_t result = tree_->list(*f.inode, f.entries); result != 0) return result;
   }
-  std::vector<char> out;
   std::uint64_t number = p.offset;
-  for (; number < f.entries.size(); ++number) {
-    const storage::Tree::Entry& entry = f.entries[number];
-    const std::size_t bytes = (offsetof(FolderEntry, name) + entry.name.size() + 1 + 7) / 8 * 8;
-    if (out.size() + bytes > p.length) break;
-    const std::size_t at = out.size();
-    out.resize(at + bytes);
-    FolderEntry head{entry.number, static_cast<std::uint16_t>(bytes), entry.type, {}};
-    std::memcpy(out.data() + at, &head, offsetof(FolderEntry, name));
-    std::memcpy(out.data() + at + offsetof(FolderEntry, name), entry.name.c_str(), entry.name.size() + 1);
-  }
+  const std::vector<char> out = entries_from(f.entries, number, p.length);
   p.answer[0] = out.size();
   p.answer[1] = number - p.offset;
   piece.bytes = out.size();

@@ -274,7 +274,15 @@ void read_router(const Table& root, Reader& reader, Description& out) {
   if (Table* given = own.entries.empty() ? nullptr : own.entries.front().second.table())
     refuse_keys_of_other_kinds(*given, reader);
   out.router_kind = read_kind_or<RouterKind>(kDefaultRouter, own, "router", reader, out.router_parameters);
-  if (out.router_kind) out.router = out.router_kind->view(out.router_parameters.get());
+  if (!out.router_kind) return;
+  out.router = out.router_kind->view(out.router_parameters.get());
+  if (const unsigned classes = out.router.traffic_classes(); classes == 0 || out.router.all_classes() > 8)
+    reader.problems.add(
+        out.origin("router.class_weights"), "router.class_weights",
+        classes == 0 ? "needs a weight for each class of traffic; [1]: there is one class"
+                     : fmt::format("{} of traffic with {} each are more than 8 in all",
+                                   count_of(classes, "class", "classes"),
+                                   count_of(out.router.message_classes, "message class", "message classes")));
 }
 
 void read_nic(const Table& root, Reader& reader, Description& out) {
@@ -285,10 +293,16 @@ void read_nic(const Table& root, Reader& reader, Description& out) {
 
 void read_storage(const Table& root, double endpoints, Reader& reader, StorageParameters& out) {
   const Node* section = root.find("storage");
-  storage_section().read(&out, section, "storage", reader, {"device"});
+  storage_section().read(&out, section, "storage", reader, {"device", "burst_buffer", "nvm"});
   const bool known = section && section->table();
-  storage_device_section().read(&out.device, known ? section->table()->find("device") : nullptr,
-                                "storage.device", reader);
+  auto below = [&](const char* name) { return known ? section->table()->find(name) : nullptr; };
+  burst_buffer_section().read(&out.burst_buffer, below("burst_buffer"), "storage.burst_buffer", reader);
+  storage_device_section().read(&out.nvm, below("nvm"), "storage.nvm", reader);
+  const std::int64_t block = out.burst_buffer.block.value;
+  if (const Node* buffer = below("burst_buffer"); buffer && (out.stripe_unit.value % block != 0))
+    reader.problems.add(buffer->origin, "storage.burst_buffer.block",
+                        "expected a size that divides storage.stripe_unit");
+  storage_device_section().read(&out.device, below("device"), "storage.device", reader);
   const Node* nodes = known ? section->table()->find("nodes") : nullptr;
   for (std::uint32_t node : out.nodes)
     if (nodes && endpoints >= 0 && node >= endpoints)
@@ -479,6 +493,10 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   processor_section().read(&out.processor, root.find("processor"), "processor", reader);
   read_management(root, reader, out);
   read_storage(root, endpoints_of(out, problems), reader, out.storage);
+  if (out.storage.traffic_class >= std::max(1u, out.router.traffic_classes()))
+    problems.add(out.origin("storage.traffic_class"), "storage.traffic_class",
+                 fmt::format("there is no class {}: router.class_weights has {}, numbered from 0",
+                             out.storage.traffic_class, count_of(out.router.traffic_classes(), "weight")));
   core_section().read(&out.core, root.find("core"), "core", reader);
   out.body = read_body(root, reader);
   read_collective_network(root, out, problems);
@@ -514,6 +532,9 @@ const std::vector<FixedSection>& fixed_sections() {
        &management_section()},
       {"storage", "The parallel file system, below /weft for programs", &storage_section()},
       {"storage.device", "What each of its servers keeps data on", &storage_device_section()},
+      {"storage.burst_buffer", "What jobs keep of it in their own nodes (`weft run --burst-buffer`)",
+       &burst_buffer_section()},
+      {"storage.nvm", "The non-volatile memory of a node, for that", &storage_device_section()},
       {"rack.NAME", "A level of packaging: board, blade, chassis, rack", &power::level_section()},
       {"power.part.NAME", "What draws power on a node, and how hot it may be", &power::part_section()},
       {"power.supply", "Power supplies of the outermost level", &power::supply_section()},

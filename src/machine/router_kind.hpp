@@ -31,10 +31,15 @@ struct RouterParameters {
   config::Auto<unsigned> buffer_flits;
   unsigned shared_flits = 0;
   unsigned message_classes = 1;
+  std::vector<unsigned> class_weights{1};
   Allocator allocator = Allocator::Islip;
   unsigned iterations = 1;
   std::vector<unsigned> local_yield;
   unsigned local_headers = 0;
+
+  unsigned traffic_classes() const { return static_cast<unsigned>(class_weights.size()); }
+  /// Each with channels of its own: the message classes of the first traffic class, then of the next.
+  unsigned all_classes() const { return message_classes * traffic_classes(); }
 };
 
 /// Ports inside a router, each with a buffer behind it: a flit goes from its input over some of them to its
@@ -54,12 +59,20 @@ struct InnerPorts {
 /// What a machine wants of its routers, for a kind to check.
 struct RouterUse {
   const topology::Graph& graph;
-  unsigned channels;  // of a port, over all message classes
+  unsigned channels;  // of a port, over all classes
   unsigned largest_packet_flits;
   unsigned latency_cycles;
   bool cut_through;
   bool has_escape;  // the routing has escape channels that a packet turns to later
   std::string routing;
+};
+
+/// What a router has for reductions: it holds the contributions of a group's ways until all have come, and
+/// passes on what they make together.
+struct RouterReduction {
+  unsigned groups = 0;    // it has room for; 0: it reduces nothing
+  unsigned operands = 0;  // contributions it holds, of all groups
+  Time latency{0};        // from the last contribution to what they make together
 };
 
 /// A router of some kind, with its parameters.
@@ -73,6 +86,7 @@ struct RouterModel {
   unsigned smallest_inner_flits = 0xffff'ffff;  // buffer on the way, which bounds packets that cut through
   /// It copies packets for many endpoints where their tree branches (routing/multicast.hpp).
   bool multicast = false;
+  RouterReduction reduction = {};
   std::function<void(const RouterUse& use, const config::Complain& complain)> check = {};
 };
 
@@ -127,6 +141,10 @@ config::Schema<P> router_schema() {
              "Classes of messages (requests, responses, completions) that never wait for each other; "
              "each has its own channels",
              config::Range<unsigned>{1, 8})
+      .field(of(&RouterParameters::class_weights), "class_weights",
+             "Traffic classes, by the weights at which routers and interfaces share a port among those that "
+             "have something to send; each class has message classes and channels of its own",
+             config::Range<unsigned>{1, 1000})
       .choice(of(&RouterParameters::allocator), "allocator",
               "Who gets an output: in turn, in turn with iSLIP's pointers, or the oldest packet",
               {"round-robin", "islip", "age"})

@@ -36,6 +36,9 @@ const config::Section& storage_section() {
                  "When a request is repeated that was lost, damaged or met a server that is down", kAnyTime)
           .field(&P::retries, "retries", "How often; then the program sees an input/output error",
                  Range<unsigned>{0, 1000})
+          .field(&P::traffic_class, "traffic_class",
+                 "Class of its packets, of those in router.class_weights; all others are of class 0",
+                 Range<unsigned>{0, 7})
           .section();
   return section;
 }
@@ -63,6 +66,38 @@ const config::Section& storage_device_section() {
           .field(&P::seek, "seek", "Disk: to another track, on average", kAnyTime)
           .field(&P::rotation, "rotation", "Disk: one turn", kAnyTime)
           .field(&P::disk_rate, "disk_rate", "Disk: under the head", kAnyRate)
+          .section();
+  return section;
+}
+
+const config::Section& burst_buffer_section() {
+  using P = BurstBufferParameters;
+  static const config::Section section =
+      config::Schema<P>()
+          .field(&P::block, "block",
+                 "Bytes of a file that come, go and lie together; a part of a stripe unit",
+                 Range<DataSize>{{4096}, {1 << 26}})
+          .choice(&P::placement, "placement",
+                  "Where a block of a file lies: on the node that used it first, or on a node that follows "
+                  "from its number",
+                  {"local", "spread"})
+          .choice(&P::write, "write",
+                  "Back: a write is done when the node's memory has it, and goes to the servers later; "
+                  "through: when the servers have it as well",
+                  {"back", "through"})
+          .field(&P::flush_at, "flush_at",
+                 "Share of a node's part that may be newer than the servers' data before blocks are written "
+                 "to them; whole blocks are at 0",
+                 Range<double>{0, 1})
+          .field(&P::flushes, "flushes", "Blocks a node writes to the servers at a time",
+                 Range<unsigned>{1, 1024})
+          .field(&P::prefetch, "prefetch",
+                 "Blocks fetched ahead of a node that reads a file from front to back",
+                 Range<unsigned>{0, 1024})
+          .choice(&P::sync, "sync", "What fsync waits for: the nodes' memory, or the servers",
+                  {"buffer", "files"})
+          .field(&P::request_time, "request_time", "A node's processor for one request for its part",
+                 kAnyTime)
           .section();
   return section;
 }

@@ -1,5 +1,6 @@
 // Storage of a machine ([storage], [storage.device]): a parallel file system, with servers on nodes of the
-// machine and a device behind each of them.
+// machine and a device behind each of them; and what is in front of it ([storage.burst_buffer],
+// [storage.nvm]): non-volatile memory in every node.
 #pragma once
 
 #include <vector>
@@ -29,6 +30,22 @@ struct StorageDeviceParameters {
   DataRate disk_rate{1'200'000'000};
 };
 
+/// How a job uses the memory of its nodes in front of the file system (`--burst-buffer`).
+enum class BufferPlacement { Local, Spread };
+enum class BufferWrites { Back, Through };
+enum class BufferSync { Buffer, Files };
+
+struct BurstBufferParameters {
+  DataSize block{1 << 20};
+  BufferPlacement placement = BufferPlacement::Local;
+  BufferWrites write = BufferWrites::Back;
+  double flush_at = 0.25;
+  unsigned flushes = 4;
+  unsigned prefetch = 2;
+  BufferSync sync = BufferSync::Buffer;
+  Time request_time{1'000'000};
+};
+
 struct StorageParameters {
   unsigned targets = 4;
   std::vector<std::uint32_t> nodes;
@@ -41,10 +58,14 @@ struct StorageParameters {
   Time metadata_time{5'000'000};
   Time retry{1'000'000'000};
   unsigned retries = 8;
+  unsigned traffic_class = 0;
   StorageDeviceParameters device;
+  BurstBufferParameters burst_buffer;
+  StorageDeviceParameters nvm;  // of every node
 };
 
 const config::Section& storage_section();
 const config::Section& storage_device_section();
+const config::Section& burst_buffer_section();
 
 }  // namespace weft::machine

@@ -9,4 +9,13 @@ std::vector<Network::Incident> Network::incidents() const { return {}; }
 
 std::vector<std::string> Network::explain() const { return {}; }
 
+ReductionNumber Network::reserve_reduction(std::span<const EndpointId>, unsigned) {
+  WEFT_CHECK(false, "reductions are asked for only where routers reduce");
+  return kNoReduction;
+}
+
+void Network::release_reduction(ReductionNumber) {}
+
+std::vector<ReductionStep> Network::reduction_steps(ReductionNumber) const { return {}; }
+
 }  // namespace weft::network

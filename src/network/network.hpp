@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -36,10 +37,21 @@ inline constexpr Time kForever{std::numeric_limits<std::int64_t>::max()};
 
 struct Packet {
   EndpointId source = 0, destination = 0;
-  std::uint64_t bytes = 0;  // on the wire, headers included
-  std::uint8_t message_class = 0;
+  std::uint64_t bytes = 0;         // on the wire, headers included
+  std::uint8_t message_class = 0;  // among those of all traffic classes (RouterParameters::all_classes())
   Tag tag = 0;
-  GroupNumber group = kNoGroup;  // instead of a destination: all of its members but the source
+  GroupNumber group = kNoGroup;              // instead of a destination: all of its members but the source
+  ReductionNumber reduction = kNoReduction;  // instead of both: it is combined with the others' of its round,
+  std::uint64_t round = 0;                   // and delivered to its source when all of the round are
+};
+
+/// How routers combine what members contribute, as a list to work off with a stack: a member's contribution
+/// is put on it, or as many as `combine` says are taken off and what they make together is put on, in the
+/// order they were put there.
+struct ReductionStep {
+  EndpointId member = topology::kNone;
+  std::uint32_t combine = 0;
+  friend bool operator==(const ReductionStep&, const ReductionStep&) = default;
 };
 
 struct Notice {
@@ -126,6 +138,16 @@ class Network {
     return kNoGroup;
   }
 
+  /// Do its routers combine what endpoints contribute?
+  virtual bool reduces() const { return false; }
+  /// Sets room aside in the routers of a tree that joins `members`, for so many rounds under way at once;
+  /// kNoReduction: a router has none left, or no tree joins them. Only where reduces(). A member sends one
+  /// packet for each round, in the order of rounds, and round r only after it was delivered its packet of
+  /// round r - `rounds`. That is delivered to it with what all have contributed.
+  virtual ReductionNumber reserve_reduction(std::span<const EndpointId> members, unsigned rounds);
+  virtual void release_reduction(ReductionNumber number);
+  virtual std::vector<ReductionStep> reduction_steps(ReductionNumber number) const;
+
   /// Nothing is under way: only a new packet can make anything happen.
   virtual bool idle() const = 0;
 
@@ -142,6 +164,7 @@ class Network {
     double rate_share = 1;                                              // of the full rate
     std::uint64_t sent = 0, received = 0, damaged = 0, sent_again = 0;  // flits
     std::uint64_t trainings = 0;
+    std::array<std::uint64_t, 8> sent_of_class = {};  // flits, by traffic class, where there are several
     friend bool operator==(const PortState&, const PortState&) = default;
   };
   virtual PortState port_state(topology::PortId) const { return {}; }

@@ -23,13 +23,19 @@ using Tag = std::uint64_t;
 using GroupNumber = std::uint32_t;
 inline constexpr GroupNumber kNoGroup = 0xffff'ffff;
 
+/// What routers have set aside for the reductions of a set of endpoints.
+using ReductionNumber = std::uint32_t;
+inline constexpr ReductionNumber kNoReduction = 0xffff'ffff;
+
 struct NewPacket {
   EndpointId destination = 0;
   std::uint16_t flits = 1;
   std::uint8_t message_class = 0;
   Tag tag = 0;
-  Remainder remainder = 0;       // it was made that much after its cycle, or before it
-  GroupNumber group = kNoGroup;  // instead of a destination
+  Remainder remainder = 0;                   // it was made that much after its cycle, or before it
+  GroupNumber group = kNoGroup;              // instead of a destination
+  ReductionNumber reduction = kNoReduction;  // the same, of a contribution,
+  std::uint32_t round = 0;                   // and which of the rounds under way it is for
 };
 
 /// A packet that has wholly arrived.

@@ -27,6 +27,15 @@ class TwoNetworks final : public Network {
   /// Packets for many go by the first.
   bool multicasts() const override { return first_->multicasts(); }
   GroupNumber group(std::span<const EndpointId> members) override { return first_->group(members); }
+  /// Contributions are control packets: they go by the second.
+  bool reduces() const override { return second_->reduces(); }
+  ReductionNumber reserve_reduction(std::span<const EndpointId> members, unsigned rounds) override {
+    return second_->reserve_reduction(members, rounds);
+  }
+  void release_reduction(ReductionNumber number) override { second_->release_reduction(number); }
+  std::vector<ReductionStep> reduction_steps(ReductionNumber number) const override {
+    return second_->reduction_steps(number);
+  }
   std::uint64_t largest_packet() const override;
   PortState port_state(topology::PortId port) const override { return first_->port_state(port); }
   const routing::Routing* routes_in_force() const override { return first_->routes_in_force(); }

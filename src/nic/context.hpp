@@ -11,6 +11,7 @@
 #include "network/network.hpp"
 #include "nic/chips.hpp"
 #include "nic/packet.hpp"
+#include "nic/reductions.hpp"
 
 namespace weft::nic {
 
@@ -79,16 +80,18 @@ struct Context {
   event::EventQueue& queue;
   Host& host;
   std::uint64_t seed;
-  unsigned classes;             // of messages in the network
+  unsigned classes;             // of messages in the network, for each class of traffic
   std::uint64_t payload = 0;    // of a packet, as large as the network takes
   std::uint64_t list_room = 0;  // bytes of a packet for the list of those that have arrived
   event::ComponentId component = 0;
   std::vector<network::EndpointId> nodes;  // by interface
   std::vector<NicId> nic_of_node;
+  std::vector<unsigned> class_weights{1};  // of traffic
   Slab<Packet> packets = {};
   std::vector<std::uint32_t> nodes_of_group = {};  // how many a group has, its sender's among them
   std::uint64_t received = 0;                      // packets that errors may have hit
   Ledger ledger{queue};
+  Reductions reductions{network};
   Chips chips{machine};
   std::function<void(const Record&)>* on_record = nullptr;
   /// The interface of a node that a register file is asked of; made where nobody has used it yet.

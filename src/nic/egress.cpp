@@ -10,7 +10,9 @@ Egress::Egress(Context& context, NicId interface, Counters& counters)
     : context_(context),
       interface_(interface),
       counters_(counters),
-      control_apart_(dynamic_cast<const network::TwoNetworks*>(&context.network) != nullptr) {}
+      control_apart_(dynamic_cast<const network::TwoNetworks*>(&context.network) != nullptr),
+      in_window_(context.class_weights.size()),
+      shares_(context.class_weights, 1) {}
 
 Egress::Flow& Egress::flow(PortNo port, NicId to) {
   if (flows_.size() <= port) flows_.resize(port + 1);
@@ -46,7 +48,9 @@ void Egress::taken(PortNo port, NicId to, std::uint32_t packets, Time when) {
 void Egress::launch(std::uint32_t index, Time when) {
   Packet& packet = context_.packets[index];
   packet.in_window = true;
-  ++in_window_;
+  ++in_window_[packet.header.traffic_class];
+  if (in_window_.size() > 1)
+    shares_.charge(0, packet.header.traffic_class, packet_bytes(context_.nic, packet.header.bytes));
   packet.ordered = packet.ordered && context_.nic.order == machine::Order::Sequence;
   if (packet.ordered && context_.nic.order_window && must_wait(index, when)) return;
   send(index, when);
@@ -72,8 +76,19 @@ void Egress::send(std::uint32_t index, Time when) {
     return context_.network.send(
         {.source = context_.nodes[interface_], .bytes = bytes, .tag = index, .group = h.group}, when);
   }
+  if (h.reduced()) {
+    const std::uint8_t apart = control_apart_ ? network::TwoNetworks::kControl : std::uint8_t{0};
+    return context_.network.send({.source = context_.nodes[interface_],
+                                  .bytes = bytes,
+                                  .message_class = apart,
+                                  .tag = index,
+                                  .reduction = context_.reductions.number(h.reduction),
+                                  .round = h.operand},
+                                 when);
+  }
   if (h.from == h.to) return context_.at(when, What::Loopback, interface_, index);  // the network is not used
-  auto message_class = static_cast<std::uint8_t>(is_answer(h.kind) && context_.classes > 1 ? 1 : 0);
+  auto message_class = static_cast<std::uint8_t>(h.traffic_class * context_.classes +
+                                                 (is_answer(h.kind) && context_.classes > 1 ? 1 : 0));
   if (control_apart_ && (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused ||
                          h.kind == PacketKind::ControlAck))
     message_class = network::TwoNetworks::kControl;

@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "base/fair_shares.hpp"
 #include "nic/context.hpp"
 
 namespace weft::nic {
@@ -17,10 +18,13 @@ class Egress {
   void taken(PortNo port, NicId to, std::uint32_t packets, Time when);
   /// A packet has left the interface, or never will: its place is free. Told twice, it counts once.
   void departed(Packet& packet) {
-    if (packet.in_window) --in_window_;
+    if (packet.in_window) --in_window_[packet.header.traffic_class];
     packet.in_window = false;
   }
-  bool full() const { return in_window_ >= context_.nic.window; }
+  /// Classes of traffic have a window each: none waits for what another has in the interface.
+  bool full(unsigned traffic_class = 0) const { return in_window_[traffic_class] >= context_.nic.window; }
+  /// Of the classes that have something to send, the one with the lowest goes first.
+  std::uint64_t start(unsigned traffic_class) const { return shares_.start(0, traffic_class); }
 
  private:
   struct Held {
@@ -39,8 +43,9 @@ class Egress {
   Context& context_;
   NicId interface_;
   Counters& counters_;
-  const bool control_apart_;  // control packets have a network of their own
-  unsigned in_window_ = 0;
+  const bool control_apart_;         // control packets have a network of their own
+  std::vector<unsigned> in_window_;  // by class of traffic
+  FairShares shares_;
   std::vector<std::vector<std::uint32_t>> sequences_;  // by port and receiving interface; receivers count on
   std::vector<std::vector<Flow>> flows_;               // in the same way, where they are bounded
 };

@@ -77,7 +77,8 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
                   .seed = seed,
                   .classes = machine.description.router.message_classes,
                   .nodes = nodes,
-                  .nic_of_node = std::vector<NicId>(machine.graph->endpoints(), kNobody)})),
+                  .nic_of_node = std::vector<NicId>(machine.graph->endpoints(), kNobody),
+                  .class_weights = machine.description.router.class_weights})),
       queue_(queue),
       network_(network) {
   Context& c = *context_;
@@ -184,6 +185,11 @@ Status Fabric::open_for_kernel(NicId nic, std::uint32_t owner, PortNo& port) {
   Status status = open_among(nic, owner, 0, context_->nic.kernel_ports, port);
   if (status == Status::Ok) interfaces_[nic]->ports[port].kernel = true;
   return status;
+}
+
+void Fabric::set_traffic_class(PortRef ref, unsigned traffic_class) {
+  WEFT_CHECK(traffic_class < context_->class_weights.size(), "a class the network has");
+  interfaces_[ref.nic]->ports[ref.port].traffic_class = static_cast<std::uint8_t>(traffic_class);
 }
 
 unsigned Fabric::ring_slots(PortRef ref) const { return interfaces_[ref.nic]->ports[ref.port].ring_slots; }
@@ -414,6 +420,7 @@ void Fabric::departed(std::uint32_t index, Time when) {
 void Fabric::delivered(std::uint32_t index, Time when) {
   const Header& h = context_->packets[index].header;
   if (is_tlp(h.kind)) return interfaces_[h.to]->smfu.delivered(index, when);
+  if (h.reduced()) context_->reductions.take(context_->packets[index], context_->nodes[h.to]);
   interfaces_[h.from]->sender.out_of_network(h);
   interfaces_[h.to]->receiver.delivered(index, when);
 }
@@ -500,6 +507,7 @@ std::vector<std::string> Fabric::pending(NicId nic) const {
     if (std::string waits = n.sender.pending(p); !waits.empty()) out.push_back(std::move(waits));
     std::vector<WaitingRound> waiting;
     n.triggered.add_waiting(p, waiting);
+    context_->reductions.add_waiting(nic, p, waiting);
     for (const WaitingRound& round : waiting) out.push_back(in_words(round));
     n.counted.tell_pending(p, out);
   }
@@ -510,7 +518,10 @@ std::vector<WaitingRound> Fabric::waiting_rounds(NicId nic) const {
   std::vector<WaitingRound> out;
   const Interface& n = *interfaces_[nic];
   for (PortNo p = 0; p < n.ports.size(); ++p)
-    if (n.ports[p].open) n.triggered.add_waiting(p, out);
+    if (n.ports[p].open) {
+      n.triggered.add_waiting(p, out);
+      context_->reductions.add_waiting(nic, p, out);
+    }
   return out;
 }
 

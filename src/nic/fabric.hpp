@@ -59,6 +59,9 @@ class Fabric : private event::EventHandler {
   Status open(NicId nic, std::uint32_t owner, bool memory_queue, PortNo& port, unsigned slots = 0);
   /// One of the ports whose work may use physical addresses.
   Status open_for_kernel(NicId nic, std::uint32_t owner, PortNo& port);
+  /// The class of traffic that a port's operations, and the answers to them, travel in; 0 where nothing is
+  /// said.
+  void set_traffic_class(PortRef port, unsigned traffic_class);
   unsigned ring_slots(PortRef port) const;
   void close(PortRef port);
   /// `simulated`: the address that is translated in place of its own, which differs from run to run; 0: its

@@ -41,14 +41,21 @@ void Groups::release(Goes goes, Status status) {
 }
 
 Status Groups::accept(const Outgoing& x) {
-  if (!context_.nic.triggers || !context_.network.multicasts()) return Status::BadOperation;
+  const bool reduces = x.d.operand && x.d.operation != Operation::Expect;
+  if (!context_.nic.triggers || !(reduces ? context_.network.reduces() : context_.network.multicasts()))
+    return Status::BadOperation;
   if (x.d.tag >= context_.nic.triggers) return Status::NoRoom;
   switch (x.d.operation) {
     case Operation::Join:
-      return join(x);
+      return reduces ? join_reduction(x) : join(x);
     case Operation::Expect:
       return expect(x);
     default:
+      if (reduces) {
+        if (context_.reductions.find(interface_, x.port, x.d.tag) == Reductions::kNone) return Status::BadKey;
+        context_.reductions.leave(interface_, x.port, x.d.tag);
+        return Status::Ok;
+      }
       if (!find(x.port, x.d.tag)) return Status::BadKey;
       leave(x.port, x.d.tag);
       return Status::Ok;
@@ -56,17 +63,14 @@ Status Groups::accept(const Outgoing& x) {
 }
 
 /// The list of nodes is fetched from memory.
-Status Groups::join(const Outgoing& x) {
+Status Groups::read_nodes(const Outgoing& x, nic::Place& memory, std::vector<network::EndpointId>& members) {
   const Descriptor& d = x.d;
-  if (find(x.port, d.tag)) return Status::Busy;
   const std::uint64_t nodes = d.length / sizeof(std::uint32_t);
   if (nodes < 2 || d.length % sizeof(std::uint32_t) || nodes > context_.nodes.size())
     return Status::BadLength;
-  nic::Place memory;
   if (Status status = registration_.find_local(x.port, d, memory); status != Status::Ok) return status;
   std::vector<std::uint32_t> list(nodes);
   if (!context_.host.read(memory.space, memory.address, list.data(), d.length)) return Status::BadMemory;
-  std::vector<network::EndpointId> members;
   bool here = false, elsewhere = false;
   for (std::uint32_t node : list) {
     const NicId nic = context_.interface_of(node);
@@ -74,7 +78,53 @@ Status Groups::join(const Outgoing& x) {
     (nic == interface_ ? here : elsewhere) = true;
     members.push_back(node);
   }
-  if (!here || !elsewhere) return Status::BadNode;
+  return here && elsewhere ? Status::Ok : Status::BadNode;
+}
+
+void Groups::tell_joined(const Outgoing& x, const nic::Place& memory, Status status) {
+  const Descriptor& d = x.d;
+  Event event;
+  event.kind = EventKind::Armed;
+  event.operation = Operation::Join;
+  event.status = status;
+  event.node = context_.nodes[interface_];
+  event.port = x.port;
+  event.tag = d.tag;
+  event.context = d.context;
+  const Time from = context_.now() + registration_.translate(memory, 0, d.length, context_.now(), false);
+  notifier_.notify(x.port, ports_[x.port].generation, event,
+                   bus_.from_memory(from, static_cast<std::int64_t>(d.length)));
+}
+
+Status Groups::join_reduction(const Outgoing& x) {
+  const Descriptor& d = x.d;
+  if (context_.reductions.find(interface_, x.port, d.tag) != Reductions::kNone) return Status::Busy;
+  if (d.operand > context_.nic.trigger_rounds) return Status::BadRange;
+  // Errors that no link notices are found end to end, and nobody is at the end of what routers combine.
+  if (context_.nic.corruption > 0) return Status::BadOperation;
+  nic::Place memory;
+  std::vector<network::EndpointId> nodes;
+  if (Status status = read_nodes(x, memory, nodes); status != Status::Ok) return status;
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  const Reductions::Wish wish{.nic = interface_,
+                              .port = x.port,
+                              .tag = d.tag,
+                              .key = d.remote_key,
+                              .sequence = static_cast<std::uint32_t>(d.compare),
+                              .members = static_cast<std::uint32_t>(d.spare[0]),
+                              .rounds = static_cast<unsigned>(d.operand)};
+  const bool joined = context_.reductions.join(wish, context_.nodes[interface_], nodes);
+  tell_joined(x, memory, joined ? Status::Ok : Status::NoRoom);
+  return Status::Ok;
+}
+
+Status Groups::join(const Outgoing& x) {
+  const Descriptor& d = x.d;
+  if (find(x.port, d.tag)) return Status::Busy;
+  nic::Place memory;
+  std::vector<network::EndpointId> members;
+  if (Status status = read_nodes(x, memory, members); status != Status::Ok) return status;
   const network::GroupNumber group = context_.network.group(members);
   std::sort(members.begin(), members.end());
   members.erase(std::unique(members.begin(), members.end()), members.end());
@@ -87,16 +137,7 @@ Status Groups::join(const Outgoing& x) {
   place.landings.assign(context_.nic.trigger_rounds, {});
   if (members_.size() <= group) members_.resize(group + 1);
   members_[group].push_back({x.port, d.tag});
-  Event event;
-  event.kind = EventKind::Armed;
-  event.operation = Operation::Join;
-  event.node = context_.nodes[interface_];
-  event.port = x.port;
-  event.tag = d.tag;
-  event.context = d.context;
-  const Time from = context_.now() + registration_.translate(memory, 0, d.length, context_.now(), false);
-  notifier_.notify(x.port, ports_[x.port].generation, event,
-                   bus_.from_memory(from, static_cast<std::int64_t>(d.length)));
+  tell_joined(x, memory, Status::Ok);
   return Status::Ok;
 }
 
@@ -120,6 +161,7 @@ void Groups::leave(PortNo port, std::uint32_t tag) {
 
 void Groups::close(PortNo port) {
   release([=](const Held& h) { return h.port == port; }, Status::Closed);
+  context_.reductions.close(interface_, port);
   if (port >= places_.size()) return;
   for (std::uint32_t tag = 0; tag < places_[port].size(); ++tag)
     if (find(port, tag)) leave(port, tag);

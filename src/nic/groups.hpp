@@ -85,7 +85,10 @@ class Groups {
     const Place& place = places_[port][tag];
     return place.group == network::kNoGroup ? nullptr : &place;
   }
+  Status read_nodes(const Outgoing& x, nic::Place& memory, std::vector<network::EndpointId>& nodes);
+  void tell_joined(const Outgoing& x, const nic::Place& memory, Status status);
   Status join(const Outgoing& x);
+  Status join_reduction(const Outgoing& x);
   Status expect(const Outgoing& x);
   void leave(PortNo port, std::uint32_t tag);
   void complete(const Task& task, Landing& landing);

@@ -67,6 +67,7 @@ struct Counters {
   std::uint64_t core_stalls = 0, watchdog_ends = 0, held_back = 0, channel_waits = 0, untranslated = 0;
   std::uint64_t table_waits = 0;
   std::uint64_t control_packets = 0, local_triggers = 0;  // sent to other interfaces; for others of its own
+  std::uint64_t reduced_packets = 0;                      // of control packets: combined by routers
   std::uint64_t triggered = 0;                            // rounds of sequences that were run
   TimeSum busy;                                           // of the sending units together
   TimeSum core_stall_time;                                // of processors before full queues

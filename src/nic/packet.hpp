@@ -60,12 +60,14 @@ struct Header {
   Status status = Status::Ok;  // of a reply
   bool last = false;           // of the packets of its operation
   bool damaged = false;        // an error no link noticed is in data of the operation
+  std::uint8_t traffic_class = 0;
   NicId from = 0, to = 0;
   PortNo source_port = 0;  // of the requester, with its generation: a later user's events are not its own
   std::uint32_t source_generation = 0;
   std::uint32_t target_port = 0;
   std::uint32_t domain = kNoDomain;                // of the global address it goes to
   network::GroupNumber group = network::kNoGroup;  // of a piece of a put for one
+  std::uint32_t reduction = 0xffff'ffff;           // routers combine it (reductions.hpp)
   std::uint32_t operation_id = 0, generation = 0;  // names the operation among its requester's
   std::uint32_t sequence = 0;                      // in the order of its port's packets to this interface
   std::uint32_t tag = 0;
@@ -80,6 +82,7 @@ struct Header {
   std::uint32_t crc = 0;
 
   bool reliable() const { return flags & kReliable; }
+  bool reduced() const { return reduction != 0xffff'ffff; }
   bool atomic() const { return is_atomic(operation); }
   /// Does its requester hear of its end where all goes well?
   bool answered() const {

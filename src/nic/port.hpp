@@ -10,8 +10,9 @@ namespace weft::nic {
 
 struct Port {
   bool open = false;
-  bool memory_queue = false;  // descriptors are fetched from memory, after a doorbell
-  bool kernel = false;        // its work may use physical addresses
+  bool memory_queue = false;       // descriptors are fetched from memory, after a doorbell
+  bool kernel = false;             // its work may use physical addresses
+  std::uint8_t traffic_class = 0;  // of what it sends, and of the answers
   unsigned ring_slots = 0;
   std::uint32_t owner = 0;       // of the memory it works on
   std::uint32_t generation = 0;  // tells users of one port apart

@@ -92,6 +92,7 @@ Sender::Sender(const Parts& parts, NicId interface)
       channels_(parts.context, parts.ports, parts.counters),
       reader_(parts.context, parts.registration, parts.bus),
       interface_(interface),
+      class_turns_(parts.context.class_weights.size()),
       unit_free_(parts.context.nic.units) {}
 
 void Sender::accept(std::uint32_t index) {
@@ -214,7 +215,7 @@ void Sender::serve() {
       }
       return;
     }
-    if (egress_.full()) {
+    if (!class_turns_.there_are() && egress_.full()) {
       ++counters_.window_stalls;
       return;
     }
@@ -229,13 +230,21 @@ void Sender::serve() {
 
 /// Moves the turn to the next queue whose first operation can be sent.
 bool Sender::find_unblocked() {
+  const auto can_send = [&](PortNo port) {
+    if (port == kNobody) return true;
+    const std::uint32_t index = queues_[port].waiting.front();
+    return outgoing_[index].finished || !blocked(outgoing_[index], index);
+  };
+  if (class_turns_.there_are()) {
+    const auto class_of = [&](PortNo port) {
+      return port == kNobody ? responses_[answering_.front()].request.traffic_class
+                             : ports_[port].traffic_class;
+    };
+    return class_turns_.pick(working_, egress_, counters_.window_stalls, turn_, class_of, can_send);
+  }
   for (std::size_t tried = 0; tried < working_.size(); ++tried) {
     if (turn_ >= working_.size()) turn_ = 0;
-    PortNo port = working_[turn_];
-    if (port == kNobody) return true;
-    std::uint32_t index = queues_[port].waiting.front();
-    Outgoing& head = outgoing_[index];
-    if (head.finished || !blocked(head, index)) return true;
+    if (can_send(working_[turn_])) return true;
     ++turn_;
   }
   return false;
@@ -320,6 +329,7 @@ std::uint32_t Sender::new_packet(PacketKind kind, Outgoing& x, std::uint32_t ind
   h.kind = kind;
   h.operation = d.operation;
   h.flags = d.flags;
+  h.traffic_class = ports_[x.port].traffic_class;
   h.from = interface_;
   h.to = x.to;
   h.source_port = x.port;

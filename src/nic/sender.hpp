@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 
+#include "nic/class_turns.hpp"
 #include "nic/counted.hpp"
 #include "nic/dma.hpp"
 #include "nic/egress.hpp"
@@ -140,6 +141,7 @@ class Sender {
   std::deque<std::uint32_t> answering_;
   std::vector<PortNo> working_;  // ports with something in their queues, in turn; kNobody: the responses
   std::size_t turn_ = 0;
+  ClassTurns class_turns_;
   std::vector<Time> unit_free_;
   Time dispatch_at_ = network::kForever;  // when dispatching is planned
   bool dispatching_ = false;

@@ -230,6 +230,51 @@ void record(const Context& context, const Packet& packet) {
   (*context.on_record)(record);
 }
 
+/// Who sends a control packet, and what about.
+struct Sends {
+  NicId interface;
+  PortNo port;
+  std::uint32_t generation;
+  std::uint64_t round, key, kind;
+};
+
+/// With a value, to a sequence of the interface itself until its header says another.
+std::uint32_t new_control(Context& context, const Sends& from, const TriggerTarget& target,
+                          const std::vector<std::uint8_t>& value, Time when) {
+  const std::uint32_t index = context.new_packet();
+  Packet& packet = context.packets[index];
+  packet.data.assign(value.begin(), value.end());
+  Header& h = packet.header;
+  h.kind = PacketKind::Control;
+  h.operation = Operation::Trigger;
+  h.last = true;
+  h.from = h.to = from.interface;
+  h.source_port = from.port;
+  h.source_generation = from.generation;
+  h.target_port = target.port;
+  h.tag = trigger_tag(target.sequence, target.input);
+  h.remote_key = from.key;
+  h.operand = from.round;
+  h.compare = from.kind;
+  h.length = value.size();
+  h.bytes = static_cast<std::uint32_t>(value.size());
+  packet.stamps.posted = packet.stamps.at_chip = packet.stamps.started = when;
+  return index;
+}
+
+/// Contributions to routers of one round are of different collectives: each member is told of another.
+Event mismatch_of(const Header& h) {
+  Event event;
+  event.operation = Operation::Trigger;
+  event.node = static_cast<std::uint32_t>(h.offset);
+  event.tag = sequence_of(h.tag);
+  event.length = h.length;
+  event.data = h.operand;
+  event.spare[0] = h.compare;
+  event.spare[1] = h.value;
+  return event;
+}
+
 Event failed_trigger(const TriggerTarget& target, std::uint64_t round) {
   Event event;
   event.operation = Operation::Trigger;
@@ -244,11 +289,15 @@ Event failed_trigger(const TriggerTarget& target, std::uint64_t round) {
 
 void Triggered::send_to(const Task& task, const TriggerTarget& target, std::uint64_t key, std::uint64_t kind,
                         const TriggerTarget& carried, bool damaged, Time when) {
-  NicId to = context_.interface_of(target.node);
-  if (to == kNobody)
-    return tell_failure(task.port, task.generation, failed_trigger(target, task.round), Status::BadNode,
-                        context_.now());
-  if (to == interface_) {  // of another process of this node: it does not leave the interface
+  // What routers combine comes back to a sequence of the same port.
+  const bool routers = target.node == kToRouters;
+  const std::uint32_t reduction =
+      routers ? context_.reductions.find(interface_, task.port, target.port) : Reductions::kNone;
+  NicId to = routers ? interface_ : context_.interface_of(target.node);
+  if (to == kNobody || (routers && reduction == Reductions::kNone))
+    return tell_failure(task.port, task.generation, failed_trigger(target, task.round),
+                        routers ? Status::BadKey : Status::BadNode, context_.now());
+  if (to == interface_ && !routers) {  // of another process of this node: it does not leave the interface
     ++counters_.local_triggers;
     const Status status = take({target.port, trigger_tag(target.sequence, target.input), target.node, key,
                                 task.round, kind, carried, damaged, &value_, when});
@@ -257,29 +306,21 @@ void Triggered::send_to(const Task& task, const TriggerTarget& target, std::uint
     event.spare[0] = kind;
     return tell_failure(task.port, task.generation, event, status, when);
   }
-  std::uint32_t index = context_.new_packet();
-  Packet& packet = context_.packets[index];
-  packet.data.assign(value_.begin(), value_.end());
-  Header& h = packet.header;
-  h.kind = PacketKind::Control;
-  h.operation = Operation::Trigger;
-  h.last = true;
+  const std::uint32_t index = new_control(
+      context_, {interface_, task.port, task.generation, task.round, key, kind}, target, value_, when);
+  Header& h = context_.packets[index].header;
   h.damaged = damaged;
-  h.from = interface_;
   h.to = to;
-  h.source_port = task.port;
-  h.source_generation = task.generation;
-  h.target_port = target.port;
-  h.tag = trigger_tag(target.sequence, target.input);
-  h.remote_key = key;
-  h.operand = task.round;
-  h.compare = kind;
+  h.reduction = reduction;
+  if (routers) h.target_port = task.port;
   h.value = packed(carried, true);
   h.offset = packed(carried, false);
-  h.length = value_.size();
-  h.bytes = static_cast<std::uint32_t>(value_.size());
-  packet.stamps.posted = packet.stamps.at_chip = packet.stamps.started = when;
+  if (routers && !context_.reductions.give(context_.packets[index], context_.nodes[interface_])) {
+    context_.packets.give(index);
+    return tell_failure(task.port, task.generation, failed_trigger(target, task.round), Status::Busy, when);
+  }
   ++counters_.control_packets;
+  counters_.reduced_packets += routers;
   repeater_.launch(index, when + context_.nic.send_latency);
 }
 
@@ -301,6 +342,9 @@ void Triggered::repeat(std::uint32_t alarm) {
 
 void Triggered::take_packet(Packet& packet) {
   const Header& h = packet.header;
+  if (h.reduced() && !ports_.is_open(h.source_port, h.source_generation)) return;  // nobody waits for it
+  if (h.status == Status::Mismatch)
+    return tell_failure(h.source_port, h.source_generation, mismatch_of(h), h.status, context_.now());
   Status status = Status::NoPort;
   if (ports_.is_open(h.target_port))
     status = take({h.target_port, h.tag, context_.nodes[h.from], h.remote_key, h.operand, h.compare,

@@ -137,7 +137,8 @@ class BootPage {
     const std::uint64_t most = most_in_a_slice();
     const double bottom = height * static_cast<double>(rows);
     std::string svg = fmt::format(
-        "<svg class=\"chart\" viewBox=\"0 -4 {:.0f} {:.0f}\" role=\"img\" aria-label=\"nodes over time\">\n",
+        "<svg class=\"chart lines\" viewBox=\"0 -4 {:.0f} {:.0f}\" role=\"img\" aria-label=\"nodes over "
+        "time\">\n",
         kWidth, bottom + 48);
     for (std::size_t i = 0; i < nodes_.size(); i += step_)
       svg += row(i, height * static_cast<double>(i / step_), height, most);

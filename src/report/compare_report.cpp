@@ -22,11 +22,13 @@ namespace {
 struct Panel {
   std::string workload, variant, engine;
   std::vector<const Json*> points;
+  std::string name() const { return variant.empty() ? workload : fmt::format("{}, {}", workload, variant); }
   std::string name(bool several_engines) const {
-    std::string out = variant.empty() ? workload : fmt::format("{}, {}", workload, variant);
-    return several_engines ? fmt::format("{} ({} engine)", out, engine) : out;
+    return several_engines ? fmt::format("{} ({} engine)", name(), engine) : name();
   }
 };
+/// Those of one workload, which stand side by side: one for each engine.
+using Group = std::vector<const Panel*>;
 
 struct Quantity {
   const char* key;
@@ -52,7 +54,9 @@ class Report {
   std::string html(const std::vector<std::string>& wrong, const std::string& command) const {
     std::string body = head() + notices(wrong);
     if (!panels_.empty()) body += fmt::format("<p class=\"summary\">{}</p>\n", escape_xml(summary()));
-    for (const Panel& panel : panels_) body += curves(panel) + ranking(panel);
+    for (const Group& group : groups())
+      body += group.size() > 1 ? curves_side_by_side(group) + ranking_of_engines(group)
+                               : curves(*group.front()) + ranking(*group.front());
     return html_page(spec_.title, body + all_points() + how(command));
   }
 
@@ -133,59 +137,93 @@ class Report {
     return join(sentences, " ");
   }
 
+  std::vector<Group> groups() const {
+    std::vector<Group> out;
+    for (const Panel& panel : panels_) {
+      auto at = std::find_if(out.begin(), out.end(),
+                             [&](const Group& g) { return g.front()->name() == panel.name(); });
+      if (at == out.end()) at = out.insert(at, Group());
+      at->push_back(&panel);
+    }
+    return out;
+  }
+
   std::string id(const char* what, const Panel& panel) const {
     return fmt::format("{}-{}", what, &panel - panels_.data() + 1);
   }
 
   double value(const Json& p) const { return p[time() ? "completion_ps" : "throughput_bps"].get<double>(); }
 
+  Quantity compared() const {
+    return {time() ? "completion_ps" : "throughput_bps", time() ? "time, ms" : "throughput, Tb/s", true};
+  }
+  const char* about_curves() const {
+    return time() ? "Time to completion over the size of the machine."
+                  : "What all flows together move, over the size of the machine.";
+  }
+
+  /// Do machines come in several sizes?
+  static bool has_sizes(const Panel& panel) {
+    for (const Json* a : panel.points)
+      for (const Json* b : panel.points)
+        if ((*a)["machine"] == (*b)["machine"] && (*a)["endpoints"] != (*b)["endpoints"]) return true;
+    return false;
+  }
+
+  static std::string as_heading(std::string text) {
+    text.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(text.front())));
+    return text;
+  }
+
   /// Curves over the number of endpoints, where machines come in several sizes.
   std::string curves(const Panel& panel) const {
-    double low = 1e300, high = 0;
-    bool sizes = false;
-    for (const Json* a : panel.points) {
-      double n = (*a)["endpoints"].get<double>();
-      low = std::min(low, n);
-      high = std::max(high, n);
-      for (const Json* b : panel.points)
-        sizes |= (*a)["machine"] == (*b)["machine"] && (*a)["endpoints"] != (*b)["endpoints"];
-    }
-    if (!sizes) return "";
-    std::string title = panel.name(spec_.engines.size() > 1);
-    title.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(title.front())));
-    bool share = panel.points.front()->contains("share_of_injection");
-    std::string first = html_section(
-        id("curve", panel), title,
-        time() ? "Time to completion over the size of the machine."
-               : "What all flows together move, over the size of the machine.",
-        chart(panel,
-              {time() ? "completion_ps" : "throughput_bps", time() ? "time, ms" : "throughput, Tb/s", true},
-              low, high));
+    if (!has_sizes(panel)) return "";
+    const bool share = panel.points.front()->contains("share_of_injection");
+    std::string first = html_section(id("curve", panel), as_heading(panel.name()), about_curves(),
+                                     chart(panel, {&panel}, compared(), share ? kNarrow : kWide));
     if (!share) return first;
     return "<div class=\"pair\">\n" + first +
-           html_section(id("share", panel), "Of what an endpoint can send",
-                        "The same, as a share of what the endpoints could send on their own cables.",
-                        chart(panel, {"share_of_injection", "share of injection", false}, low, high)) +
+           html_section(
+               id("share", panel), "Of what an endpoint can send",
+               "The same, as a share of what the endpoints could send on their own cables.",
+               chart(panel, {&panel}, {"share_of_injection", "share of injection", false}, kNarrow)) +
            "</div>\n";
   }
 
-  std::string chart(const Panel& panel, const Quantity& q, double low, double high) const {
+  /// The same for all engines, with the same axes, so that what an engine makes of it is seen at once.
+  std::string curves_side_by_side(const Group& group) const {
+    if (!std::any_of(group.begin(), group.end(), [](const Panel* p) { return has_sizes(*p); })) return "";
+    std::string charts;
+    for (const Panel* panel : group)
+      charts += fmt::format("<div>\n<h3>{} engine</h3>\n{}</div>\n", escape_xml(as_heading(panel->engine)),
+                            chart(*panel, group, compared(), kNarrow));
+    return html_section(id("curve", *group.front()), as_heading(group.front()->name()), about_curves(),
+                        "<div class=\"pair\">\n" + charts + "</div>\n");
+  }
+
+  static constexpr double kNarrow = 520, kWide = 1000;
+
+  /// The points of a panel, on axes that have room for all of its group.
+  std::string chart(const Panel& panel, const Group& group, const Quantity& q, double width) const {
     auto scaled = [&](const Json& p) {
       double v = p[q.key].get<double>();
       return std::string(q.key) == "completion_ps"    ? v * 1e-9
              : std::string(q.key) == "throughput_bps" ? v * 1e-12
                                                       : v;
     };
-    double least = 1e300, most = 0;
-    for (const Json* p : panel.points)
-      if (p->contains(q.key)) {
+    double low = 1e300, high = 0, least = 1e300, most = 0;
+    for (const Panel* one : group)
+      for (const Json* p : one->points) {
+        low = std::min(low, (*p)["endpoints"].get<double>());
+        high = std::max(high, (*p)["endpoints"].get<double>());
+        if (!p->contains(q.key)) continue;
         least = std::min(least, scaled(*p));
         most = std::max(most, scaled(*p));
       }
     if (most <= 0) return "";
     Range y = q.logarithmic ? log_range(least, most) : range_to(std::max(most, 0.1) * 1.02, 5);
-    Chart chart(520, 360, fmt::format("{} by endpoints", q.label), log_range(low, high), {"endpoints", 4}, y,
-                {q.label, 5});
+    Chart chart(width, 360, fmt::format("{} by endpoints", q.label), log_range(low, high), {"endpoints", 4},
+                y, {q.label, 5});
     std::string legend;
     for (std::size_t m = 0; m < spec_.machines.size(); ++m) {
       std::string_view colour = colour_of(kCableColours, m);
@@ -207,6 +245,41 @@ class Report {
     return fmt::format("<div class=\"legend\">{}</div>\n{}", legend, chart.svg());
   }
 
+  /// The largest machine of each kind, as each engine sees it.
+  std::string ranking_of_engines(const Group& group) const {
+    std::vector<HtmlColumn> columns{{"Machine"}, {"Endpoints", true}, {"Routers", true}, {"Cables", true}};
+    std::vector<std::vector<const Json*>> orders;
+    for (const Panel* panel : group) {
+      orders.push_back(ranked(*panel));
+      columns.push_back({as_heading(panel->engine) + " engine", true});
+      columns.push_back({"Relative", true});
+    }
+    std::vector<std::vector<std::string>> rows;
+    std::vector<std::string> done;
+    for (const auto& order : orders)  // a machine may have failed on one of the engines
+      for (const Json* p : order) {
+        const std::string machine = (*p)["machine"].get<std::string>();
+        if (std::find(done.begin(), done.end(), machine) != done.end()) continue;
+        done.push_back(machine);
+        rows.push_back({escape_xml(machine), with_commas((*p)["endpoints"].get<std::uint64_t>()),
+                        with_commas((*p)["routers"].get<std::uint64_t>()),
+                        with_commas((*p)["cables"].get<std::uint64_t>())});
+        for (const auto& of_engine : orders) {
+          auto at = std::find_if(of_engine.begin(), of_engine.end(),
+                                 [&](const Json* other) { return (*other)["machine"] == machine; });
+          const bool known = at != of_engine.end();
+          rows.back().push_back(known ? escape_xml(figure(**at)) : "failed");
+          rows.back().push_back(known ? fmt::format("{:.3g}", value(**at) / value(*of_engine.front())) : "");
+        }
+      }
+    if (rows.empty()) return "";
+    return html_section(
+        id("ranking", *group.front()), "In order: " + group.front()->name(),
+        "The largest machine of each kind, the best of the first engine first; relative to the "
+        "best of each engine.",
+        html_table(columns, rows));
+  }
+
   std::string ranking(const Panel& panel) const {
     auto order = ranked(panel);
     if (order.empty()) return "";
@@ -219,7 +292,8 @@ class Report {
       while (spec_.machines[m].name != (*p)["machine"].get<std::string>()) ++m;
       double v = value(*p);
       std::string bar = fmt::format(
-          "<svg class=\"chart\" viewBox=\"0 0 300 14\" preserveAspectRatio=\"none\" style=\"height:14px\" "
+          "<svg class=\"chart lines\" viewBox=\"0 0 300 14\" preserveAspectRatio=\"none\" "
+          "style=\"height:14px\" "
           "role=\"img\" aria-label=\"{}\"><rect width=\"{:.1f}\" height=\"14\" fill=\"{}\"/></svg>",
           escape_xml(figure(*p)), 300 * v / top, colour_of(kCableColours, m));
       rows.push_back({escape_xml((*p)["machine"].get<std::string>()),
@@ -230,7 +304,7 @@ class Report {
                       fmt::format("{:.3g}", v / best)});
     }
     return html_section(
-        "ranking", "In order: " + panel.name(spec_.engines.size() > 1),
+        id("ranking", panel), "In order: " + panel.name(spec_.engines.size() > 1),
         "The largest machine of each kind, the best first; the last column is relative to it.",
         html_table({{"Machine"},
                     {"Endpoints", true},

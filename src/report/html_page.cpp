@@ -43,6 +43,7 @@ section { margin-top: 40px; }
 .figures .big { font-size: 26px; line-height: 1.3; font-weight: 600; font-variant-numeric: tabular-nums; }
 .pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(440px, 1fr)); gap: 40px 32px; margin-top: 40px; }
 .pair section { margin-top: 0; }
+section > .pair { margin-top: 16px; }
 .chart { display: block; width: 100%; height: auto; }
 main svg { max-width: 100%; }
 .legend { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 0 0 8px; font-size: 13px; }
@@ -93,7 +94,21 @@ footer { margin-top: 40px; color: var(--faint); font-size: 13px; }
 @media screen and (prefers-color-scheme: dark) {
   :root { --ink: #dfe7ee; --faint: #94a5b4; --line: #2f3c48; --soft: #1b252f; --accent: #6cb8e6; --paper: #131a21; --desk: #0b1015;
     --edge: #45535f; --warn: #33261a; --bad: #391c22; --tag: #4a2a20; --tag-ink: #f2b8a5; --ok: #1c3527; --ok-ink: #a4d9bb; }
-  main svg { filter: invert(.9) hue-rotate(180deg); } main svg svg { filter: none; } }
+  main svg { filter: invert(.9) hue-rotate(180deg); } main svg svg { filter: none; }
+  /* Curves keep their colours, which inverting would make dull: only what is drawn for white paper changes. */
+  main svg.lines, main .key svg { filter: none; }
+  :is(.lines, .key) [fill="#edf1f4"] { fill: var(--line); } :is(.lines, .key) [fill="#f2cf8b"] { fill: #8f7539; }
+  :is(.lines, .key) [stroke="#f2cf8b"] { stroke: #8f7539; } :is(.lines, .key) [fill="#dfe7ee"] { fill: #3a4956; }
+  :is(.lines, .key) [stroke="#dfe7ee"] { stroke: #3a4956; }
+  :is(.lines, .key) [fill="#22313f"] { fill: var(--ink); } :is(.lines, .key) [stroke="#22313f"] { stroke: var(--ink); }
+  :is(.lines, .key) [fill="#5f6f7e"] { fill: var(--faint); } :is(.lines, .key) [stroke="#5f6f7e"] { stroke: var(--faint); }
+  :is(.lines, .key) [stroke="#e6ebf0"] { stroke: var(--line); } :is(.lines, .key) [stroke="#9aa7b4"] { stroke: var(--edge); }
+  :is(.lines, .key) [fill="#fff"] { fill: var(--paper); } :is(.lines, .key) [stroke="#fff"] { stroke: var(--paper); }
+  :is(.lines, .key) [fill="#faf0ee"] { fill: var(--bad); } :is(.lines, .key) [fill="#a4412f"] { fill: var(--tag-ink); }
+  :is(.lines, .key) [fill="#0072b2"] { fill: #4aa3df; } :is(.lines, .key) [stroke="#0072b2"] { stroke: #4aa3df; }
+  :is(.lines, .key) [fill="#8c564b"] { fill: #c1948a; } :is(.lines, .key) [stroke="#8c564b"] { stroke: #c1948a; }
+  :is(.lines, .key) [fill="#d7191c"] { fill: #f0555a; } :is(.lines, .key) [stroke="#d7191c"] { stroke: #f0555a; }
+  :is(.lines, .key) [fill="#b3122a"] { fill: #ef6475; } :is(.lines, .key) [stroke="#b3122a"] { stroke: #ef6475; } }
 @media print { body { background: #fff; font-size: 12px; } main { max-width: none; padding: 0; } .loads, #tip { display: none !important; }
   section, figure, tr, .notice { break-inside: avoid; } .summary { font-size: 14px; } section { margin-top: 24px; } }
 @page { margin: 14mm; }
@@ -171,13 +186,13 @@ std::string html_table(const std::vector<HtmlColumn>& columns,
   return out + "</tbody></table></div>\n";
 }
 
-std::string html_bar(double share, std::string_view colour) {
+std::string html_bar(double share, std::string_view colour, bool heat) {
   return fmt::format(
-      "<div class=\"bar\"><svg viewBox=\"0 0 100 12\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
+      "<div class=\"bar\"><svg{} viewBox=\"0 0 100 12\" preserveAspectRatio=\"none\" aria-hidden=\"true\">"
       "<rect width=\"100\" height=\"12\" fill=\"#edf1f4\"/><rect width=\"{:.1f}\" height=\"12\" "
       "fill=\"{}\"/></svg>"
       "<span>{}</span></div>",
-      100 * std::clamp(share, 0.0, 1.0), colour, percent(share));
+      heat ? "" : " class=\"lines\"", 100 * std::clamp(share, 0.0, 1.0), colour, percent(share));
 }
 
 }  // namespace weft::report

@@ -22,7 +22,8 @@ struct HtmlColumn {
 std::string html_table(const std::vector<HtmlColumn>& columns,
                        const std::vector<std::vector<std::string>>& rows);
 
-/// A share of 1 as a bar with its percentage beside it.
-std::string html_bar(double share, std::string_view colour);
+/// A share of 1 as a bar with its percentage beside it. `heat`: in a colour of links in pictures, see
+/// Chart::svg.
+std::string html_bar(double share, std::string_view colour, bool heat = false);
 
 }  // namespace weft::report

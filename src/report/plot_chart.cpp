@@ -161,14 +161,15 @@ std::string Chart::axes() const {
   return out;
 }
 
-std::string Chart::svg() const {
+std::string Chart::svg(bool heat) const {
   std::string frame = fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", left(),
                                   top(), plot_width(), plot_height());
   return fmt::format(
-      "<svg class=\"chart\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">\n"
+      "<svg class=\"chart{}\" viewBox=\"0 0 {:g} {:g}\" role=\"img\" aria-label=\"{}\">\n"
       "<svg {}>\n{}</svg>\n{}<svg {}>\n{}</svg>\n<g transform=\"translate({:.1f} "
       "{:.1f})\">\n{}</g>\n</svg>\n",
-      width_, height_, escape_xml(about_), frame, back_, axes(), frame, inside_, left(), top(), marks_);
+      heat ? "" : " lines", width_, height_, escape_xml(about_), frame, back_, axes(), frame, inside_, left(),
+      top(), marks_);
 }
 
 std::string legend_key(std::string_view colour, bool dashed, std::string_view text) {

@@ -48,7 +48,8 @@ class Chart {
   /// A shade over all beyond a value of x.
   void shade_from(double x, const std::string& word);
 
-  std::string svg() const;
+  /// `heat`: its colours are those of links in a picture, and on a dark page they change as a picture's do.
+  std::string svg(bool heat = false) const;
 
  private:
   Point at(Point value) const;  // in pixels, within the plot

@@ -52,7 +52,7 @@ std::string distribution(const TrafficPoint& point) {
       chart.bar(from, to, static_cast<double>(links[i]), kHeat[i / kBarsPerStep],
                 fmt::format("{} carry {:.0f} to {:.0f}%", count_of(links[i], "link"), from, to));
   }
-  return chart.svg();
+  return chart.svg(true);
 }
 
 }  // namespace

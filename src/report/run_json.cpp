@@ -63,6 +63,7 @@ Json counters_json(const nic::Counters& c) {
           {"untranslated", c.untranslated},
           {"table_waits", c.table_waits},
           {"control_packets", c.control_packets},
+          {"reduced_packets", c.reduced_packets},
           {"local_triggers", c.local_triggers},
           {"sequences_run", c.triggered},
           {"table_busy_ns", ns(c.table_busy)},
@@ -127,11 +128,15 @@ Json run_json(const measure::ProgramResult& result, const measure::RunStats& sta
     const abi::CollectiveSums& sums = result.run.mpi.collectives;
     const char* name = measure::kCollectiveNames[i];
     if (sums.offloaded[i]) out["collectives"][name]["offloaded"] = sums.offloaded[i];
+    if (sums.in_routers[i]) out["collectives"][name]["in routers"] = sums.in_routers[i];
     for (unsigned j = 0; j < abi::kFallbacks; ++j)
       if (sums.fallen_back[i][j])
         out["collectives"][name]["left to the library"][measure::kFallbackReasons[j]] =
             sums.fallen_back[i][j];
   }
+  for (unsigned i = 0; i < abi::kNotInRouters; ++i)
+    if (const std::uint64_t calls = result.run.mpi.collectives.not_in_routers[i])
+      out["collectives"]["not in routers"][measure::kNotInRoutersReasons[i]] = calls;
   out["sizes"] = Json::array();
   for (std::size_t i = 0; i < stats.sizes().size(); ++i)
     if (stats.sizes()[i])

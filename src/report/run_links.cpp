@@ -57,7 +57,7 @@ std::string busiest_table(const std::vector<LinkLoad>& used, const measure::Link
     if (rows.size() == kMostRows) break;
     rows.push_back({fmt::format("<span class=\"link\">{}</span>", escape_xml(loads.links().name(load.link))),
                     bytes_text(load.bytes),
-                    html_bar(load.share, heat_colour(std::min(0.99, 0.3 + load.share)))});
+                    html_bar(load.share, heat_colour(std::min(0.99, 0.3 + load.share)), true)});
   }
   return html_table({{"Link"}, {"Carried", true}, {"In use, of the whole run"}}, rows);
 }

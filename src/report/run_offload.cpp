@@ -23,9 +23,16 @@ std::string offload_section(const measure::ProgramResult& result) {
                          with_commas(sums.fallen_back[i][j]));
     }
     if (sums.offloaded[i] || left)
-      rows.push_back({measure::kCollectiveNames[i], with_commas(sums.offloaded[i]), with_commas(left), why});
+      rows.push_back({measure::kCollectiveNames[i], with_commas(sums.offloaded[i]),
+                      with_commas(sums.in_routers[i]), with_commas(left), why});
   }
   if (rows.empty()) return "";
+  std::string routers;
+  for (unsigned i = 0; i < abi::kNotInRouters; ++i)
+    if (sums.not_in_routers[i])
+      routers +=
+          fmt::format(" Barriers and all-reduces that routers did not combine: {}, {}.",
+                      with_commas(sums.not_in_routers[i]), escape_xml(measure::kNotInRoutersReasons[i]));
   std::uint64_t packets = 0, rounds = 0;
   for (const nic::Counters& c : result.nics) {
     packets += c.control_packets;
@@ -34,10 +41,14 @@ std::string offload_section(const measure::ProgramResult& result) {
   return html_section(
       "offload", "Collectives in the interfaces",
       fmt::format(
-          "Calls of all ranks. The interfaces sent {} and ran {}; {} were of kinds that no interface runs.",
+          "Calls of all ranks. The interfaces sent {} and ran {}; {} were of kinds that no interface runs.{}",
           count_of(packets, "control packet"), count_of(rounds, "sequence"),
-          count_of(sums.other, "other collective call")),
-      html_table({{"Collective"}, {"In the interfaces", true}, {"Left to the library", true}, {"Why"}},
+          count_of(sums.other, "other collective call"), routers),
+      html_table({{"Collective"},
+                  {"In the interfaces", true},
+                  {"Combined by routers", true},
+                  {"Left to the library", true},
+                  {"Why"}},
                  rows));
 }
 

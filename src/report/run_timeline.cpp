@@ -59,7 +59,8 @@ class Timeline {
   std::string svg() const {
     double bottom = height_ * static_cast<double>(rows_.size());
     std::string out = fmt::format(
-        "<svg class=\"chart\" viewBox=\"0 -4 {:.0f} {:.0f}\" role=\"img\" aria-label=\"what ranks did over "
+        "<svg class=\"chart lines\" viewBox=\"0 -4 {:.0f} {:.0f}\" role=\"img\" aria-label=\"what ranks did "
+        "over "
         "time\">\n",
         kWidth, bottom + 48);
     for (std::size_t i = 0; i < rows_.size(); ++i) out += row(i);

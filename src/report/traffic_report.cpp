@@ -177,8 +177,8 @@ class Report {
       rows.push_back({fmt::format("<span class=\"link\">{} \u2192 {}</span>", graph_.port_name(link->port),
                                   graph_.port_name(to)),
                       escape_xml(fmt::format("{} \u2192 {}", place(link->port), place(to))),
-                      escape_xml(link_kind(graph_, link->port).name()), html_bar(link->utilisation, colour),
-                      sparkline(link->over_time, "#c0182a")});
+                      escape_xml(link_kind(graph_, link->port).name()),
+                      html_bar(link->utilisation, colour, true), sparkline(link->over_time, "#c0182a")});
     }
     return html_section(
         "hottest", "The ten hottest links",

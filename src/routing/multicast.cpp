@@ -1,6 +1,7 @@
 #include "routing/multicast.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "routing/dependencies.hpp"
 
@@ -28,6 +29,62 @@ void MulticastTrees::grow(RouterId source, std::vector<TreeStep>& steps) const {
       seen[std::size_t{next} * 2 + down] = true;
       steps.push_back({next, graph_.peer(p), i, here.depth + 1});
       descends.push_back(down);
+    }
+  }
+}
+
+RouterId MulticastTrees::meeting_point(std::span<const RouterId> members) const {
+  struct Climbs {
+    std::uint32_t members = 0, farthest = 0;
+    std::uint64_t all = 0;
+  };
+  std::vector<Climbs> to(graph_.routers());
+  std::vector<std::uint32_t> seen(graph_.routers(), kNone);  // the last member that came here
+  std::vector<std::pair<RouterId, std::uint32_t>> queue;     // with their distance
+  std::vector<RouterId> each(members.begin(), members.end());
+  std::sort(each.begin(), each.end());
+  each.erase(std::unique(each.begin(), each.end()), each.end());
+  for (std::uint32_t m = 0; m < each.size(); ++m) {
+    if (faults_.router_dead(each[m])) return kNone;
+    queue.assign(1, {each[m], 0});
+    seen[each[m]] = m;
+    for (std::size_t i = 0; i < queue.size(); ++i) {
+      const auto [router, distance] = queue[i];
+      Climbs& here = to[router];
+      ++here.members;
+      here.farthest = std::max(here.farthest, distance);
+      here.all += distance;
+      for (PortId p = graph_.port_begin(router); p < graph_.port_begin(router + 1); ++p) {
+        if (!faults_.usable(graph_, p) || !levels_.leads_up(p)) continue;
+        const RouterId above = graph_.port_router(graph_.peer(p));
+        if (std::exchange(seen[above], m) != m) queue.push_back({above, distance + 1});
+      }
+    }
+  }
+  RouterId best = kNone;
+  for (RouterId r = 0; r < graph_.routers(); ++r)
+    if (to[r].members == each.size() &&
+        (best == kNone || std::pair(to[r].farthest, to[r].all) < std::pair(to[best].farthest, to[best].all)))
+      best = r;
+  return best;
+}
+
+void MulticastTrees::descend(RouterId root, std::vector<TreeStep>& steps) const {
+  steps.clear();
+  if (faults_.router_dead(root)) return;
+  std::vector<bool> seen(graph_.routers());
+  steps.push_back({root});
+  seen[root] = true;
+  for (std::uint32_t i = 0; i < steps.size(); ++i) {
+    const TreeStep here = steps[i];
+    const PortId begin = graph_.port_begin(here.router), count = graph_.port_count(here.router);
+    for (PortId k = 0; k < count; ++k) {
+      const PortId p = begin + (k + root) % count;
+      if (!faults_.usable(graph_, p) || levels_.leads_up(p)) continue;
+      const RouterId below = graph_.port_router(graph_.peer(p));
+      if (seen[below]) continue;
+      seen[below] = true;
+      steps.push_back({below, graph_.peer(p), i, here.depth + 1});
     }
   }
 }
@@ -64,9 +121,27 @@ class TreeDependencies {
   std::uint64_t edges_ = 0;
 };
 
+/// What the reduction below one root adds: the way up, the turn at the root, and the way down.
+void add_reduction(const Graph& graph, const std::vector<TreeStep>& steps, TreeDependencies& dependencies) {
+  std::vector<PortId> at_root;  // ports of the root towards those below it
+  for (const TreeStep& step : steps) {
+    if (step.in == kNone) continue;
+    const PortId above = graph.peer(step.in);
+    if (const PortId onward = steps[step.parent].in; onward != kNone) {
+      dependencies.add(above, onward);
+      dependencies.add(onward, above);
+    } else {
+      at_root.push_back(above);
+    }
+  }
+  for (PortId in : at_root)
+    for (PortId out : at_root) dependencies.add(in, out);
+}
+
 }  // namespace
 
-MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& faults, const GrowTree& grow) {
+MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& faults, const GrowTree& grow,
+                                  const GrowTree& descend) {
   MulticastVerdict out;
   TreeDependencies dependencies(graph);
   std::vector<TreeStep> steps;
@@ -88,6 +163,12 @@ MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& fa
         dependencies.add(held, graph.peer(step.in));
     }
     for (RouterId r : with_endpoints) out.unreached += reached[r] != source;
+  }
+  for (RouterId root = 0; descend && root < graph.routers(); ++root) {
+    if (faults.router_dead(root)) continue;
+    descend(root, steps);
+    add_reduction(graph, steps, dependencies);
+    ++out.meeting_points;
   }
   out.sources = with_endpoints.size();
   out.channels = 2 * std::uint64_t{graph.cables()};

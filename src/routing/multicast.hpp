@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "routing/up_down.hpp"
@@ -33,6 +34,15 @@ class MulticastTrees {
   /// router may have two: climbing and descending. What is for its endpoints leaves at the first.
   void grow(RouterId source, std::vector<TreeStep>& steps) const;
 
+  // Reduction goes such a tree backwards: contributions climb to the router where all of a group's ways meet,
+  // and the result descends from there.
+
+  /// The nearest router that all of `members` can climb to: the least distance of the farthest, then of all,
+  /// then the first. kNone: they are in different pieces.
+  RouterId meeting_point(std::span<const RouterId> members) const;
+  /// The steps from a router downwards alone, to every router below it once, parents before children.
+  void descend(RouterId root, std::vector<TreeStep>& steps) const;
+
  private:
   const Graph& graph_;
   const topology::Faults& faults_;
@@ -46,7 +56,8 @@ struct MulticastVerdict {
   std::uint64_t crossed_twice = 0;  // cables that a tree crosses more than once in one direction
   std::uint32_t deepest = 0;        // cables
   std::uint64_t channels = 0, dependencies = 0;
-  std::vector<CycleHop> cycle;  // empty: none
+  std::uint64_t meeting_points = 0;  // roots of reductions that were looked at
+  std::vector<CycleHop> cycle;       // empty: none
 
   bool holds() const { return unreached == 0 && crossed_twice == 0 && cycle.empty(); }
 };
@@ -54,7 +65,13 @@ struct MulticastVerdict {
 /// Looks at the trees of all sources. A packet that has come by one channel holds it until it has gone on by
 /// all branches of its step: so each of these is a dependency of that channel, and without a cycle among them
 /// no deadlock can form, whoever is in a group: its tree is part of its source's. `grow` as MulticastTrees'.
+///
+/// Where routers reduce, `descend` (as MulticastTrees') gives the trees below every router there is: a
+/// combined contribution holds the channel of the last that came until it has gone on towards the root, and
+/// at the root until it has gone on by all branches, whoever was last. All other contributions have left for
+/// memory that is reserved for them, and wait for nothing.
 using GrowTree = std::function<void(RouterId source, std::vector<TreeStep>& steps)>;
-MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& faults, const GrowTree& grow);
+MulticastVerdict verify_multicast(const Graph& graph, const topology::Faults& faults, const GrowTree& grow,
+                                  const GrowTree& descend = {});
 
 }  // namespace weft::routing

@@ -46,6 +46,7 @@ Service::Service(const machine::Machine& machine, nic::Fabric& fabric, event::Ev
     Server server;
     server.node = node;
     server.device = std::make_unique<Device>(p_.device);
+    server.request_time = p_.request_time;
     servers_.push_back(std::move(server));
   }
   for (Server& server : servers_) {
@@ -54,6 +55,20 @@ Service::Service(const machine::Machine& machine, nic::Fabric& fabric, event::Ev
     for (const Agent& agent : agents_) fabric_.close(agent.port);
     throw UserError("nic.ports, nic.physical_bits: an interface has no port or memory left for it");
   }
+}
+
+bool Service::add_server(network::EndpointId node, const machine::StorageDeviceParameters& device,
+                         Time request_time, Gate& gate) {
+  Server server;
+  server.node = node;
+  server.device = std::make_unique<Device>(device);
+  server.request_time = request_time;
+  server.gate = &gate;
+  server.agent = agent_on(node);
+  if (server.agent == kNoAgent) return false;
+  servers_.push_back(std::move(server));
+  for (Agent& agent : agents_) agent.lanes.resize(servers_.size());
+  return true;
 }
 
 Service::AgentId Service::agent_on(network::EndpointId node) {
@@ -68,6 +83,7 @@ Service::AgentId Service::agent_on(network::EndpointId node) {
   if (status != nic::Status::Ok) status = fabric_.open(nic, kSpace, true, port);
   if (status != nic::Status::Ok) return kNoAgent;
   agent.port = {nic, port};
+  fabric_.set_traffic_class(agent.port, p_.traffic_class);
   if (fabric_.parameters().channels) fabric_.join_domain(agent.port, 1);
   const std::uint64_t room = transfer_ * p_.in_flight;
   if (fabric_.register_memory(agent.port, kBase, room, nic::kRemoteWrite, agent.key) != nic::Status::Ok) {
@@ -89,7 +105,8 @@ bool Service::begin(network::EndpointId node, Time when, std::uint64_t token, st
     const std::uint32_t index = rpcs_.take();
     WEFT_CHECK(index >> kIndexBits == 0, "fewer requests are under way");
     rpcs_[index] = {.piece = piece, .operation = operation, .number = ++begun_ % 255 + 1, .client = client};
-    rpcs_[index].place = layout_.place(piece.file, piece.offset);
+    rpcs_[index].place =
+        piece.place == Piece::kByLayout ? layout_.place(piece.file, piece.offset) : piece.place;
     at(std::max(when, queue_.now()), kStart, index);
   }
   return true;
@@ -134,6 +151,7 @@ void Service::handle(const event::Event& event) {
 
 void Service::start(std::uint32_t index) {
   Rpc& rpc = rpcs_[index];
+  if (rpc.piece.ungated) return arrive(index);  // those who wait there wait for it
   Lane& lane = agents_[rpc.client].lanes[rpc.piece.server];
   if (lane.under_way == p_.in_flight) return lane.waiting.push_back(index);
   ++lane.under_way;
@@ -183,7 +201,7 @@ void Service::send_next(Lane& lane) {
 /// The answer is here.
 void Service::answered(std::uint32_t index) {
   Rpc& rpc = rpcs_[index];
-  send_next(agents_[rpc.client].lanes[rpc.piece.server]);
+  if (!rpc.piece.ungated) send_next(agents_[rpc.client].lanes[rpc.piece.server]);
   Operation& operation = operations_[rpc.operation];
   if (operation.result == 0) operation.result = rpc.result;
   const std::uint32_t whole = rpc.operation;
@@ -235,7 +253,7 @@ void Service::arrive(std::uint32_t index) {
   Server& server = servers_[rpc.piece.server];
   if (server.down) return again(index);
   const bool data = rpc.piece.work == Work::Read || rpc.piece.work == Work::Write;
-  const Time cost = data ? p_.request_time : p_.metadata_time;
+  const Time cost = data || server.gate ? server.request_time : p_.metadata_time;
   server.processor_free = later(std::max(server.processor_free, queue_.now()), cost);
   server.counters.busy += cost;
   ++server.counters.requests;
@@ -244,6 +262,17 @@ void Service::arrive(std::uint32_t index) {
 }
 
 void Service::serve(std::uint32_t index) {
+  Rpc& rpc = rpcs_[index];
+  Gate* gate = servers_[rpc.piece.server].gate;
+  const bool data = rpc.piece.work == Work::Read || rpc.piece.work == Work::Write;
+  if (!gate || !data || rpc.piece.ungated || rpc.executed) return use_device(index);
+  const Gate::Way way = gate->prepare(rpc.piece, index);
+  if (way != Gate::Way::Wait) resume(index, way == Gate::Way::Memory);
+}
+
+void Service::resume(std::uint32_t index, bool from_memory) { from_memory ? done(index) : use_device(index); }
+
+void Service::use_device(std::uint32_t index) {
   Rpc& rpc = rpcs_[index];
   Server& server = servers_[rpc.piece.server];
   Device& device = *server.device;
@@ -288,8 +317,13 @@ void Service::done(std::uint32_t index) {
   ServerCounters& counters = servers_[rpc.piece.server].counters;
   if (rpc.piece.work == Work::Read) counters.bytes_read += rpc.piece.bytes;
   if (rpc.piece.work == Work::Write) counters.bytes_written += rpc.piece.bytes;
-  if (!std::exchange(rpc.executed, true))
+  if (!std::exchange(rpc.executed, true)) {
     rpc.result = owner_.carry_out(operations_[rpc.operation].token, rpc.piece);
+    Gate* gate = servers_[rpc.piece.server].gate;
+    const bool gated =
+        gate && !rpc.piece.ungated && (rpc.piece.work == Work::Read || rpc.piece.work == Work::Write);
+    if (gated && gate->holds(rpc.piece, index, rpc.result)) return;
+  }
   answer(index);
 }
 

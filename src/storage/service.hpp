@@ -21,6 +21,7 @@
 #include "event/event_queue.hpp"
 #include "machine/machine.hpp"
 #include "nic/fabric.hpp"
+#include "storage/counters.hpp"
 #include "storage/device.hpp"
 #include "storage/layout.hpp"
 
@@ -41,6 +42,21 @@ struct Piece {
   std::uint64_t file = 0, offset = 0;  // of data
   std::uint64_t bytes = 0;
   std::uint32_t copy = 0;  // of the stripe unit, on that server
+  static constexpr std::uint64_t kByLayout = ~std::uint64_t{0};
+  std::uint64_t place = kByLayout;  // on the device
+  bool ungated = false;             // the server's own work, which asks nobody
+};
+
+/// Who decides what a server on a job's own node does with a request (burst_buffer.hpp).
+class Gate {
+ public:
+  enum class Way { Device, Memory, Wait };
+  virtual ~Gate() = default;
+  /// The server has understood a request for data: it goes on with its device, answers from its memory, or
+  /// waits until `resume`.
+  virtual Way prepare(const Piece& piece, std::uint32_t request) = 0;
+  /// It is carried out, or could not be: true where the answer waits until `release`.
+  virtual bool holds(const Piece& piece, std::uint32_t request, std::int32_t result) = 0;
 };
 
 /// For whom the work is.
@@ -52,11 +68,6 @@ class Owner {
   virtual std::int32_t carry_out(std::uint64_t token, Piece& piece) = 0;
   /// All pieces are done, and the node that asked knows it; 0 or the first error.
   virtual void finished(std::uint64_t token, std::int32_t result, Time at) = 0;
-};
-
-struct ServerCounters {
-  std::uint64_t requests = 0, bytes_read = 0, bytes_written = 0;
-  TimeSum busy;  // its processor
 };
 
 class Service : private event::EventHandler {
@@ -72,8 +83,24 @@ class Service : private event::EventHandler {
   /// error.
   void kill(ServerId server, Time at);
 
+  /// One more, whose requests for data pass a gate. False where its node has no port or memory for it.
+  bool add_server(network::EndpointId node, const machine::StorageDeviceParameters& device, Time request_time,
+                  Gate& gate);
+  /// A request that waits goes on: with the device, or from memory.
+  void resume(std::uint32_t request, bool from_memory);
+  void release(std::uint32_t request) { answer(request); }
+  /// It cannot be served: the answer is an error.
+  void fail(std::uint32_t request, std::int32_t error) {
+    rpcs_[request].result = error;
+    answer(request);
+  }
+  void set_place(std::uint32_t request, std::uint64_t place) { rpcs_[request].place = place; }
+  /// From the server's own node?
+  bool is_local(std::uint32_t request) const { return is_local(rpcs_[request]); }
+
   const Layout& layout() const { return layout_; }
   ServerId servers() const { return static_cast<ServerId>(servers_.size()); }
+  bool is_down(ServerId server) const { return servers_[server].down; }
   network::EndpointId node_of(ServerId server) const { return servers_[server].node; }
   const ServerCounters& counters(ServerId server) const { return servers_[server].counters; }
   std::uint64_t repeated() const { return repeated_; }
@@ -110,6 +137,8 @@ class Service : private event::EventHandler {
     Time processor_free{0};
     std::unique_ptr<Device> device;
     std::uint64_t journal = 0;
+    Time request_time{0};
+    Gate* gate = nullptr;
     bool down = false;
     ServerCounters counters;
   };
@@ -135,6 +164,7 @@ class Service : private event::EventHandler {
   void send_request(std::uint32_t index);
   void arrive(std::uint32_t index);
   void serve(std::uint32_t index);
+  void use_device(std::uint32_t index);
   void move(std::uint32_t index);
   void moved(std::uint32_t index);
   void done(std::uint32_t index);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "nic/test_host.hpp"
 
@@ -20,9 +21,10 @@ const char* kPlainHost =
 class Bench : public nic::Host, public Owner {
  public:
   Bench(const std::string& storage, const std::string& engine = "ideal", const std::string& nic = kPlainNic,
-        const std::string& dims = "[4, 4]", const std::string& faults = "", std::uint64_t seed = 1)
-      : machine(machine::build(
-            machine::describe_text(torus(nic, kPlainHost, dims) + "[storage]\n" + storage, "test", {}))) {
+        const std::string& dims = "[4, 4]", const std::string& faults = "", std::uint64_t seed = 1,
+        const std::vector<std::string>& settings = {})
+      : machine(machine::build(machine::describe_text(torus(nic, kPlainHost, dims) + "[storage]\n" + storage,
+                                                      "test", settings))) {
     network = config::Registry<network::EngineKind>::find(engine)->make(
         machine, {seed, 1,
                   faults.empty() ? std::vector<network::link::FaultEvent>{}
@@ -122,6 +124,20 @@ Time put_time(unsigned to, std::uint64_t bytes) {
   b.post(0, d);
   EXPECT_TRUE(b.settle());
   return {b.events(to)[0].time};
+}
+
+TEST(Service, ItsPacketsAreOfTheClassThatIsItsOwn) {
+  for (unsigned own : {0u, 1u}) {
+    Bench b("targets = 1\nnodes = [5]\ntraffic_class = " + std::to_string(own) + "\n", "flit", kPlainNic,
+            "[4, 4]", "", 1, {"router.class_weights=[3,1]"});
+    b.take(0, kWrite);
+    b.take(0, kRead);
+    std::array<std::uint64_t, 2> sent = {};
+    for (topology::PortId p = 0; p < b.machine.graph->ports(); ++p)
+      for (unsigned c : {0u, 1u}) sent[c] += b.network->port_state(p).sent_of_class[c];
+    EXPECT_GT(sent[own], 4096u / 16);
+    EXPECT_EQ(sent[1 - own], 0u);
+  }
 }
 
 TEST(Service, RemoteReadAddsAMessageAndAPutOverItsHops) {

@@ -231,6 +231,7 @@ void Tree::close(Inode& inode) {
 void Tree::forget_if_gone(Inode& inode) {
   if (inode.opens || inode.linked) return;
   release(inode, 0);
+  on_cut(inode.number, 0);
   inodes_.erase(inode.host);
 }
 
@@ -379,6 +380,7 @@ std::int32_t Tree::set_times(const std::string& path, bool follow, const timespe
 std::int32_t Tree::truncate(Inode& inode, std::uint64_t size, Time now) {
   if (ftruncate(inode.data, static_cast<off_t>(size)) != 0) return -errno;
   release(inode, size);
+  on_cut(inode.number, size);
   inode.reserved_end = 0;
   wrote(inode, now);
   return 0;

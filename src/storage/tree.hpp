@@ -7,6 +7,7 @@
 #include <sys/statfs.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -48,6 +49,9 @@ class Tree {
   ~Tree();
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
+
+  /// Told of every file that ends earlier than it may have before; one that is gone ends at 0.
+  std::function<void(std::uint64_t file, std::uint64_t size)> on_cut = [](std::uint64_t, std::uint64_t) {};
 
   const std::string& path() const { return path_; }
   int root() const { return root_; }

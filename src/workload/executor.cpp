@@ -231,7 +231,8 @@ class Executor final : public event::EventHandler {
     const std::uint64_t packets = std::max<std::uint64_t>(1, o.amount / most + (o.amount % most != 0));
     take_room(i, packets);
     s.since = now();
-    const std::uint8_t message_class = o.by_interface ? class_of_interfaces_ : std::uint8_t{0};
+    std::uint8_t message_class = options_.message_class.empty() ? 0 : options_.message_class[rank_[i]];
+    if (o.by_interface && class_of_interfaces_) message_class = class_of_interfaces_;
     network_.send_message({from, to, o.amount, message_class, i}, now());
     result_.packets += packets;
   }

@@ -24,8 +24,9 @@ class ExecutionObserver {
 };
 
 struct ExecutorOptions {
-  Time send_cost{0}, receive_cost{0};     // the rank's processor is busy for each message
-  ExecutionObserver* observer = nullptr;  // nobody: nothing is told
+  Time send_cost{0}, receive_cost{0};            // the rank's processor is busy for each message
+  ExecutionObserver* observer = nullptr;         // nobody: nothing is told
+  std::vector<std::uint8_t> message_class = {};  // by rank: of what it sends; empty: 0
 };
 
 struct ExecutionResult {

@@ -65,6 +65,15 @@ std::vector<std::uint32_t> groups_of_ranks(const machine::Machine& machine, Plac
   return out;
 }
 
+/// The first message class of a class of traffic.
+std::uint8_t class_number(const machine::Machine& machine, unsigned traffic_class) {
+  const auto& router = machine.description.router;
+  if (traffic_class >= router.traffic_classes())
+    throw UserError(fmt::format("there is no class of traffic {}: router.class_weights has {}, from 0",
+                                traffic_class, count_of(router.traffic_classes(), "weight")));
+  return static_cast<std::uint8_t>(traffic_class * router.message_classes);
+}
+
 }  // namespace
 
 ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
@@ -83,6 +92,10 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
     endpoint.insert(endpoint.end(), places.begin(), places.end());
     out.jobs.push_back({job.workload, job.placement, p.ranks(), {0}, p.messages(), p.bytes_sent()});
   }
+  ExecutorOptions how = text.options;
+  for (std::size_t j = 0; j < text.jobs.size(); ++j)
+    how.message_class.insert(how.message_class.end(), out.jobs[j].ranks,
+                             class_number(machine, text.jobs[j].traffic_class));
   Program all = programs.size() == 1 ? std::move(programs.front()) : side_by_side(programs);
   const network::EngineKind& engine = engine_called(text.engine);
   const network::EngineOptions options{text.seed, text.threads};
@@ -91,7 +104,7 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
       text.offload ? network::make_network(engine, machine, options) : engine.make(machine, options);
   const Stopwatch start;
   event::EventQueue events;
-  out.run = execute(all, endpoint, *network, events, text.options);
+  out.run = execute(all, endpoint, *network, events, how);
   out.seconds = start.seconds();
   Rank first = 0;
   for (JobResult& job : out.jobs) {

@@ -16,6 +16,7 @@ struct JobText {
   std::vector<std::string> settings;  // key=value, of a skeleton
   Rank ranks = 0;                     // 0: all endpoints that are free, or as many as the trace has
   std::string placement = "linear";
+  unsigned traffic_class = 0;  // of router.class_weights
 };
 
 struct ReplayText {

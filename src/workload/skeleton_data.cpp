@@ -1,4 +1,4 @@
-// Everyone with everyone, or with many: transposes, spikes, random updates, shuffles, graphs, queries.
+// Everyone with everyone, or with many: transposes, spikes, random updates, shuffles, graphs.
 #include <algorithm>
 #include <cmath>
 
@@ -224,39 +224,6 @@ WEFT_REGISTER(
                          .field(&B::compute, "compute", "Computing in the largest level", kTimes)
                          .section(),
                      write_bfs));
-
-struct QueryParameters {
-  unsigned queries = 10;
-  DataSize question{256}, answer{65'536};
-  Time compute{50'000'000};
-};
-
-void write_query(const QueryParameters& p, const SkeletonContext& context, ProgramBuilder& b) {
-  std::uint32_t tag = b.new_tag(), back = b.new_tag();
-  for (unsigned q = 0; q < p.queries; ++q) {
-    for (Rank r = 1; r < context.ranks; ++r) {
-      b.send(0, r, count(p.question), tag);
-      b.receive(0, r, count(p.answer), back);
-      b.receive(r, 0, count(p.question), tag);
-      b.wait(r);
-      b.compute(r, p.compute);
-      b.send(r, 0, count(p.answer), back);
-    }
-    b.wait(0);
-  }
-  for (Rank r = 1; r < context.ranks; ++r) b.wait(r);
-}
-
-using A = QueryParameters;
-WEFT_REGISTER(SkeletonKind,
-              skeleton_kind<A>("query", "a master asks all workers, and all answer at once",
-                               Schema<A>()
-                                   .field(&A::queries, "queries", "Queries, one after the other", kRounds)
-                                   .field(&A::question, "question", "Bytes to each worker", kBytes)
-                                   .field(&A::answer, "answer", "Bytes back from each", kBytes)
-                                   .field(&A::compute, "compute", "Computing of a worker", kTimes)
-                                   .section(),
-                               write_query));
 
 }  // namespace
 

@@ -439,6 +439,14 @@ Word defer(Thread& thread, const Call& c, Group& group, std::size_t bytes, const
   return request;
 }
 
+void count(Offloaded kind, const Group& group) {
+  const auto what = static_cast<unsigned>(kind);
+  ++sums().offloaded[what];
+  if (!model().reduction || (kind != Offloaded::Barrier && kind != Offloaded::AllReduce)) return;
+  ++(group.in_routers() ? sums().in_routers[what]
+                        : sums().not_in_routers[static_cast<unsigned>(group.why_not_in_routers())]);
+}
+
 bool carry_out(MpiCall name, const Word* arguments, Word& result) {
   Call c;
   Thread* thread = lib::thread_if_any();
@@ -465,7 +473,7 @@ bool carry_out(MpiCall name, const Word* arguments, Word& result) {
     ++sums().fallen_back[what][static_cast<unsigned>(why)];
     return false;
   }
-  ++sums().offloaded[what];
+  count(c.what, *group);
   result = 0;
   if (!c.request) {
     Operation o;
@@ -518,7 +526,7 @@ bool started(Word request) {
     ++sums().fallen_back[what][static_cast<unsigned>(why)];
     return false;
   }
-  ++sums().offloaded[what];
+  count(entry.what, *entry.group);
   entry.stands_in = defer(*thread, entry.call, *entry.group, bytes, kind);
   return true;
 }

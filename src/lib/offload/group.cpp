@@ -140,6 +140,16 @@ bool Group::join(Thread& thread) {
     world_rank_[rank_at_[place]] = card.world;
     members_[place] = {card.node, card.port, static_cast<std::uint16_t>(card.first)};
   }
+  if (model_.reduction) {
+    routers_.emplace(port_, communicator_, members_, place_of(rank_));
+    const auto wait = [this] {
+      ++waiting_for_arm_;
+      ++operations_under_way;
+      while (waiting_for_arm_) progress();
+    };
+    routers_->join(thread, {first_ / std::uint32_t{collective::kParts}, key_, memory_key_, nodes_at_, memory_,
+                            reinterpret_cast<std::uint64_t>(this), wait});
+  }
   for (std::uint16_t part = 0; part < collective::kParts; ++part)
     arm(thread, static_cast<Part>(part), part * kImage);
   if (model_.multicast_from) join_nodes(thread);
@@ -151,10 +161,7 @@ bool Group::join(Thread& thread) {
 
 /// Where its members are on several nodes, routers may copy what is for all of them.
 void Group::join_nodes(Thread& thread) {
-  std::vector<std::uint32_t> nodes;
-  for (const collective::Member& member : members_) nodes.push_back(member.node);
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  const std::vector<std::uint32_t> nodes = nodes_of(members_);
   if (nodes.size() < 2) return;
   multicasts_ = true;
   const std::size_t bytes = nodes.size() * sizeof nodes[0];
@@ -171,15 +178,13 @@ void Group::join_nodes(Thread& thread) {
   ++operations_under_way;
 }
 
-void Group::post(Thread& thread, nic::Descriptor& d) {
-  while (lib::queue_full(port_))
-    lib::ask(thread, abi::Call::Room, port_->index, abi::kNoDeadline, abi::kNoRank);
-  lib::post_now(port_, thread, d);
-}
+void Group::post(Thread& thread, nic::Descriptor& d) { post_when_there_is_room(port_, thread, d); }
 
 void Group::arm(Thread& thread, Part part, std::size_t image_at) {
   collective::Sequence s =
-      collective::sequence_for(tree_, members_, static_cast<collective::Place>(place_of(rank_)), part);
+      in_routers() && (part == Part::Up || part == Part::Down)
+          ? routers_->sequence(part)
+          : collective::sequence_for(tree_, members_, static_cast<collective::Place>(place_of(rank_)), part);
   const auto stream = static_cast<unsigned>(stream_of(part));
   s.image.key = key_;
   s.image.context = reinterpret_cast<std::uint64_t>(this);
@@ -216,6 +221,7 @@ void Group::leave(Thread& thread) {
     d.tag = static_cast<std::uint32_t>(first_ + part);
     post(thread, d);
   }
+  if (routers_) routers_->leave(thread);
   if (multicasts_) {
     nic::Descriptor d;
     d.operation = nic::Operation::Leave;
@@ -496,6 +502,8 @@ void Group::hear(const nic::Event& event) {
   if (event.kind == nic::EventKind::Armed) {
     --waiting_for_arm_;
     --operations_under_way;
+    // Before sequences are armed it is about routers.
+    if (event.operation == nic::Operation::Join && !multicasts_ && routers_) routers_->hear(event);
     return;
   }
   if (event.kind == nic::EventKind::Failed) {
@@ -550,6 +558,11 @@ void Group::explain(const nic::Event& event) const {
             port_->header->rank, size_, static_cast<unsigned long long>(event.data), name_of(kind.call),
             kind.root, event.node, name_of(other.call), other.root,
             static_cast<unsigned long long>(event.length));
+  } else if (in_routers() && event.status == nic::Status::Unreachable && event.node == port_->self.node) {
+    fprintf(stderr,
+            "weft: rank %u: a collective of a communicator of %d members, round %llu: on what is left of the "
+            "network no tree joins the routers of all members, or a router on it has no room for the group\n",
+            port_->header->rank, size_, static_cast<unsigned long long>(event.data));
   } else {
     fprintf(stderr,
             "weft: rank %u: a collective of a communicator of %d members, round %llu: to node %u: %s\n",

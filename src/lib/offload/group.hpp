@@ -10,11 +10,13 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "abi/descriptor.hpp"
 #include "abi/mpi_layout.hpp"
 #include "collective/sequences.hpp"
+#include "lib/offload/by_routers.hpp"
 #include "lib/offload/types.hpp"
 #include "lib/port.hpp"
 
@@ -70,6 +72,9 @@ class Group {
   Word communicator() const { return communicator_; }
   /// Routers copy what is for all of its members.
   bool multicasts() const { return multicasts_; }
+  /// Routers combine what its members give to barriers and all-reduces; if not, why.
+  bool in_routers() const { return routers_ && routers_->combine(); }
+  abi::NotInRouters why_not_in_routers() const { return routers_->why_not(); }
 
   /// Takes its place in the order of the communicator's collectives; `operation` stays the caller's.
   void begin(abi::Thread& thread, Operation& operation);
@@ -112,6 +117,7 @@ class Group {
   const abi::CollectiveModel& model_;
   int rank_, size_;
   bool armed_ = false, multicasts_ = false;
+  std::optional<ByRouters> routers_;  // where they combine, or might
   std::uint32_t waiting_for_arm_ = 0;
   std::uint16_t first_ = 0;
   std::uint64_t key_ = 0, memory_key_ = 0;

@@ -77,6 +77,16 @@ std::vector<std::string> collectives_in_words(const abi::CollectiveSums& sums) {
                             parts.empty() ? "none" : join(parts, ", ")));
   parts.clear();
   for (unsigned i = 0; i < abi::kOffloaded; ++i)
+    if (sums.in_routers[i]) parts.push_back(fmt::format("{} {}", sums.in_routers[i], kCollectiveNames[i]));
+  if (!parts.empty()) out.push_back("of these combined by the routers: " + join(parts, ", "));
+  parts.clear();
+  for (unsigned i = 0; i < abi::kNotInRouters; ++i)
+    if (sums.not_in_routers[i])
+      parts.push_back(fmt::format("{} ({})", sums.not_in_routers[i], kNotInRoutersReasons[i]));
+  if (!parts.empty())
+    out.push_back("barriers and all-reduces not combined by the routers: " + join(parts, ", "));
+  parts.clear();
+  for (unsigned i = 0; i < abi::kOffloaded; ++i)
     for (unsigned j = 0; j < abi::kFallbacks; ++j)
       if (sums.fallen_back[i][j])
         parts.push_back(

@@ -26,6 +26,12 @@ inline constexpr const char* kFallbackReasons[abi::kFallbacks] = {
     "persistent",
     "not waited for, and before the first call on a communicator of MPI_Comm_idup that is"};
 
+/// In the order of abi::NotInRouters.
+inline constexpr const char* kNotInRoutersReasons[abi::kNotInRouters] = {
+    "this engine's routers do not; --engine flit has it", "errors pass that no link notices (nic.corruption)",
+    "no room for another group in a router (router.reduction_groups, router.reduction_operands)",
+    "all members on one node", "more members on a node than a sequence has inputs (nic.trigger_inputs)"};
+
 /// What was offloaded, and what was not and why; for people.
 std::vector<std::string> collectives_in_words(const abi::CollectiveSums& sums);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.hpp"
+
 namespace weft::measure {
 
 using abi::CallRecord;
@@ -29,7 +31,28 @@ std::size_t place_near(const std::vector<Element>& all, std::size_t& place, cons
 
 }  // namespace
 
-RunHistory::RunHistory(const WaitRecorder& recorder, std::vector<std::vector<CallRecord>> calls,
+std::vector<RankCall> rank_calls(const std::vector<CallRecord>& all) {
+  auto counts = [](const CallRecord& call) { return call.thread == 0 && call.end >= call.begin; };
+  std::vector<RankCall> out;
+  out.reserve(static_cast<std::size_t>(std::count_if(all.begin(), all.end(), counts)));
+  constexpr std::int32_t kMostPeers = (1 << 21) - 1;
+  for (const CallRecord& call : all)
+    if (counts(call))
+      out.push_back({call.begin, call.end,
+                     static_cast<std::uint32_t>(std::min<std::uint64_t>(call.bytes, UINT32_MAX)),
+                     call.call & 0x3ffu, std::clamp(call.peer, -kMostPeers, kMostPeers)});
+  auto earlier = [](const RankCall& a, const RankCall& b) { return a.begin < b.begin; };
+  if (!std::is_sorted(out.begin(), out.end(), earlier)) std::stable_sort(out.begin(), out.end(), earlier);
+  return out;
+}
+
+void CriticalPath::add(const PathPiece& piece) {
+  WEFT_CHECK(piece.until == (steps_.empty() ? end_ : steps_.back().from), "the critical path has a gap");
+  steps_.push_back({piece.from, piece.arrival, static_cast<std::uint32_t>(piece.kind) & 3u,
+                    piece.call & 0x3ffu, piece.rank & 0xfffffu});
+}
+
+RunHistory::RunHistory(const WaitRecorder& recorder, std::vector<std::vector<RankCall>> calls,
                        std::vector<Time> ends)
     : recorder_(recorder),
       calls_(std::move(calls)),
@@ -37,12 +60,6 @@ RunHistory::RunHistory(const WaitRecorder& recorder, std::vector<std::vector<Cal
       at_(ends_.size()),
       places_(ends_.size()) {
   calls_.resize(ends_.size());
-  for (auto& mine : calls_) {
-    std::erase_if(mine, [](const CallRecord& call) { return call.thread != 0 || call.end < call.begin; });
-    auto earlier = [](const CallRecord& a, const CallRecord& b) { return a.begin < b.begin; };
-    if (!std::is_sorted(mine.begin(), mine.end(), earlier))
-      std::stable_sort(mine.begin(), mine.end(), earlier);
-  }
   const std::vector<Arrival>& all = recorder.arrivals();
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     at_[all[i].from].push_back(i);  // it hears of its own operations' ends
@@ -54,12 +71,12 @@ RunHistory::RunHistory(const WaitRecorder& recorder, std::vector<std::vector<Cal
       std::stable_sort(mine.begin(), mine.end(), earlier);
 }
 
-const CallRecord* RunHistory::call_at(std::uint32_t rank, std::int64_t time) const {
+const RankCall* RunHistory::call_at(std::uint32_t rank, std::int64_t time) const {
   const auto& mine = calls_[rank];
   const std::size_t after =
-      place_near(mine, places_[rank].calls, [&](const CallRecord& call) { return call.begin <= time; });
+      place_near(mine, places_[rank].calls, [&](const RankCall& call) { return call.begin <= time; });
   if (after == 0) return nullptr;
-  const CallRecord& call = mine[after - 1];
+  const RankCall& call = mine[after - 1];
   return time <= call.end ? &call : nullptr;
 }
 
@@ -108,28 +125,28 @@ std::uint32_t RunHistory::last_at_meeting(std::uint32_t rank, const RankWait& wa
 }
 
 void RunHistory::own_time(std::uint32_t rank, std::int64_t from, std::int64_t until,
-                          std::vector<PathPiece>& out) const {
+                          CriticalPath& out) const {
   const auto& mine = calls_[rank];
   for (std::int64_t at = until; at > from;) {
     const std::size_t after =
-        place_near(mine, places_[rank].calls, [&](const CallRecord& call) { return call.begin < at; });
-    const CallRecord* call = after == 0 ? nullptr : &mine[after - 1];
+        place_near(mine, places_[rank].calls, [&](const RankCall& call) { return call.begin < at; });
+    const RankCall* call = after == 0 ? nullptr : &mine[after - 1];
     if (call && call->end >= at) {
       const std::int64_t begin = std::max(from, call->begin);
-      out.push_back({Kind::InMpi, call->call, rank, kNoArrival, begin, at});
+      out.add({Kind::InMpi, static_cast<std::uint16_t>(call->call), rank, kNoArrival, begin, at});
       at = begin;
     } else {
       const std::int64_t begin = std::max(from, call ? call->end : from);
-      out.push_back({Kind::Computing, 0, rank, kNoArrival, begin, at});
+      out.add({Kind::Computing, 0, rank, kNoArrival, begin, at});
       at = begin;
     }
   }
 }
 
-std::vector<PathPiece> RunHistory::critical_path() const {
-  std::vector<PathPiece> out;
-  if (ends_.empty()) return out;
+CriticalPath RunHistory::critical_path() const {
+  if (ends_.empty()) return CriticalPath();
   auto rank = static_cast<std::uint32_t>(std::max_element(ends_.begin(), ends_.end()) - ends_.begin());
+  CriticalPath out(ends_[rank].value);
   for (std::int64_t at = ends_[rank].value; at > 0;) {
     const auto& mine = waits(rank);
     const std::size_t after =
@@ -141,13 +158,13 @@ std::vector<PathPiece> RunHistory::critical_path() const {
     const RankWait& wait = mine[after - 1];
     const std::int64_t until = std::min(at, wait.until);
     own_time(rank, until, at, out);
-    const CallRecord* call = call_at(rank, until);
+    const RankCall* call = call_at(rank, until);
     const auto in = static_cast<std::uint16_t>(call ? call->call : 0);
     const std::uint32_t cause_of = cause(rank, {wait.from, until});
     if (cause_of == kNoArrival) {
       const std::uint32_t last = last_at_meeting(rank, {wait.from, until});
       if (last == rank) {  // nobody else is seen that it waits for
-        out.push_back({Kind::Meeting, in, rank, kNoArrival, wait.from, until});
+        out.add({Kind::Meeting, in, rank, kNoArrival, wait.from, until});
         at = wait.from;
       } else {
         rank = last;
@@ -158,7 +175,7 @@ std::vector<PathPiece> RunHistory::critical_path() const {
                                      [](const RankWait& w, std::int64_t t) { return w.from < t; });
         if (next != theirs.begin() && std::prev(next)->until >= at) {
           const RankWait& own = *std::prev(next);
-          out.push_back({Kind::Meeting, in, rank, kNoArrival, own.from, at});
+          out.add({Kind::Meeting, in, rank, kNoArrival, own.from, at});
           at = own.from;
         }
       }
@@ -166,7 +183,7 @@ std::vector<PathPiece> RunHistory::critical_path() const {
     }
     const Arrival& what = arrivals()[cause_of];
     const std::int64_t begin = std::min(what.begin, until - 1);
-    out.push_back({Kind::Network, in, rank, cause_of, begin, until});
+    out.add({Kind::Network, in, rank, cause_of, begin, until});
     rank = what.from;
     at = begin;
   }

@@ -2,7 +2,9 @@
 // wrote down.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "abi/mpi_calls.hpp"
@@ -42,6 +44,23 @@ struct MpiProfile {
   std::uint64_t left_out = 0;               // calls that nobody wrote down
 };
 
-MpiProfile profile_of(const std::vector<std::vector<abi::CallRecord>>& calls_of_rank);
+/// Takes one rank's calls after the other, so that they need not all be there at once.
+class MpiProfiler {
+ public:
+  void add(std::uint32_t rank, const std::vector<abi::CallRecord>& calls);
+  MpiProfile profile() const;
+
+ private:
+  struct Growing {
+    Collective collective;
+    std::uint32_t came = 0;
+    bool alike = true;
+  };
+  void add_collectives(std::uint32_t rank, const std::vector<abi::CallRecord>& calls);
+  std::vector<CollectiveSums> collectives() const;
+
+  std::array<CallSums, static_cast<std::size_t>(abi::MpiCall::Count)> sums_{};
+  std::map<std::uint64_t, std::vector<Growing>> growing_;  // by communicator, in turn
+};
 
 }  // namespace weft::measure

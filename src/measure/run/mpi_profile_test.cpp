@@ -22,6 +22,12 @@ CallRecord call(MpiCall what, std::int64_t begin, std::int64_t end, std::uint64_
   return r;
 }
 
+MpiProfile profile_of(const std::vector<std::vector<CallRecord>>& calls_of_rank) {
+  MpiProfiler profiler;
+  for (std::uint32_t rank = 0; rank < calls_of_rank.size(); ++rank) profiler.add(rank, calls_of_rank[rank]);
+  return profiler.profile();
+}
+
 TEST(MpiProfile, CollectivesArePutTogetherFromTheirMembers) {
   // Two collectives of all, and between them one of the first two ranks alone.
   MpiProfile p =

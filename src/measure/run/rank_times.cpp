@@ -17,15 +17,17 @@ void RankTimes::merge() {
       for (unsigned i = 0; i < kSlices / 2; ++i) kind[i] = kind[2 * i] + kind[2 * i + 1];
       std::fill(kind.begin() + kSlices / 2, kind.end(), 0);
     }
-  slice_ = Time{slice_.value * 2};
+  ++doublings_;
 }
 
 void RankTimes::add(Kind kind, std::uint32_t rank, Time from, Time until) {
   if (rank >= rows_.size() || until <= from) return;
-  while (until.value > slice_.value * kSlices) merge();
+  while (until > slice() * kSlices) merge();
   auto& row = rows_[rank][kind];
   for (std::int64_t at = from.value; at < until.value;) {
-    std::int64_t i = at / slice_.value, end = std::min(until.value, (i + 1) * slice_.value);
+    // As a constant and a shift: this is done for every wait and every call.
+    const std::int64_t i = at / kFirstSlice >> doublings_;
+    const std::int64_t end = std::min(until.value, (i + 1) * slice().value);
     row[static_cast<std::size_t>(i)] += end - at;
     at = end;
   }

@@ -21,17 +21,18 @@ class RankTimes {
   unsigned ranks() const { return static_cast<unsigned>(rows_.size()); }
   void add(Kind kind, std::uint32_t rank, Time from, Time until);
 
-  Time slice() const { return slice_; }
+  Time slice() const { return Time{kFirstSlice << doublings_}; }
   /// How long in a slice.
   Time in(Kind kind, std::uint32_t rank, unsigned slice) const;
   Time total(Kind kind, std::uint32_t rank) const;
 
  private:
   using Row = std::array<std::array<std::int64_t, kSlices>, kKinds>;
+  static constexpr std::int64_t kFirstSlice = 1000;
   void merge();
 
   std::vector<Row> rows_;
-  Time slice_{1000};
+  unsigned doublings_ = 0;
 };
 
 }  // namespace weft::measure

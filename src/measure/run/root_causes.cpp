@@ -8,7 +8,6 @@
 namespace weft::measure {
 
 using abi::CallKind;
-using abi::CallRecord;
 using PieceKind = PathPiece::Kind;
 using CauseKind = RunCause::Kind;
 
@@ -42,9 +41,9 @@ class Unloaded {
   explicit Unloaded(LinkLoads& loads) : loads_(loads) {}
 
   double wire_ps(network::EndpointId from, network::EndpointId to, std::uint64_t bytes) {
-    const auto [at, is_new] = ways_.try_emplace({from, to});
-    Way& way = at->second;
-    if (is_new) {
+    Way& way = way_of(from, to);
+    if (way.is_new) {
+      way.is_new = false;
       const auto route = loads_.route(from, to);
       way.delay = static_cast<double>(loads_.delay_ps(route));
       for (const auto& share : route)
@@ -55,11 +54,24 @@ class Unloaded {
   }
 
  private:
+  using Ends = std::pair<network::EndpointId, network::EndpointId>;
   struct Way {
     double delay = 0, rate = 0;  // bytes in a picosecond
+    bool is_new = true;
+  };
+  /// Often the same few pairs in turn.
+  Way& way_of(network::EndpointId from, network::EndpointId to) {
+    Recent& recent = recent_[(from + 3 * to) % recent_.size()];
+    if (!recent.way || recent.ends != Ends{from, to}) recent = {{from, to}, &ways_[{from, to}]};
+    return *recent.way;
+  }
+  struct Recent {
+    Ends ends;
+    Way* way = nullptr;
   };
   LinkLoads& loads_;
-  std::map<std::pair<network::EndpointId, network::EndpointId>, Way> ways_;
+  std::map<Ends, Way> ways_;
+  std::array<Recent, 64> recent_{};
 };
 
 class CauseFinder {
@@ -116,7 +128,7 @@ class CauseFinder {
   }
 
   void add_up(RunAnswer& out) {
-    for (const PathPiece& piece : path_) {
+    for (const PathPiece piece : path_) {
       const double time = share(static_cast<double>(piece.time()));
       switch (piece.kind) {
         case PieceKind::Computing:
@@ -139,7 +151,7 @@ class CauseFinder {
       double outside = static_cast<double>(history_.end(r).value);
       alive += outside;
       std::int64_t in_calls_until = 0;
-      for (const CallRecord& call : history_.calls(r)) {
+      for (const RankCall& call : history_.calls(r)) {
         outside -=
             static_cast<double>(std::max<std::int64_t>(0, call.end - std::max(call.begin, in_calls_until)));
         in_calls_until = std::max(in_calls_until, call.end);
@@ -179,7 +191,7 @@ class CauseFinder {
                             ? 0
                             : static_cast<double>(std::clamp(what.begin, wait.from, wait.until) - wait.from);
     if (late > 0) {
-      const CallRecord* call = history_.call_at(rank, wait.until);
+      const RankCall* call = history_.call_at(rank, wait.until);
       if (call) blamed_[what.from][call->call] += late;
       const bool in_chain = waited_between(what.from, wait.from, what.begin) > late / 2;
       add(call && abi::call_facts(call->call).kind == CallKind::Collective ? WaitKind::Imbalance
@@ -221,10 +233,10 @@ class CauseFinder {
     Waiters out;
     std::uint16_t call = 0;
     double longest = 0;
-    for (const PathPiece& piece : path_)
+    for (const PathPiece piece : path_)
       if (piece.kind == PieceKind::Computing && piece.rank == rank)
         longest = std::max(longest, static_cast<double>(piece.time()));
-    for (const PathPiece& piece : path_) {
+    for (const PathPiece piece : path_) {
       if (piece.rank != rank && (piece.kind == PieceKind::Network || piece.kind == PieceKind::Meeting))
         call = piece.call;
       if (piece.kind != PieceKind::Computing || piece.rank != rank) continue;
@@ -275,7 +287,7 @@ class CauseFinder {
     WorkOfCalls out(static_cast<std::size_t>(abi::MpiCall::Count));
     const auto& waits = history_.waits(rank);
     auto wait = waits.begin();
-    for (const CallRecord& call : history_.calls(rank)) {
+    for (const RankCall& call : history_.calls(rank)) {
       Work& work = out[call.call];
       ++work.count;
       work.bytes += static_cast<double>(call.bytes);
@@ -342,7 +354,7 @@ class CauseFinder {
     double held = 0;
     std::map<std::uint16_t, double> calls;
     std::vector<double> by_rank(history_.ranks());
-    for (const PathPiece& piece : path_) {
+    for (const PathPiece piece : path_) {
       if (piece.kind != PieceKind::Network) continue;
       const Arrival& what = history_.arrivals()[piece.arrival];
       const std::uint32_t who =
@@ -368,9 +380,9 @@ class CauseFinder {
   std::uint64_t bytes_sent_to(std::uint32_t rank) const {
     std::uint64_t most = 0;
     for (std::uint32_t other = 0; other < history_.ranks(); ++other)
-      for (const CallRecord& call : history_.calls(other))
+      for (const RankCall& call : history_.calls(other))
         if (other != rank && sends(call.call) && call.peer == static_cast<std::int32_t>(rank))
-          most = std::max(most, call.bytes);
+          most = std::max<std::uint64_t>(most, call.bytes);
     return most;
   }
 
@@ -382,7 +394,7 @@ class CauseFinder {
     auto stretch = [&](std::int64_t until) {
       if (static_cast<double>(until - at) > 0.01 * longest) all.push_back(static_cast<double>(until - at));
     };
-    for (const CallRecord& call : history_.calls(rank)) {
+    for (const RankCall& call : history_.calls(rank)) {
       stretch(call.begin);
       at = std::max(at, call.end);
     }
@@ -396,11 +408,11 @@ class CauseFinder {
   /// The computing on the path, stretch by stretch: how much of it is longer than its rank's usual ones.
   void look_at_stretches() {
     double longest = 0;
-    for (const PathPiece& piece : path_)
+    for (const PathPiece piece : path_)
       if (piece.kind == PieceKind::Computing) longest = std::max(longest, static_cast<double>(piece.time()));
     std::vector<double> usual(history_.ranks(), -1);
     std::uint16_t call = 0;
-    for (const PathPiece& piece : path_) {
+    for (const PathPiece piece : path_) {
       const auto time = static_cast<double>(piece.time());
       if (piece.kind == PieceKind::Network || piece.kind == PieceKind::Meeting) call = piece.call;
       if (piece.kind != PieceKind::Computing || time < 0.01 * longest) continue;
@@ -461,7 +473,7 @@ class CauseFinder {
     double crowded = 0;
     std::map<network::flow::LinkId, double> links;
     std::map<std::uint16_t, double> calls;
-    for (const PathPiece& piece : path_) {
+    for (const PathPiece piece : path_) {
       if (piece.kind != PieceKind::Network) continue;
       const Arrival& what = history_.arrivals()[piece.arrival];
       const double time = std::min(static_cast<double>(piece.time()), excess_ps(what));
@@ -501,7 +513,7 @@ class CauseFinder {
     std::vector<double> talks(history_.ranks());
     double all = 0;
     std::vector<std::map<std::uint16_t, double>> calls(history_.ranks());
-    for (const PathPiece& piece : path_) {
+    for (const PathPiece piece : path_) {
       const auto time = static_cast<double>(piece.time());
       if (piece.kind == PieceKind::Computing || piece.kind == PieceKind::Meeting) continue;
       all += time;
@@ -536,7 +548,7 @@ class CauseFinder {
   Unloaded unloaded_;
   std::int64_t length_ = 0;
   double explained_ = 0;
-  std::vector<PathPiece> path_;
+  CriticalPath path_;
   struct {
     std::vector<std::uint32_t> ranks;         // the last first
     std::map<std::uint16_t, double> calls;    // in which others waited meanwhile

@@ -15,15 +15,15 @@ namespace {
 constexpr std::size_t kMostTransfers = 2'000'000;
 }
 
-void Transfers::add(const nic::Record& r, network::EndpointId from, network::EndpointId to) {
+void Transfers::add(const nic::Record& r, network::EndpointId from, network::EndpointId to, bool storage) {
   if (r.status != nic::Status::Ok || from == to) return;
   if (all_.size() == kMostTransfers) {
     ++left_out_;
     return;
   }
   bool comes_back = r.operation == nic::Operation::Get;  // the data comes from there
-  all_.push_back({r.begin, r.end, r.length, comes_back ? to : from, comes_back ? from : to,
-                  r.operation == nic::Operation::Trigger});
+  all_.push_back({r.begin, r.end, comes_back ? to : from, comes_back ? from : to,
+                  r.length & (~std::uint64_t{0} >> 2), r.operation == nic::Operation::Trigger, storage});
 }
 
 LinkLoads::LinkLoads(const machine::Machine& machine, Carries what)

@@ -15,15 +15,17 @@ namespace weft::measure {
 /// Data that crossed the network.
 struct Transfer {
   Time begin, end;
-  std::uint64_t bytes;
   network::EndpointId from, to;
-  bool control = false;  // a control packet, which a collective in the interfaces is made of
+  std::uint64_t bytes : 62;
+  std::uint64_t control : 1 = 0;  // a control packet, which a collective in the interfaces is made of
+  std::uint64_t storage : 1 = 0;  // of the file system
 };
+static_assert(sizeof(Transfer) == 32);
 
 /// The first ones of a run, as many as fit in memory nobody misses.
 class Transfers {
  public:
-  void add(const nic::Record& record, network::EndpointId from, network::EndpointId to);
+  void add(const nic::Record& record, network::EndpointId from, network::EndpointId to, bool storage = false);
   const std::vector<Transfer>& all() const { return all_; }
   std::uint64_t left_out() const { return left_out_; }
 

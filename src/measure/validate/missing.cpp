@@ -13,7 +13,6 @@ constexpr const char* kNaa = "003_a07a75d9e8ce80e7.txt ";
 std::string at(const char* paper, const char* place) { return std::string(paper) + place; }
 
 constexpr const char *kAccelerators = "accelerators on a node's bus and on the network",
-                     *kStorage = "storage on nodes",
                      *kKernels = "times of application kernels on a node's processor",
                      *kWires = "a model of signal quality over frequency";
 
@@ -24,8 +23,6 @@ const std::vector<MissingFigure> kMissing{
      Basis::Predicted, kKernels},
     {"V-EXN-12", "DPSNN on Intel nodes, 1 to 16 cores", "632.9 s to 40.7 s", at(kExanest, "table 2"),
      Basis::Predicted, kKernels},
-    {"V-EXN-17", "MonetDB with and without a cache in NVM", "faster in every query",
-     at(kExanest, "figure 13"), Basis::Predicted, kStorage},
     {"V-EXN-18", "PFFT and FFTW over 2 to 40 tasks", "PFFT no slower", at(kExanest, "figure 11"),
      Basis::Predicted, kKernels},
     {"V-APE-04", "rate of a lane without errors", "3 Gb/s", at(kApenet, "section 3.3"), Basis::Calibrated,

@@ -125,6 +125,9 @@ const std::vector<Perturbation>& perturbations() {
        "processor.clock=0.6GHz",
        {plus("V-EXN-01", 168.7), stays("V-EXN-04"), stays("V-EXN-06", 0.001)}},
 
+      // NVM that is slower than the disk makes every query slower.
+      {"exanest-trenz", "storage.device.channel_rate=1Mbps", {plus("V-EXN-17", -22)}},
+
       // Buffers shorter than a cable's credit round trip: the torus, with its few cables, falls behind the
       // tree.
       {"topologies", "router.buffer_flits=16", {plus("V-EXN-13", -2), plus("V-EXN-15", -2)}},

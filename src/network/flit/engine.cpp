@@ -23,7 +23,7 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
                LinkLayer* links)
     : fabric_(graph, std::move(settings), links != nullptr),
       routes_(fabric_, routing),
-      sources_(graph.endpoints(), fabric_.settings.most_packets, header_queues(fabric_)),
+      sources_(graph.endpoints(), fabric_.settings.most_packets, header_queues(fabric_), fabric_.settings),
       recovery_(fabric_, routes_, sources_, workers_),
       links_(links) {
   limit_window(fabric_.settings.tell_departures ? 1 : fabric_.longest_window);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <optional>
@@ -70,6 +71,16 @@ class Engine {
     routes_.trees->plant(group, members(group), source);
   }
 
+  /// Where routers combine. Between runs only.
+  ReductionNumber reserve_reduction(std::span<const EndpointId> members, unsigned rounds) {
+    const ReductionNumber number = routes_.reductions->reserve(*routes_.trees, members, rounds);
+    fabric_.multicast.meetings.resize(routes_.reductions->meetings());
+    return number;
+  }
+  Reductions& reductions() { return *routes_.reductions; }
+  const Reductions& reductions() const { return *routes_.reductions; }
+  std::deque<ReductionRound>& reduction_rounds() { return fabric_.multicast.rounds; }
+
   Cycle now() const { return now_; }
   /// Nothing moves any more while packets wait, or a packet is older than the limit.
   bool stalled() const { return stalled_; }
@@ -82,6 +93,10 @@ class Engine {
   Counters counters() const;
   /// Flits sent by a port so far.
   std::uint64_t sent(topology::PortId p) const { return fabric_.state.sent[p]; }
+  /// Of one class of traffic, where there are several.
+  std::uint64_t sent(topology::PortId p, unsigned traffic_class) const {
+    return fabric_.classes.turns(p, traffic_class).sent;
+  }
   /// Flits in the input queues of a port now.
   std::uint32_t occupancy(topology::PortId p) const { return fabric_.occupancy(p); }
   const Settings& settings() const { return fabric_.settings; }

@@ -52,6 +52,7 @@ Fabric::Fabric(const topology::Graph& of, Settings how, bool link_layer)
   share_remainders();
   rank_local_ports();
   if (settings.router.inner_stages > 0) connect_inner_ports();
+  if (settings.weighted()) classes = TrafficClasses(settings, state.ports.size());
   if (!settings.multicast()) return;
   unsigned most_ports = 1;
   for (RouterId r = 0; r < graph.routers(); ++r) most_ports = std::max(most_ports, graph.port_count(r));

@@ -9,6 +9,7 @@
 #include "network/flit/multicast_state.hpp"
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
+#include "network/flit/traffic_classes.hpp"
 #include "topology/graph.hpp"
 
 namespace weft::network::flit {
@@ -64,6 +65,7 @@ struct Fabric {
 
   State state;
   MulticastState multicast;  // of packets for many, where routers copy them
+  TrafficClasses classes;    // where there are several
 
   std::uint32_t every_channel() const {
     return settings.all_channels() == 32 ? ~0u : (1u << settings.all_channels()) - 1;

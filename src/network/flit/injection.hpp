@@ -42,6 +42,8 @@ class Injection {
   void queue_packet(PacketId id, Cycle now);
   void lose(PacketId id, Cycle now);
   bool reaches_anybody(const NewPacket& made, EndpointId source, Cycle now);
+  Sender* next_sender(const At& b, EndpointId endpoint);
+  bool may_send(const At& b, Sender& sender, EndpointId endpoint);
   bool start_packet(const At& b, Sender& sender, EndpointId endpoint);
   bool header_queue_lets(const Sender& sender, PortNumber p);
 
@@ -83,10 +85,10 @@ void Injection<V>::create(const Creation& creation, Cycle now) {
       if (next != kNever) worker_.timers.set(source, std::max(next, now + 1));
       return;
     }
-    WEFT_CHECK(
-        made.destination < sources_.senders.size() && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
-        "traffic makes packets for endpoints there are");
-    if (fabric_.settings.source_queue && sources_.senders[source].queued >= fabric_.settings.source_queue) {
+    WEFT_CHECK(made.destination < sources_.endpoints && made.flits >= 1 && made.flits <= Entry::kMaxFlits,
+               "traffic makes packets for endpoints there are");
+    if (fabric_.settings.source_queue &&
+        sources_.sender_of(source, made.message_class).queued >= fabric_.settings.source_queue) {
       ++worker_.counters.packets_refused;
       worker_.counters.flits_refused += made.flits;
       if (next != kNever) worker_.timers.set(source, std::max(next, now + 1));
@@ -106,7 +108,14 @@ void Injection<V>::create(const Creation& creation, Cycle now) {
     record.flits = made.flits;
     record.message_class = made.message_class;
     ++worker_.counters.packets_created;
-    if (V::kMulticast && made.group != kNoGroup) {
+    if (V::kMulticast && made.reduction != kNoReduction) {
+      record.via = made.reduction;
+      record.next_port = made.round;
+      record.destination = all_routes_.reductions->entry(made.reduction, source);
+      record.message_class = static_cast<std::uint8_t>(fabric_.settings.message_classes);
+      record.destination == kNoHop ? lose(id, now) : queue_packet(id, now);
+    } else if (V::kMulticast && made.group != kNoGroup) {
+      record.next_port = topology::kNone;
       record.via = made.group;
       record.destination = all_routes_.trees->root(made.group, source).hop;
       record.message_class = static_cast<std::uint8_t>(fabric_.settings.message_classes);
@@ -134,7 +143,7 @@ template <class V>
 template <class V>
 void Injection<V>::queue_packet(PacketId id, Cycle now) {
   EndpointId source = sources_.packets[id].source;
-  Sender& sender = sources_.senders[source];
+  Sender& sender = sources_.senders[source];  // it says who is listed, whatever the class
   if (!sender.listed) {
     sender.listed = true;
     std::uint32_t tile = fabric_.endpoint_tile[source];
@@ -152,22 +161,16 @@ void Injection<V>::send(Tile& tile) {
   next.reserve(senders.size());
   EndpointId* end = next.end();
   for (EndpointId endpoint : senders) {
-    Sender& sender = sources_.senders[endpoint];
     *end = endpoint;
-    if (sender.current == kNoPacket && !start_packet(b, sender, endpoint)) {
+    Sender* const chosen = V::kWeighted ? next_sender(b, endpoint) : &sources_.senders[endpoint];
+    if (V::kWeighted ? chosen == nullptr : !may_send(b, *chosen, endpoint)) {
       ++end;
       continue;
     }
+    Sender& sender = *chosen;
     PortNumber p = fabric_.endpoint_port[endpoint];
     Port& port = b.ports[p];
-    if constexpr (!V::kCutThrough) {
-      OutChannel& channel = b.out_channel(p, sender.channel);
-      if (!has_room(channel, port, 1) || !header_queue_lets(sender, p)) {
-        ++end;
-        continue;
-      }
-      take_room(channel, port, 1);
-    }
+    if constexpr (!V::kCutThrough) take_room(b.out_channel(p, sender.channel), port, 1);
     PacketRecord& record = sources_.packets[sender.current];
     Inbox& inbox = b.inbox_at(port.inbox, fabric_.endpoint_flight);
     ChannelNumber to = port.peer + sender.channel;
@@ -186,11 +189,46 @@ void Injection<V>::send(Tile& tile) {
       }
       sender.current = kNoPacket;
     }
-    sender.listed = sender.current != kNoPacket || sender.first != kNoPacket;
-    end += sender.listed;
+    bool more = sender.current != kNoPacket || sender.first != kNoPacket;
+    if constexpr (V::kWeighted) more = more || sources_.busy(endpoint);
+    sources_.senders[endpoint].listed = more;
+    end += more;
   }
   next.set_end(end);
   senders.clear();
+}
+
+/// Does its packet, or the next of its queue, have room for a flit?
+template <class V>
+WEFT_HOT bool Injection<V>::may_send(const At& b, Sender& sender, EndpointId endpoint) {
+  if (sender.current == kNoPacket && !start_packet(b, sender, endpoint)) return false;
+  if constexpr (V::kCutThrough) return true;
+  const PortNumber p = fabric_.endpoint_port[endpoint];
+  return has_room(b.out_channel(p, sender.channel), b.ports[p], 1) && header_queue_lets(sender, p);
+}
+
+/// Of the classes that can send, the one that is most behind; null: none can. Packets that have room as a
+/// whole are sent as a whole: that they depart has been told ahead.
+template <class V>
+[[gnu::noinline]] Sender* Injection<V>::next_sender(const At& b, EndpointId endpoint) {
+  std::uint32_t left = (1u << sources_.classes) - 1;
+  if (V::kCutThrough)
+    for (unsigned c = 0; c < sources_.classes; ++c)
+      if (Sender& sender = sources_.sender(endpoint, c); sender.current != kNoPacket) return &sender;
+  while (left) {
+    unsigned first = static_cast<unsigned>(std::countr_zero(left));
+    for (std::uint32_t others = left & (left - 1); others; others &= others - 1)
+      if (const auto c = static_cast<unsigned>(std::countr_zero(others));
+          sources_.shares.start(endpoint, c) < sources_.shares.start(endpoint, first))
+        first = c;
+    left &= ~(1u << first);
+    Sender& sender = sources_.sender(endpoint, first);
+    const bool has_any = sender.current != kNoPacket || sender.first != kNoPacket;
+    if (!has_any || !may_send(b, sender, endpoint)) continue;
+    sources_.shares.charge(endpoint, first, V::kCutThrough ? sender.left : 1);
+    return &sender;
+  }
+  return nullptr;
 }
 
 /// Takes the next packet of the queue if a channel has room for it.

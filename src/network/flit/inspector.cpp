@@ -210,8 +210,9 @@ void Inspector::check_conservation(std::optional<std::uint64_t> in_network) cons
       std::uint64_t owed = promised[own];
       if (endpoint) {
         owed = 0;
-        if (cut_through && sources_.senders[e].current != kNoPacket && sources_.senders[e].channel == c)
-          owed = sources_.senders[e].left;
+        for (std::size_t i = e; cut_through && i < sources_.senders.size(); i += sources_.endpoints)
+          if (const Sender& sender = sources_.senders[i]; sender.current != kNoPacket && sender.channel == c)
+            owed = sender.left;
       }
       if (p < fabric_.graph.ports() && !endpoint && fabric_.graph.peer(p) == kNone) continue;
       if (s.ports[p].flags & Port::kLinkLayer) continue;  // its link knows what is under way

@@ -5,6 +5,10 @@
 // been granted it can always use: so a packet waits only for what is behind its branches, as the proof has it
 // (routing/multicast.hpp). A flit's place in the buffer is free when all branches have sent it.
 //
+// Where contributions of a reduction meet, a packet waits until the last flit of it is there. If others of
+// its round are still to come it leaves for the memory that was reserved for it; the last one carries on,
+// with what all of them make together, as any other packet by the branches of its hop.
+//
 // An output takes turns between copies and packets for one, where both want it. Copies come first in a cycle;
 // the port is then busy for the switch, as one with a narrow cable is between two flits.
 #pragma once
@@ -63,6 +67,16 @@ class Multicast {
   };
 
   void start(QueueNumber q, Entry entry, Cycle from);
+  void meet(std::vector<QueueNumber>& active);
+  Meeting& meeting_of(QueueNumber q) {
+    const Entry entry(b_.queues[q].entry);
+    return state_.meetings[hop_of(q).meetings + state_.rounds[sources_.packets[entry.id()].next_port].slot];
+  }
+  bool waits_to_meet(QueueNumber q) const {
+    return state_.from[state_.index(q)] == kNever &&
+           arrived(b_.queues[q]) == Entry(b_.queues[q].entry).flits();
+  }
+  void carry_on(QueueNumber q, Meeting& meeting);
   void grant_channels(const std::vector<QueueNumber>& active);
   void send_flits(const std::vector<QueueNumber>& active);
   void request(PortNumber out, QueueNumber q, std::uint32_t branch, QueueNumber last);
@@ -71,6 +85,8 @@ class Multicast {
   void send(PortNumber out, const Request& request);
   void pass_on(PortNumber out, const BranchState& branch);
   bool free_sent(QueueNumber q);
+  void give_back(QueueNumber q, unsigned sent);
+  bool follow(QueueNumber q, bool ends_here);
 
   const Branch& branch_of(QueueNumber q, std::uint32_t branch) const {
     return routes_.trees->branch(hop_of(q).first + branch);
@@ -100,16 +116,72 @@ class Multicast {
 
 template <class V>
 void Multicast<V>::start(QueueNumber q, Entry entry, Cycle from) {
-  state_.from[state_.index(q)] = from;
-  const std::uint32_t count = routes_.trees->hop(entry.destination()).count;
+  const TreeHop& hop = routes_.trees->hop(entry.destination());
+  state_.from[state_.index(q)] = hop.inputs > 0 ? kNever : from;
   BranchState* branches = state_.branches_of(q);
-  for (std::uint32_t i = 0; i < count; ++i) branches[i] = {};
+  for (std::uint32_t i = 0; i < hop.count; ++i) branches[i] = {};
+}
+
+/// Contributions whose last flit has come. Of several in one cycle it does not matter which is looked at
+/// first.
+template <class V>
+void Multicast<V>::meet(std::vector<QueueNumber>& active) {
+  bool any = false;
+  for (QueueNumber q : active) {
+    if (!waits_to_meet(q)) continue;
+    any = true;
+    Meeting& meeting = meeting_of(q);
+    const PacketRecord& record = sources_.packets[Entry(b_.queues[q].entry).id()];
+    const std::int64_t here = static_cast<std::int64_t>(b_.now) * kCycleParts + record.remainder +
+                              std::int64_t{record.hops} * fabric_.hop_remainder;
+    meeting.latest = meeting.arrived == 0 ? here : std::max(meeting.latest, here);
+    meeting.damaged |= record.damaged;
+    if (++meeting.arrived == hop_of(q).inputs) meeting.last = kEnd - 1;
+  }
+  if (!any) return;
+  for (QueueNumber q : active)
+    if (waits_to_meet(q))
+      if (Meeting& meeting = meeting_of(q); meeting.last != kEnd) meeting.last = std::min(meeting.last, q);
+  for (std::size_t i = 0; i < active.size();) {
+    const QueueNumber q = active[i];
+    bool stays = true;
+    if (waits_to_meet(q)) {
+      Meeting& meeting = meeting_of(q);
+      if (meeting.last == q) {
+        carry_on(q, meeting);
+      } else {
+        give_back(q, Entry(b_.queues[q].entry).flits());
+        stays = follow(q, true);
+      }
+    }
+    if (stays) {
+      ++i;
+    } else {
+      active[i] = active.back();
+      active.pop_back();
+    }
+  }
+}
+
+/// The last contribution is there. It goes on with the value of all, and as late as the latest of them.
+template <class V>
+void Multicast<V>::carry_on(QueueNumber q, Meeting& meeting) {
+  const Settings& settings = fabric_.settings;
+  PacketRecord& record = sources_.packets[Entry(b_.queues[q].entry).id()];
+  state_.from[state_.index(q)] = b_.now + settings.reduction_cycles + settings.route_cycles;
+  record.remainder = static_cast<Remainder>(meeting.latest - static_cast<std::int64_t>(b_.now) * kCycleParts -
+                                            std::int64_t{record.hops} * fabric_.hop_remainder +
+                                            settings.reduction_remainder);
+  record.damaged = meeting.damaged;
+  if (hop_of(q).count > 1) record.tag = kResultTag | record.next_port;  // from here on it is for all
+  meeting = {};
 }
 
 template <class V>
 void Multicast<V>::serve(std::uint32_t tile) {
   auto& active = state_.active[tile];
   if (active.empty()) return;
+  if (!state_.meetings.empty()) meet(active);
   grant_channels(active);
   send_flits(active);
   for (std::size_t i = 0; i < active.size();) {
@@ -266,15 +338,30 @@ bool Multicast<V>::free_sent(QueueNumber q) {
   const BranchState* branches = state_.branches_of(q);
   unsigned least = entry.flits();
   for (std::uint32_t i = 0; i < hop.count; ++i) least = std::min<unsigned>(least, branches[i].sent);
+  give_back(q, least);
+  return !queue.empty() || follow(q, hop.count > 1);
+}
+
+/// So many flits of the first packet are not needed here any more.
+template <class V>
+void Multicast<V>::give_back(QueueNumber q, unsigned sent) {
+  Queue& queue = b_.queues[q];
+  const Entry entry(queue.entry);
   const Port& from = b_.ports[b_.port_of(q)];
-  for (; entry.flits() - queue.left() < least; --copied_) {
+  for (; entry.flits() - queue.left() < sent; --copied_) {
     --queue.rest;  // of `left`, which is not 0
     --queue.flits;
     b_.inbox_at(from.inbox, from.flight).credits.push(from.peer + b_.channel_of(q));
   }
-  if (!queue.empty()) return true;
+}
+
+/// The first packet has left. Returns whether there is another behind it.
+template <class V>
+bool Multicast<V>::follow(QueueNumber q, bool ends_here) {
+  Queue& queue = b_.queues[q];
+  const Entry entry(queue.entry);
   const std::uint64_t behind = sources_.packets.behind(entry.id());
-  if (hop.count > 1) worker_.free.push_back(entry.id());
+  if (ends_here) worker_.free.push_back(entry.id());
   if (queue.flits == 0) return false;
   queue.entry = behind;
   queue.set_left(Entry(behind).flits());

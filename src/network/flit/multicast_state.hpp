@@ -2,7 +2,9 @@
 // has sent. Nothing of it is there where routers do not copy.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "network/flit/state.hpp"
@@ -19,6 +21,31 @@ struct BranchState {
 
   bool has_channel() const { return channel != kNoChannel; }
 };
+
+/// Contributions of one round of a reduction at one router.
+struct Meeting {
+  std::uint32_t arrived = 0;
+  QueueNumber last = kEnd;  // of those that came in the cycle in which the last one did, the first
+  std::int64_t latest = 0;  // when the last one is here, in parts of cycles: what whole cycles leave counts
+  bool damaged = false;
+};
+
+/// A round of a reduction that is under way, in the network's terms.
+struct ReductionRound {
+  struct Given {
+    Tag tag = 0;
+    std::uint16_t flits = 0;
+    bool handed_in = false, made = false, delivered = false;  // to the network; a packet of it; the result
+  };
+  ReductionNumber reduction = kNoReduction;
+  std::uint64_t number = 0;
+  std::uint32_t slot = 0;    // of its rounds' places at routers
+  bool one_by_one = false;   // routes have changed: who has the result sends it to those who have not
+  std::vector<Given> given;  // by member
+};
+
+/// As the tag of a packet: what a round has made, for each member, by the round's index.
+inline constexpr Tag kResultTag = Tag{1} << 63;
 
 struct MulticastState {
   /// Who had an output last.
@@ -48,6 +75,7 @@ struct MulticastState {
   const BranchState* branches_of(QueueNumber q) const { return &branches[index(q) * most_branches]; }
   void empty() {
     for (auto& list : active) list.clear();
+    std::fill(meetings.begin(), meetings.end(), Meeting{});
   }
   std::uint64_t bytes() const {
     return from.size() * sizeof(Cycle) + branches.size() * sizeof(BranchState) + turns.size() * sizeof(Turns);
@@ -58,6 +86,8 @@ struct MulticastState {
   std::vector<BranchState> branches;  // by queue and branch of its first packet
   std::vector<Turns> turns;           // by port
   std::vector<std::vector<QueueNumber>> active;  // by tile: queues with a packet, in any order
+  std::vector<Meeting> meetings;                 // by hop and round of reductions
+  std::deque<ReductionRound> rounds;             // under way, or free
 };
 
 }  // namespace weft::network::flit

@@ -21,7 +21,7 @@ unsigned largest_packet_flits(const machine::Machine& m) {
   const auto& router = m.description.router;
   if (router.switching == Switching::Wormhole) return Entry::kMaxFlits;
   const machine::RouterModel model = m.description.router_kind->model(m.description.router_parameters.get());
-  const unsigned channels = router.channels * (router.message_classes + model.multicast);
+  const unsigned channels = router.channels * (router.all_classes() + model.multicast);
   unsigned room = router.buffer_flits.given.value_or(usual_packet_flits(m));
   if (channels == 1 && router.buffer_flits.given) room += router.shared_flits;
   room = std::min(room, std::max(1u, model.smallest_inner_flits / channels));
@@ -37,7 +37,8 @@ class FlitNetwork final : public Network, private Traffic {
         links_(make_links(machine, options)),
         engine_(*machine.graph, *machine.routing, settings(machine, options), links_.get()),
         message_classes_(engine_.settings().message_classes),
-        waiting_(machine.graph->endpoints()) {
+        waiting_(machine.graph->endpoints() * engine_.settings().traffic_classes()),
+        last_asked_(engine_.settings().weighted() ? machine.graph->endpoints() : 0) {
     for (unsigned t = 0; t < engine_.settings().threads; ++t)
       listeners_.push_back(std::make_unique<Listener>(*this));
     for (auto& listener : listeners_) observers_.push_back(listener.get());
@@ -49,6 +50,15 @@ class FlitNetwork final : public Network, private Traffic {
     WEFT_CHECK(multicasts(), "a packet for many is sent only where routers copy it");
     return engine_.group(members);
   }
+  bool reduces() const override { return engine_.settings().reduces(); }
+  ReductionNumber reserve_reduction(std::span<const EndpointId> members, unsigned rounds) override {
+    WEFT_CHECK(reduces(), "reductions are asked for only where routers reduce");
+    return engine_.reserve_reduction(members, rounds);
+  }
+  void release_reduction(ReductionNumber number) override { engine_.reductions().release(number); }
+  std::vector<ReductionStep> reduction_steps(ReductionNumber number) const override {
+    return engine_.reductions().steps(number);
+  }
   bool idle() const override { return under_way_ == 0 && notices_.empty(); }
 
   PortState port_state(topology::PortId port) const override {
@@ -56,6 +66,8 @@ class FlitNetwork final : public Network, private Traffic {
     PortState state = links_ ? links_->port_state(port) : PortState{};
     state.counts = true;
     state.sent = engine_.sent(port);
+    for (unsigned c = 0; engine_.settings().weighted() && c < engine_.settings().traffic_classes(); ++c)
+      state.sent_of_class[c] = engine_.sent(port, c);
     if (peer != topology::kNone) state.received = engine_.sent(peer);
     return state;
   }
@@ -80,6 +92,7 @@ class FlitNetwork final : public Network, private Traffic {
 
  private:
   struct Message;
+  static constexpr std::uint32_t kNoRound = 0xffff'ffff;
   static constexpr unsigned kFewFlits = 8;  // packets below this are counted: no window is longer
 
   static Settings settings(const machine::Machine& machine, const EngineOptions& options) {
@@ -107,7 +120,7 @@ class FlitNetwork final : public Network, private Traffic {
   void accept_message(const Packet& message, Time at) override {
     WEFT_CHECK(message.message_class < message_classes_, "a message class the router has");
     Cycle cycle = std::max(engine_.now(), clock().cycles(at));
-    auto& list = waiting_[message.source];
+    auto& list = waiting_[lane(message.source, engine_.settings().traffic_class_of(message.message_class))];
     // In order of times; nearly always the last.
     auto place = list.end();
     while (place != list.begin() && std::prev(place)->at > cycle) --place;
@@ -116,9 +129,11 @@ class FlitNetwork final : public Network, private Traffic {
     const auto packets = static_cast<std::uint32_t>((flits + largest_flits_ - 1) / largest_flits_);
     const auto last_flits = static_cast<unsigned>(flits - std::uint64_t{packets - 1} * largest_flits_);
     const std::uint32_t number = take_number(message.tag, packets, last_flits);
+    std::uint32_t round = 0;
     if (message.group != kNoGroup) prepare_for_many(message, packets, messages_[number]);
-    list.insert(place, {number, message.destination, message.message_class, message.group, flits,
-                        clock().remainder(at, clock().cycles(at)), cycle});
+    if (message.reduction != kNoReduction) round = hand_in(message, number, static_cast<unsigned>(flits));
+    list.insert(place, {number, message.destination, message.message_class, message.group, message.reduction,
+                        round, flits, clock().remainder(at, clock().cycles(at)), cycle});
     if (first) engine_.ask(message.source, cycle);
     ++under_way_;
     if (last_flits < kFewFlits) ++short_ends_[last_flits];
@@ -132,6 +147,56 @@ class FlitNetwork final : public Network, private Traffic {
     engine_.plant_tree(packet.group, packet.source);
     message.for_many = true;
     message.arriving.store(others, std::memory_order_relaxed);
+  }
+
+  /// A contribution is under way until it has departed. What it is delivered with is under way as soon as all
+  /// of its round have been handed in: before that nothing that is under way can bring it about.
+  std::uint32_t hand_in(const Packet& packet, std::uint32_t number, unsigned flits) {
+    WEFT_CHECK(flits <= largest_flits_, "a contribution is one packet");
+    Reductions& all = engine_.reductions();
+    const std::uint32_t index = round_index(packet.reduction, packet.round);
+    ReductionRound& round = engine_.reduction_rounds()[index];
+    ReductionRound::Given& given = round.given[all.index_of(packet.reduction, packet.source)];
+    WEFT_CHECK(!given.handed_in, "a member contributes once to a round");
+    given = {number, static_cast<std::uint16_t>(flits), true};
+    Message& message = messages_[number];
+    message.round = index;
+    const bool complete =
+        std::all_of(round.given.begin(), round.given.end(), [](const auto& each) { return each.handed_in; });
+    if (complete && all.entry(packet.reduction, packet.source) != kNoHop) {
+      complete_[index] = true;
+      under_way_ += round.given.size();
+    }
+    return index;
+  }
+
+  /// Rounds under way are fewer than twice those that a member may be ahead of another.
+  std::uint32_t round_index(ReductionNumber reduction, std::uint64_t number) {
+    auto& rounds = engine_.reduction_rounds();
+    if (open_.size() <= reduction) open_.resize(reduction + 1);
+    auto& open = open_[reduction];
+    const std::uint64_t places = 2 * engine_.reductions().rounds(reduction);
+    open.resize(places, kNoRound);
+    std::uint32_t& index = open[number % places];
+    if (index != kNoRound && rounds[index].number == number) return index;
+    WEFT_CHECK(index == kNoRound, "no member is further ahead of another than there are rounds");
+    if (free_rounds_.empty()) {
+      free_rounds_.push_back(static_cast<std::uint32_t>(rounds.size()));
+      rounds.emplace_back();
+      awaited_.push_back(0);
+      complete_.push_back(false);
+    }
+    index = free_rounds_.back();
+    free_rounds_.pop_back();
+    ReductionRound& round = rounds[index];
+    round.reduction = reduction;
+    round.number = number;
+    round.slot = static_cast<std::uint32_t>(number % engine_.reductions().rounds(reduction));
+    round.one_by_one = false;
+    round.given.assign(engine_.reductions().members(reduction).size(), {});
+    awaited_[index] = static_cast<std::uint32_t>(round.given.size());
+    complete_[index] = false;
+    return index;
   }
 
   /// A message under way has a number, which is the tag of its packets.
@@ -149,6 +214,7 @@ class FlitNetwork final : public Network, private Traffic {
     message.arrived = {0};
     message.arriving.store(packets, std::memory_order_relaxed);
     message.for_many = false;
+    message.round = kNoRound;
     message.lost.store(false, std::memory_order_relaxed);
     return number;
   }
@@ -192,19 +258,43 @@ class FlitNetwork final : public Network, private Traffic {
   // What the engine asks, from the thread that owns the source.
   Cycle first(EndpointId) override { return kNever; }  // accept() asks
   bool create(EndpointId source, Cycle now, NewPacket& packet, Cycle& next) override {
-    auto& list = waiting_[source];
+    auto& list = waiting_[next_lane(source, now)];
     bool due = !list.empty() && list.front().at <= now;
     if (due) {
       Due& message = list.front();
       const std::uint64_t flits = std::min(message.left, largest_flits_);
       packet = {message.destination,   static_cast<std::uint16_t>(flits),
                 message.message_class, message.number,
-                message.remainder,     message.group};
+                message.remainder,     message.group,
+                message.reduction,     message.round};
+      if (message.reduction != kNoReduction)
+        engine_.reduction_rounds()[message.round]
+            .given[engine_.reductions().index_of(message.reduction, source)]
+            .made = true;
       message.left -= flits;
       if (message.left == 0) list.pop_front();
     }
-    if (!list.empty()) next = std::max(list.front().at, now + 1);
+    for (unsigned c = 0; c < engine_.settings().traffic_classes(); ++c)
+      if (const auto& waiting = waiting_[lane(source, c)]; !waiting.empty())
+        next = std::min(next, std::max(waiting.front().at, now + 1));
     return due;
+  }
+
+  std::size_t lane(EndpointId source, unsigned traffic_class) const {
+    return source + std::size_t{traffic_class} * graph_.endpoints();
+  }
+  /// Messages of one class are made packets of in their order, classes in turn: none waits for another's.
+  std::size_t next_lane(EndpointId source, Cycle now) {
+    const unsigned classes = engine_.settings().traffic_classes();
+    if (classes == 1) return source;
+    for (unsigned i = 1; i <= classes; ++i) {
+      const unsigned c = (last_asked_[source] + i) % classes;
+      const auto& list = waiting_[lane(source, c)];
+      if (list.empty() || list.front().at > now) continue;
+      last_asked_[source] = static_cast<std::uint8_t>(c);
+      return lane(source, c);
+    }
+    return source;
   }
 
   /// What the engine tells, heard by one of its threads.
@@ -212,6 +302,7 @@ class FlitNetwork final : public Network, private Traffic {
    public:
     explicit Listener(FlitNetwork& network) : network_(network) {}
     void delivered(const Delivery& delivery) override {
+      if (delivery.tag & kResultTag) return result(delivery, Notice::Kind::Delivered);
       Message& message = network_.messages_[delivery.tag];
       if (message.for_many) {
         settles(delivery.tag);
@@ -225,7 +316,15 @@ class FlitNetwork final : public Network, private Traffic {
         tell({message.tag, message.arrived, Notice::Kind::Delivered});
     }
     void lost(const Delivery& report) override {
+      if (report.tag & kResultTag) return result(report, Notice::Kind::Lost);
       Message& message = network_.messages_[report.tag];
+      if (message.round != kNoRound) {
+        // No tree joins the members of its reduction any more.
+        if (message.leaving > 0) leave(message);
+        return result({report.source, report.source, report.flits, report.message_class, 0, report.created, 0,
+                       report.delivered, kResultTag | message.round},
+                      Notice::Kind::Lost);
+      }
       message.lost.store(true, std::memory_order_relaxed);
       settles(report.tag);
       tell({message.tag, network_.clock().time(report.delivered), Notice::Kind::Lost,
@@ -234,15 +333,34 @@ class FlitNetwork final : public Network, private Traffic {
     void departed(Tag number, Cycle cycle) override {
       Message& message = network_.messages_[number];
       if (--message.leaving > 0) return;
+      if (message.round != kNoRound) ++left;
       if (message.last_flits < kFewFlits) ++short_ends_left[message.last_flits];
       tell({message.tag, network_.clock().time(cycle + 1), Notice::Kind::Departed});
     }
 
     std::vector<Notice> notices;
-    std::vector<std::uint32_t> settled;                         // messages that are no longer under way
-    std::array<std::uint64_t, kFewFlits> short_ends_left = {};  // by flits: last packets that have started
+    std::vector<std::uint32_t> settled;                          // messages that are no longer under way
+    std::uint64_t left = 0;                                      // contributions that have departed
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ended;  // of them, with their rounds: all is told
+    std::array<std::uint64_t, kFewFlits> short_ends_left = {};   // by flits: last packets that have started
 
    private:
+    /// What a round has made has come to a member, or will not: its own contribution is what is told of.
+    void result(const Delivery& delivery, Notice::Kind kind) {
+      const auto index = static_cast<std::uint32_t>(delivery.tag & ~kResultTag);
+      ReductionRound& round = network_.engine_.reduction_rounds()[index];
+      ReductionRound::Given& given =
+          round.given[network_.engine_.reductions().index_of(round.reduction, delivery.destination)];
+      given.delivered = true;
+      ended.push_back({static_cast<std::uint32_t>(given.tag), index});
+      tell({network_.messages_[given.tag].tag, network_.clock().time(delivery.delivered, delivery.remainder),
+            kind});
+    }
+    void leave(Message& message) {
+      message.leaving = 0;
+      ++left;
+      if (message.last_flits < kFewFlits) ++short_ends_left[message.last_flits];
+    }
     /// The caller may answer a reaction time later: no cycle runs that the answer could change.
     void tell(const Notice& notice) {
       notices.push_back(notice);
@@ -265,6 +383,19 @@ class FlitNetwork final : public Network, private Traffic {
     for (std::uint32_t number : listener.settled)
       if (messages_[number].leaving == 0) free_numbers_.push_back(number);
     listener.settled.clear();
+    under_way_ -= std::exchange(listener.left, 0);
+    for (const auto& [number, round] : listener.ended) {
+      under_way_ -= complete_[round];
+      free_numbers_.push_back(number);
+      if (--awaited_[round] == 0) {
+        ReductionRound& over = engine_.reduction_rounds()[round];
+        auto& open = open_[over.reduction];
+        open[over.number % open.size()] = kNoRound;
+        over.reduction = kNoReduction;
+        free_rounds_.push_back(round);
+      }
+    }
+    listener.ended.clear();
     for (unsigned flits = 1; flits < kFewFlits; ++flits)
       short_ends_[flits] -= std::exchange(listener.short_ends_left[flits], 0);
   }
@@ -273,10 +404,11 @@ class FlitNetwork final : public Network, private Traffic {
   /// arrives; what is lost may be told of by either.
   struct Message {
     Tag tag = 0;
-    std::uint32_t leaving = 0;  // packets
-    unsigned last_flits = 0;    // of the last packet
-    bool for_many = false;      // a packet for a group: each member's arrival is told
-    Time arrived{0};            // the latest of its packets so far
+    std::uint32_t leaving = 0;       // packets
+    unsigned last_flits = 0;         // of the last packet
+    bool for_many = false;           // a packet for a group: each member's arrival is told
+    std::uint32_t round = kNoRound;  // of a reduction it contributes to
+    Time arrived{0};                 // the latest of its packets so far
     std::atomic<std::uint32_t> arriving = 0;
     std::atomic<bool> lost = false;
   };
@@ -286,6 +418,8 @@ class FlitNetwork final : public Network, private Traffic {
     EndpointId destination;
     std::uint8_t message_class;
     GroupNumber group;
+    ReductionNumber reduction;
+    std::uint32_t round;
     std::uint64_t left;  // flits
     Remainder remainder;
     Cycle at;
@@ -296,7 +430,8 @@ class FlitNetwork final : public Network, private Traffic {
   std::unique_ptr<LinkLayer> links_;
   Engine engine_;
   unsigned message_classes_;
-  std::vector<std::deque<Due>> waiting_;  // by source
+  std::vector<std::deque<Due>> waiting_;  // by traffic class and source
+  std::vector<std::uint8_t> last_asked_;  // by source: the class that had the last turn, of several
   std::deque<Message> messages_;          // by number; they stay where they are
   std::vector<std::uint32_t> free_numbers_;
   std::array<std::uint64_t, kFewFlits> short_ends_ = {};  // by flits: last packets that have not started
@@ -304,6 +439,10 @@ class FlitNetwork final : public Network, private Traffic {
   std::vector<Observer*> observers_;                      // the same
   std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;  // the first on top
   std::uint64_t under_way_ = 0;                                               // messages
+  std::vector<std::vector<std::uint32_t>> open_;  // by reduction and number, going round: its rounds
+  std::vector<std::uint32_t> awaited_;            // by round: members that have not been told of its end
+  std::vector<bool> complete_;                    // by round: all have contributed
+  std::vector<std::uint32_t> free_rounds_;
 };
 
 WEFT_REGISTER(EngineKind,

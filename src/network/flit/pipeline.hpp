@@ -22,5 +22,8 @@ class Pipeline {
 /// reference. `links`: nothing where no cable has a link layer.
 std::unique_ptr<Pipeline> make_pipeline(Fabric& fabric, Routes& routes, Sources& sources, LinkLayer* links,
                                         Worker& worker);
+/// The same where classes of traffic share ports.
+std::unique_ptr<Pipeline> make_weighted_pipeline(Fabric& fabric, Routes& routes, Sources& sources,
+                                                 LinkLayer* links, Worker& worker);
 
 }  // namespace weft::network::flit

@@ -17,12 +17,13 @@ namespace weft::network::flit {
 struct RelationRoute {};
 
 /// What the stages are compiled for: how routes are found, whether a packet takes room as a whole, whether an
-/// input has a queue for each output, and whether routers copy packets for many.
-template <class RouteOf, bool CutThrough, bool Voq, bool Copies = false>
+/// input has a queue for each output, whether routers copy packets for many, and whether classes of traffic
+/// share ports.
+template <class RouteOf, bool CutThrough, bool Voq, bool Copies = false, bool Weighted = false>
 struct Variant {
   using Route = RouteOf;
   static constexpr bool kOnGrid = std::is_same_v<RouteOf, GridRoute>;
-  static constexpr bool kCutThrough = CutThrough, kVoq = Voq, kMulticast = Copies;
+  static constexpr bool kCutThrough = CutThrough, kVoq = Voq, kMulticast = Copies, kWeighted = Weighted;
 };
 
 inline constexpr std::uint64_t kMixer = 0x9e3779b97f4a7c15u;

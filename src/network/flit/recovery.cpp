@@ -58,7 +58,7 @@ void Recovery::send_again_one_by_one(std::vector<PacketId>& packets, Cycle now) 
     }
   std::vector<PacketId> out;
   for (PacketId id : packets) {
-    if (!for_many(id) || queued[id]) {
+    if (!for_many(id) || queued[id] || contributes(id)) {
       out.push_back(id);
       continue;
     }
@@ -77,11 +77,75 @@ void Recovery::send_again_one_by_one(std::vector<PacketId>& packets, Cycle now) 
   packets = std::move(out);
 }
 
+/// Rounds of reductions that are under way begin again: interfaces keep what they gave as long as routers
+/// keep room for its round. Where somebody has the result already, it is sent from there to those who have
+/// not, so that all have the same.
+void Recovery::contribute_again(std::vector<PacketId>& packets, Cycle now) {
+  Worker& books = *workers_.front();
+  auto& rounds = fabric_.multicast.rounds;
+  std::vector<bool> queued(sources_.packets.end());
+  std::vector<std::vector<bool>> at_source(rounds.size());  // by round and member: it has not left
+  for (std::uint32_t r = 0; r < rounds.size(); ++r) at_source[r].resize(rounds[r].given.size());
+  for (const Sender& sender : sources_.senders)
+    for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) {
+      queued[id] = true;
+      if (!for_many(id) || !contributes(id)) continue;
+      const PacketRecord& record = sources_.packets[id];
+      at_source[record.next_port][routes_.reductions->index_of(record.via, record.source)] = true;
+    }
+  std::vector<PacketId> out;
+  for (PacketId id : packets) {
+    const PacketRecord& record = sources_.packets[id];
+    if (!for_many(id) || !contributes(id) || queued[id]) {
+      out.push_back(id);
+    } else {
+      if (!record.departed) books.observer->departed(record.tag, now);
+      books.free.push_back(id);
+    }
+  }
+  packets = std::move(out);
+  for (std::uint32_t r = 0; r < rounds.size(); ++r)
+    if (rounds[r].reduction != kNoReduction && !rounds[r].one_by_one)
+      hand_in_again(r, at_source[r], packets, now);
+}
+
+void Recovery::hand_in_again(std::uint32_t number, const std::vector<bool>& at_source,
+                             std::vector<PacketId>& packets, Cycle now) {
+  ReductionRound& round = fabric_.multicast.rounds[number];
+  const auto& members = routes_.reductions->members(round.reduction);
+  const auto has_it = std::find_if(round.given.begin(), round.given.end(),
+                                   [](const ReductionRound::Given& given) { return given.delivered; });
+  round.one_by_one = has_it != round.given.end();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const ReductionRound::Given& given = round.given[i];
+    if (round.one_by_one ? given.delivered : !given.made || at_source[i]) continue;
+    const PacketId id = workers_.front()->take_packet(sources_.packets);
+    PacketRecord& record = sources_.packets[id] = {};
+    record.created = now;
+    record.turned_at = kNone;
+    record.flits = given.flits;
+    record.departed = true;
+    record.via = round.reduction;
+    record.next_port = number;
+    record.source = members[i];
+    record.tag = given.tag;
+    record.message_class = static_cast<std::uint8_t>(fabric_.settings.message_classes);
+    if (round.one_by_one) {
+      record.source = members[static_cast<std::size_t>(has_it - round.given.begin())];
+      record.destination = members[i];
+      record.tag = kResultTag | number;
+      record.message_class = 0;
+    }
+    packets.push_back(id);
+  }
+}
+
 std::uint64_t Recovery::take_back(Cycle now) {
   std::vector<PacketId> packets = waiting_packets();
   std::uint64_t queued = 0;
   for (const Sender& sender : sources_.senders)
     for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) ++queued;
+  if (routes_.reductions) contribute_again(packets, now);
   if (fabric_.multicast.there_is()) send_again_one_by_one(packets, now);
   fabric_.empty();
   sources_.header_queues.clear();
@@ -99,32 +163,52 @@ std::uint64_t Recovery::take_back(Cycle now) {
     PacketRecord& record = sources_.packets[id];
     if (!for_many(id)) record.via = kNone;
     record.turned_at = kNone;
-    sources_.packets.behind(id) = kNoPacket;
     record.hops = 0;
     record.remainder = 0;
     record.damaged = false;
-    Sender& sender = sources_.senders[record.source];
-    if (!sender.listed) {
-      sender.listed = true;
-      std::uint32_t tile = fabric_.endpoint_tile[record.source];
-      fabric_.state.tiles[tile].senders[now & 1].push(record.source);
-      fabric_.state.awake[fabric_.inbox_index(now, tile)] = Mark::kYes;
-    }
-    sources_.append(id);
+    wait_at_source(id, now);
   }
   return packets.size() - queued;
+}
+
+void Recovery::wait_at_source(PacketId id, Cycle now) {
+  const EndpointId source = sources_.packets[id].source;
+  Sender& sender = sources_.senders[source];
+  if (!sender.listed) {
+    sender.listed = true;
+    std::uint32_t tile = fabric_.endpoint_tile[source];
+    fabric_.state.tiles[tile].senders[now & 1].push(source);
+    fabric_.state.awake[fabric_.inbox_index(now, tile)] = Mark::kYes;
+  }
+  sources_.packets.behind(id) = kNoPacket;
+  sources_.append(id);
 }
 
 void Recovery::use(const routing::Routing& routing, Cycle now) {
   routes_.use(fabric_, routing);
   rerouted_ = true;
   if (!fabric_.multicast.there_is()) return;
+  if (routes_.reductions) {
+    // A network may be empty while routers hold contributions.
+    fabric_.multicast.meetings.assign(routes_.reductions->meetings(), {});
+    std::vector<PacketId> again;
+    contribute_again(again, now);
+    for (PacketId id : again) wait_at_source(id, now);
+  }
   // Packets for many that wait at their sources go by the new trees.
   Worker& books = *workers_.front();
   for (const Sender& sender : sources_.senders)
     for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) {
       if (!for_many(id)) continue;
       PacketRecord& record = sources_.packets[id];
+      if (contributes(id)) {
+        record.destination = routes_.reductions->entry(record.via, record.source);
+        if (record.destination != kNoHop) continue;
+        ++books.counters.packets_lost;
+        books.observer->lost({record.source, record.source, record.flits, record.message_class, 0,
+                              record.created, 0, now, record.tag});
+        continue;
+      }
       const Trees::Root& root = routes_.trees->root(record.via, record.source);
       record.destination = root.hop;
       for (EndpointId member : root.cut_off) {
@@ -171,10 +255,10 @@ std::uint64_t Recovery::give_up(Cycle now, const CutOff& cut_off) {
     for (auto& bag : tile.senders) {
       std::vector<EndpointId> kept;
       for (EndpointId e : bag)
-        if (Sender& sender = sources_.senders[e]; sender.first != kNoPacket || sender.current != kNoPacket)
+        if (sources_.busy(e))
           kept.push_back(e);
         else
-          sender.listed = false;
+          sources_.senders[e].listed = false;
       bag.clear();
       for (EndpointId e : kept) bag.push(e);
     }

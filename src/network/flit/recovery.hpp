@@ -42,6 +42,12 @@ class Recovery {
   bool for_many(PacketId id) const {
     return sources_.packets[id].message_class == fabric_.settings.message_classes;
   }
+  /// Of packets for many alone.
+  bool contributes(PacketId id) const { return sources_.packets[id].next_port != topology::kNone; }
+  void wait_at_source(PacketId id, Cycle now);
+  void contribute_again(std::vector<PacketId>& packets, Cycle now);
+  void hand_in_again(std::uint32_t round, const std::vector<bool>& queued, std::vector<PacketId>& packets,
+                     Cycle now);
   void send_again_one_by_one(std::vector<PacketId>& packets, Cycle now);
   std::vector<EndpointId> still_without(PacketId id, const std::vector<QueueNumber>& first_of) const;
 

@@ -23,6 +23,10 @@ void Routes::grow_trees(const Fabric& fabric) {
     trees->replant(relation->faults(), groups);
   else
     trees.emplace(fabric.graph, relation->faults());
+  if (reductions)
+    reductions->replant(*trees);
+  else if (fabric.settings.reduces())
+    reductions.emplace(fabric.graph, fabric.settings.router.reduction);
 }
 
 /// Which channels each class of the routing has.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "network/flit/fabric.hpp"
+#include "network/flit/reductions.hpp"
 #include "network/flit/trees.hpp"
 #include "network/groups.hpp"
 #include "routing/grid_route.hpp"
@@ -63,6 +64,7 @@ struct Routes {
   std::vector<Pace> paces;                    // by port, where sources choose between routes; else empty
   Groups groups;                              // of packets for many,
   std::optional<Trees> trees;                 // and their trees, where routers copy
+  std::optional<Reductions> reductions;       // where routers combine
 
  private:
   void share_channels(const Settings& settings);

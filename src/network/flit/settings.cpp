@@ -28,14 +28,20 @@ void check_router(const Machine& m, unsigned largest_packet_flits, const config:
              fmt::format("routing {} needs at least {} channels, the router has {}; `weft check` shows what "
                          "would happen",
                          m.description.routing->name, classes, router.channels));
-  const bool multicast = m.description.router_kind->model(m.description.router_parameters.get()).multicast;
-  const unsigned all_classes = router.message_classes + multicast;
+  const machine::RouterModel model = m.description.router_kind->model(m.description.router_parameters.get());
+  const bool multicast = model.multicast;
+  if (model.reduction.groups && !multicast)
+    complain("reduction_groups", "needs router.multicast = true: what routers combine goes back as copies");
+  const unsigned all_classes = router.all_classes() + multicast;
   if (router.channels * all_classes > 32)
-    complain("message_classes",
-             fmt::format("a port has at most 32 channels over all message classes{}",
+    complain(router.traffic_classes() > 1 ? "class_weights" : "message_classes",
+             fmt::format("a port has at most 32 channels over all {}classes{}",
+                         router.traffic_classes() > 1 ? "" : "message ",
                          multicast ? ", and packets for many have one of their own (router.multicast)" : ""));
   if (multicast && all_classes > 8)
     complain("multicast", "packets for many have a message class of their own, and there are 8 at most");
+  if (multicast && router.traffic_classes() > 1)
+    complain("class_weights", "packets for many (router.multicast) belong to no class of traffic");
   if (multicast && router.switching != Switching::CutThrough)
     complain("multicast",
              "needs router.switching = \"cut-through\": a copy that is let into the buffer behind its branch "
@@ -73,10 +79,10 @@ void check(const Machine& m, const machine::RouterModel& model, unsigned largest
   };
   check_router(m, largest_packet_flits, complain);
   if (model.check)
-    model.check({*m.graph, router.channels * router.message_classes, largest_packet_flits,
-                 timing_of(m).router_cycles(), router.switching == Switching::CutThrough,
-                 m.routing->has_escape(), m.description.routing->name},
-                complain);
+    model.check(
+        {*m.graph, router.channels * router.all_classes(), largest_packet_flits, timing_of(m).router_cycles(),
+         router.switching == Switching::CutThrough, m.routing->has_escape(), m.description.routing->name},
+        complain);
   problems.throw_if_any();
   if (m.graph->endpoints() >= Entry::kMaxEndpoints)
     refuse(m, "topology", fmt::format("the flit engine runs at most {} endpoints", Entry::kMaxEndpoints));
@@ -106,8 +112,11 @@ Settings settings_for(const Machine& m, unsigned largest_packet_flits) {
   check(m, s.router, largest_packet_flits);
   const Timing timing = timing_of(m);
   static_cast<Timing&>(s) = timing;
+  s.reduction_cycles = s.cycle.whole_cycles(s.router.reduction.latency);
+  s.reduction_remainder = s.cycle.remainder(s.router.reduction.latency, s.reduction_cycles);
   s.channels = router.channels;
-  s.message_classes = router.message_classes;
+  s.message_classes = router.all_classes();
+  s.class_weights = router.class_weights;
   s.buffer_flits = local_buffer_flits(m, s, largest_packet_flits);
   s.shared_flits = router.shared_flits;
   s.switching = router.switching;

@@ -19,14 +19,18 @@ struct Settings : Timing {
   machine::RouterModel router = {};
   unsigned inner_own_flits = 1;  // of an inner port's buffer, for each channel alone
   unsigned channels = 2;         // of each message class
-  unsigned message_classes = 1;  // without that of packets for many, which comes after them
-  unsigned buffer_flits = 16;    // of each channel of an input port, its own
-  unsigned shared_flits = 0;     // of each input port, for any of its channels (DAMQ)
+  unsigned message_classes = 1;  // of all traffic classes; without that of packets for many, behind them
+  std::vector<unsigned> class_weights{1};  // by traffic class, which have equally many message classes
+  unsigned buffer_flits = 16;              // of each channel of an input port, its own
+  unsigned shared_flits = 0;               // of each input port, for any of its channels (DAMQ)
   Switching switching = Switching::CutThrough;
   Allocator allocator = Allocator::Islip;
   unsigned iterations = 1;
   std::vector<unsigned> local_yield;  // by a router's local ports in turn
   unsigned local_headers = 0;         // of each channel of a local input, in a queue of their own; 0: none
+
+  Cycle reduction_cycles = 0;         // from a group's last contribution to what all make together,
+  Remainder reduction_remainder = 0;  // and what is left of that time
 
   std::vector<std::uint16_t> cable_cycles;    // by cable
   std::vector<std::uint16_t> cable_interval;  // by cable: 1/256 cycles per flit
@@ -42,6 +46,12 @@ struct Settings : Timing {
   std::uint64_t seed = 1;
 
   bool multicast() const { return router.multicast; }
+  unsigned traffic_classes() const { return static_cast<unsigned>(class_weights.size()); }
+  bool weighted() const { return class_weights.size() > 1; }
+  unsigned traffic_class_of(unsigned message_class) const {
+    return weighted() ? message_class * traffic_classes() / message_classes : 0;
+  }
+  bool reduces() const { return router.reduction.groups > 0; }
   unsigned all_channels() const { return channels * (message_classes + multicast()); }
 };
 

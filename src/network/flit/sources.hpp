@@ -7,6 +7,7 @@
 #include "network/flit/header_queues.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/state.hpp"
+#include "network/flit/traffic_classes.hpp"
 
 namespace weft::network::flit {
 
@@ -22,14 +23,35 @@ struct Sender {
 };
 
 struct Sources {
-  Sources(std::size_t endpoints, PacketId most_packets, HeaderQueues local_headers)
-      : senders(endpoints), packets(most_packets), header_queues(std::move(local_headers)) {
+  Sources(std::size_t all_endpoints, PacketId most_packets, HeaderQueues local_headers,
+          const Settings& settings)
+      : senders(all_endpoints * settings.traffic_classes()),
+        packets(most_packets),
+        header_queues(std::move(local_headers)),
+        endpoints(all_endpoints),
+        classes(settings.traffic_classes()),
+        messages_of_class(settings.message_classes / settings.traffic_classes()) {
+    if (classes > 1) shares = FairShares(settings.class_weights, endpoints);
     WEFT_CHECK(most_packets <= PacketStore::kMaxPackets, "packets have numbers of 27 bits");
+  }
+
+  /// Classes of traffic do not wait for each other at their source either.
+  Sender& sender_of(EndpointId source, unsigned message_class) {
+    return senders[classes == 1 ? source : source + message_class / messages_of_class * endpoints];
+  }
+  Sender& sender(EndpointId source, unsigned traffic_class) {
+    return senders[source + traffic_class * endpoints];
+  }
+  /// Has an endpoint anything to send, in any class?
+  bool busy(EndpointId source) const {
+    for (std::size_t i = source; i < senders.size(); i += endpoints)
+      if (senders[i].current != kNoPacket || senders[i].first != kNoPacket) return true;
+    return false;
   }
 
   /// Puts a packet at the end of its source's queue.
   void append(PacketId id) {
-    Sender& sender = senders[packets[id].source];
+    Sender& sender = sender_of(packets[id].source, packets[id].message_class);
     if (sender.first == kNoPacket)
       sender.first = id;
     else
@@ -44,10 +66,13 @@ struct Sources {
                        [](const Sender& sender) { return sender.current == kNoPacket; });
   }
 
-  LargeArray<Sender> senders;  // by endpoint
+  LargeArray<Sender> senders;  // by traffic class and endpoint; those of class 0 say who is listed
   PacketStore packets;
   HeaderQueues header_queues;  // by the channels of all ports
-  bool holding = false;        // endpoints start no packet
+  std::size_t endpoints;
+  unsigned classes, messages_of_class;
+  FairShares shares;     // by endpoint, where there are several classes
+  bool holding = false;  // endpoints start no packet
 };
 
 }  // namespace weft::network::flit

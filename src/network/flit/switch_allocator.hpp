@@ -16,9 +16,10 @@ class SwitchAllocator {
  public:
   using At = Records<V::kVoq>;
 
-  SwitchAllocator(const Fabric& fabric, Sources& sources, RouteComputation<V>& routes, Ejection<V>& ejection,
+  SwitchAllocator(Fabric& fabric, Sources& sources, RouteComputation<V>& routes, Ejection<V>& ejection,
                   LinkLayer* links, Worker& worker, const At& at)
       : fabric_(fabric),
+        classes_(fabric.classes),
         sources_(sources),
         routes_(routes),
         ejection_(ejection),
@@ -45,18 +46,30 @@ class SwitchAllocator {
   bool may_send(const At& b, const Queue& queue, const Port& out);
   void request(const At& b, QueueNumber q, PortNumber*& outputs);
   bool request_without_partner(const std::uint32_t (&first_loser)[Tile::kBounds]);
+  WEFT_HOT void set_last_input(PortNumber out, QueueNumber q) {
+    const auto in = static_cast<std::uint16_t>(b_.port_of(q));
+    if constexpr (V::kWeighted)
+      classes_.turns(out, class_of(q)).last_input = in;
+    else
+      b_.ports[out].last_input = in;
+  }
+  unsigned class_of(QueueNumber q) const { return classes_.of_channel(b_.channel_of(q)); }
   WEFT_HOT static unsigned bound_of(const Port& out) { return out.flags & Port::kEndpoint; }
   WEFT_HOT void request_again(QueueNumber q, const Port& out) { again_[bound_of(out)].push(q); }
   template <bool OneRound>
   void match(Tile& tile, bool first_round);
   void contest_output(Port& out, QueueNumber q);
   void contest_input(Port& in, PortNumber out);
+  bool is_first_for_output(QueueNumber q, QueueNumber other, PortNumber out) const;
+  bool is_first_for_input(PortNumber in, PortNumber out, PortNumber other) const;
+  void count_share(PortNumber in, PortNumber out, QueueNumber q, bool turns);
   bool send(const At& b, Tile& tile, const Port& from, Port& port, QueueNumber q);
   void send_specially(const At& b, Port& port, const Queue& queue, bool head, bool tail);
   void count_hop(Entry entry, PortNumber out);
   void next_packet(const At& b, Tile& tile, QueueNumber q, Queue& queue);
 
   const Fabric& fabric_;
+  TrafficClasses& classes_;
   Sources& sources_;
   RouteComputation<V>& routes_;
   Ejection<V>& ejection_;
@@ -172,8 +185,7 @@ void SwitchAllocator<V>::match(Tile& tile, bool first_round) {
   PortNumber* const inputs = inputs_.end();
   PortNumber* touched = inputs;
   if (moves_turns_)  // iSLIP's turns move only when the input accepts
-    for (PortNumber out : outputs_)
-      b.ports[out].last_input = static_cast<std::uint16_t>(b.port_of(b.ports[out].requester));
+    for (PortNumber out : outputs_) set_last_input(out, b.ports[out].requester);
   for (const PortNumber *at = outputs_.begin(), *end = outputs_.end(); at != end; ++at) {
     Port& port = b.ports[*at];
     PortNumber in = b.port_of(port.requester);
@@ -199,6 +211,7 @@ void SwitchAllocator<V>::match(Tile& tile, bool first_round) {
       from.last_output = static_cast<std::uint16_t>(out);
       from.last_channel = static_cast<std::uint8_t>(b.channel_of(q));
     }
+    if constexpr (V::kWeighted) count_share(in, out, q, OneRound || first_round);
     if (!OneRound) {
       matched_[in] |= kMatchedInput;
       matched_[out] |= kMatchedOutput;
@@ -221,6 +234,11 @@ void SwitchAllocator<V>::match(Tile& tile, bool first_round) {
 template <class V>
 [[gnu::noinline]] void SwitchAllocator<V>::contest_output(Port& out, QueueNumber q) {
   const QueueNumber other = out.requester;
+  if constexpr (V::kWeighted) {
+    const bool first = is_first_for_output(q, other, b_.queues[q].out);
+    out.requester = first ? q : other;
+    return request_again(first ? other : q, out);
+  }
   const auto turn = [&](QueueNumber of) {
     PortNumber in = b_.port_of(of);
     std::uint32_t channel_turn = (b_.channel_of(of) - b_.ports[in].last_channel - 1u) & b_.channel_mask;
@@ -237,13 +255,56 @@ template <class V>
 [[gnu::noinline]] void SwitchAllocator<V>::contest_input(Port& in, PortNumber out) {
   const PortNumber other = in.granted;
   const std::uint32_t mine = Port::turn(out, in.last_output), others = Port::turn(other, in.last_output);
-  const bool first =
-      only_turns_ ? mine < others
-                  : b_.rank_of(b_.ports[out].requester, mine) < b_.rank_of(b_.ports[other].requester, others);
+  const bool first = V::kWeighted  ? is_first_for_input(b_.port_of(b_.ports[out].requester), out, other)
+                     : only_turns_ ? mine < others
+                                   : b_.rank_of(b_.ports[out].requester, mine) <
+                                         b_.rank_of(b_.ports[other].requester, others);
   in.granted = first ? out : other;
   Port& loser = b_.ports[first ? other : out];
   request_again(loser.requester, loser);
   loser.requester = kEnd;
+}
+
+/// Two want an output, and classes of traffic share it: first the class that is most behind, then inputs and
+/// their channels in the turns of that class.
+template <class V>
+bool SwitchAllocator<V>::is_first_for_output(QueueNumber q, QueueNumber other, PortNumber out) const {
+  const unsigned c = class_of(q), d = class_of(other);
+  const std::uint64_t mine = classes_.outputs.start(out, c), others = classes_.outputs.start(out, d);
+  if (mine != others) return mine < others;
+  const auto turn = [&](QueueNumber of, unsigned its) {
+    const PortNumber in = b_.port_of(of);
+    const unsigned last = classes_.turns(in, its).last_channel;
+    return std::uint64_t{Port::turn(in, classes_.turns(out, its).last_input)} << 8 |
+           ((b_.channel_of(of) - last - 1u) & b_.channel_mask);
+  };
+  const Rank one = b_.rank_of(q, turn(q, c)), two = b_.rank_of(other, turn(other, d));
+  return one != two ? one < two : q < other;  // the turns of two classes may be the same
+}
+
+/// The same of an input that two outputs chose.
+template <class V>
+bool SwitchAllocator<V>::is_first_for_input(PortNumber in, PortNumber out, PortNumber other) const {
+  const QueueNumber q = b_.ports[out].requester, p = b_.ports[other].requester;
+  const unsigned c = class_of(q), d = class_of(p);
+  const std::uint64_t mine = classes_.inputs.start(in, c), others = classes_.inputs.start(in, d);
+  if (mine != others) return mine < others;
+  const Rank one = b_.rank_of(q, Port::turn(out, classes_.turns(in, c).last_output));
+  const Rank two = b_.rank_of(p, Port::turn(other, classes_.turns(in, d).last_output));
+  return one != two ? one < two : out < other;
+}
+
+/// A flit of this queue goes.
+template <class V>
+void SwitchAllocator<V>::count_share(PortNumber in, PortNumber out, QueueNumber q, bool turns) {
+  const unsigned c = class_of(q);
+  classes_.outputs.charge(out, c, 1);
+  classes_.inputs.charge(in, c, 1);
+  ++classes_.turns(out, c).sent;
+  if (!turns) return;
+  classes_.turns(out, c).last_input = static_cast<std::uint16_t>(in);
+  classes_.turns(in, c).last_output = static_cast<std::uint16_t>(out);
+  classes_.turns(in, c).last_channel = static_cast<std::uint8_t>(b_.channel_of(q));
 }
 
 /// Moves one flit from the front of its queue through the switch. Returns whether it was its packet's last.

@@ -32,20 +32,23 @@ void Trees::plant(GroupNumber group, const std::vector<EndpointId>& members, End
   // Children come after their parents, so a hop's number is known before its parent's branches are.
   for (std::uint32_t i = static_cast<std::uint32_t>(steps_.size()); i-- > 0;) {
     if (ways[i].empty()) continue;
-    const auto number = static_cast<HopNumber>(hops_.size());
-    hops_.push_back(
-        {static_cast<std::uint32_t>(branches_.size()), static_cast<std::uint32_t>(ways[i].size())});
-    branches_.insert(branches_.end(), ways[i].begin(), ways[i].end());
+    const HopNumber number = add_hop(ways[i]);
     if (i == 0)
       root.hop = number;
     else
       ways[steps_[i].parent].push_back({graph_.peer(steps_[i].in), number});
   }
-  if (hops_.size() >= Entry::kMaxEndpoints)
+}
+
+HopNumber Trees::add_hop(std::span<const Branch> ways) {
+  if (hops_.size() + 1 >= Entry::kMaxEndpoints)
     throw UserError(
         fmt::format("the trees of packets for many have more than {} hops in all: fewer groups, or "
                     "fewer sources in each",
                     Entry::kMaxEndpoints));
+  hops_.push_back({static_cast<std::uint32_t>(branches_.size()), static_cast<std::uint32_t>(ways.size())});
+  branches_.insert(branches_.end(), ways.begin(), ways.end());
+  return static_cast<HopNumber>(hops_.size() - 1);
 }
 
 void Trees::replant(const topology::Faults& faults, const Groups& groups) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "network/groups.hpp"
@@ -23,6 +24,8 @@ struct Branch {
 /// A router that a packet of some tree comes to.
 struct TreeHop {
   std::uint32_t first = 0, count = 0;  // of its branches
+  std::uint32_t inputs = 0;    // contributions that are combined here before they go on; 0: it is not that
+  std::uint32_t meetings = 0;  // the first of what it keeps for rounds of them (MulticastState)
 };
 
 class Trees {
@@ -50,6 +53,10 @@ class Trees {
   /// Those behind all branches of a hop.
   void add_endpoints(HopNumber hop, std::vector<EndpointId>& out) const;
   std::size_t hops() const { return hops_.size(); }
+  /// A hop of a tree that somebody else makes; replant() forgets it.
+  HopNumber add_hop(std::span<const Branch> ways);
+  TreeHop& hop(HopNumber number) { return hops_[number]; }
+  const routing::MulticastTrees& shapes() const { return *shapes_; }
 
  private:
   const topology::Graph& graph_;

@@ -27,7 +27,9 @@ FlowNetwork::FlowNetwork(const machine::Machine& machine)
       maker_(machine, links_),
       fluid_(capacities(links_)),
       graph_(*machine.graph),
-      queues_(machine.graph->endpoints()) {
+      weights_(machine.description.router.class_weights),
+      queues_(machine.graph->endpoints() * weights_.size()),
+      messages_of_class_(machine.description.router.message_classes) {
   const auto& d = machine.description;
   if (d.router_kind->model(d.router_parameters.get()).multicast)
     trees_.emplace(*machine.graph, *machine.faults);
@@ -70,9 +72,10 @@ const FlowNetwork::Spread& FlowNetwork::spread(GroupNumber group, EndpointId sou
 }
 
 void FlowNetwork::accept(const Packet& packet, Time at) {
-  WEFT_CHECK(
-      packet.source < queues_.size() && (packet.group != kNoGroup || packet.destination < queues_.size()),
-      "no such endpoint");
+  WEFT_CHECK(packet.source < graph_.endpoints() &&
+                 (packet.group != kNoGroup || packet.destination < graph_.endpoints()),
+             "no such endpoint");
+  WEFT_CHECK(traffic_class_of(packet) < weights_.size(), "a class the network has");
   std::uint32_t slot;
   if (free_slots_.empty()) {
     slot = static_cast<std::uint32_t>(slots_.size());
@@ -86,7 +89,7 @@ void FlowNetwork::accept(const Packet& packet, Time at) {
 }
 
 void FlowNetwork::arrive(std::uint32_t slot) {
-  Queue& queue = queues_[slots_[slot].packet.source];
+  Queue& queue = queue_of(slots_[slot].packet);
   bool busy = queue.first != kNone;
   if (busy)
     slots_[queue.last].next = slot;
@@ -116,7 +119,8 @@ bool FlowNetwork::start_for_many(std::uint32_t slot) {
   s.landings = static_cast<std::uint32_t>(way.delays_ps.size() + way.cut_off.size());
   if (way.delays_ps.empty()) return false;
   for (EndpointId member : way.cut_off) land(clock_, slot, Notice::Kind::Lost, member);
-  fluid_.start(way.route, links_.wire_bytes(s.packet.bytes), slot, clock_);
+  fluid_.start(way.route, links_.wire_bytes(s.packet.bytes), slot, clock_,
+               weights_[traffic_class_of(s.packet)]);
   return true;
 }
 
@@ -125,7 +129,7 @@ bool FlowNetwork::start(std::uint32_t slot) {
   if (s.packet.group != kNoGroup) return start_for_many(slot);
   if (!maker_.route(s.packet.source, s.packet.destination, fluid_.load(), scratch_, route_)) return false;
   s.delay_ps = maker_.delay_ps(route_);
-  fluid_.start(route_, links_.wire_bytes(s.packet.bytes), slot, clock_);
+  fluid_.start(route_, links_.wire_bytes(s.packet.bytes), slot, clock_, weights_[traffic_class_of(s.packet)]);
   return true;
 }
 
@@ -171,7 +175,7 @@ void FlowNetwork::step(std::vector<Notice>& notices) {
     const Slot& s = slots_[slot];
     notices.push_back({s.packet.tag, clock_, Notice::Kind::Departed});
     land_all(slot);
-    Queue& queue = queues_[s.packet.source];
+    Queue& queue = queue_of(s.packet);
     queue.first = s.next;
     start_first(queue);
   }
@@ -190,10 +194,10 @@ void FlowNetwork::step(std::vector<Notice>& notices) {
 std::vector<std::string> FlowNetwork::explain() const {
   constexpr std::size_t kMost = 20;
   std::vector<std::string> out;
-  for (EndpointId e = 0; e < queues_.size() && out.size() < kMost; ++e)
-    if (queues_[e].first != kNone) {
-      const Packet& p = slots_[queues_[e].first].packet;
-      out.push_back(fmt::format("e{} is sending {} bytes to e{}", e, p.bytes, p.destination));
+  for (std::size_t i = 0; i < queues_.size() && out.size() < kMost; ++i)
+    if (queues_[i].first != kNone) {
+      const Packet& p = slots_[queues_[i].first].packet;
+      out.push_back(fmt::format("e{} is sending {} bytes to e{}", p.source, p.bytes, p.destination));
     }
   return out;
 }

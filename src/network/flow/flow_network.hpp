@@ -59,6 +59,10 @@ class FlowNetwork final : public Network {
   void land_all(std::uint32_t slot);
   bool start(std::uint32_t slot);
   void start_first(Queue& queue);
+  unsigned traffic_class_of(const Packet& packet) const { return packet.message_class / messages_of_class_; }
+  Queue& queue_of(const Packet& packet) {
+    return queues_[packet.source + std::size_t{traffic_class_of(packet)} * graph_.endpoints()];
+  }
 
   Links links_;
   RouteMaker maker_;
@@ -71,10 +75,12 @@ class FlowNetwork final : public Network {
   std::vector<Share> route_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<Queue> queues_;  // by source
-  event::EventHeap arrivals_;  // of packets at their sources, by slot
-  event::EventHeap landings_;  // and at their destinations: kind of notice, member and slot
+  std::vector<std::uint32_t> weights_;  // by traffic class
+  std::vector<Queue> queues_;           // by traffic class and source
+  event::EventHeap arrivals_;           // of packets at their sources, by slot
+  event::EventHeap landings_;           // and at their destinations: kind of notice, member and slot
   std::vector<std::uint64_t> ended_;
+  unsigned messages_of_class_;
   Time clock_{0};  // how far it has run
 };
 

@@ -11,7 +11,8 @@ namespace weft::network::flow {
 
 namespace {
 
-machine::Machine line_of(unsigned routers, const std::string& more = "") {
+machine::Machine line_of(unsigned routers, const std::string& more = "",
+                         const std::vector<std::string>& settings = {}) {
   return machine::build(
       machine::describe_text("[topology]\nkind = \"mesh\"\ndims = [" + std::to_string(routers) +
                                  "]\n[routing]\nkind = \"dimension-order\"\n[router]\nlatency = "
@@ -19,7 +20,7 @@ machine::Machine line_of(unsigned routers, const std::string& more = "") {
                                  "[cable.default]\ndelay = \"80ns\"\nlength = \"0m\"\nlane_rate = "
                                  "\"64Gbps\"\nlanes = 1\ncoding = \"none\"\n" +
                                  more,
-                             "test", {}));
+                             "test", settings));
 }
 
 std::vector<Notice> all_notices(Network& network) {
@@ -42,6 +43,24 @@ TEST(FlowNetwork, AnEmptyNetworkTakesTheWaysDelayAndTheBytesTime) {
   EXPECT_EQ(notices[1].kind, Notice::Kind::Delivered);
   EXPECT_EQ(notices[1].at.value, 7'000 + 1'000'000 + way(4));
   EXPECT_EQ(notices[1].tag, 42u);
+}
+
+TEST(FlowNetwork, ClassesOfTrafficShareByTheirWeights) {
+  machine::Machine m = line_of(3, "", {"router.class_weights=[1,3]"});
+  // Beside each other on a link, and from one source: bytes as the weights, so both end together.
+  for (EndpointId other : {EndpointId{1}, EndpointId{0}}) {
+    FlowNetwork network(m);
+    network.send({0, 2, 8000, 0, 1}, {0});
+    network.send({other, 2, 24'000, 1, 2}, {0});
+    for (const Notice& notice : all_notices(network)) {
+      if (notice.kind == Notice::Kind::Departed) EXPECT_EQ(notice.at.value, 4'000'000) << notice.tag;
+    }
+    network.fluid().check_conservation();
+  }
+  // Alone, a class has all of it.
+  FlowNetwork network(m);
+  network.send({0, 2, 8000, 0, 1}, {0});
+  EXPECT_EQ(all_notices(network).front().at.value, 1'000'000);
 }
 
 TEST(FlowNetwork, WireTimeCountsWholeFlits) {

@@ -35,7 +35,8 @@ std::uint32_t Fluid::take_block(std::uint32_t count) {
   return begin;
 }
 
-Fluid::FlowId Fluid::start(std::span<const Share> route, std::uint64_t bytes, std::uint64_t name, Time now) {
+Fluid::FlowId Fluid::start(std::span<const Share> route, std::uint64_t bytes, std::uint64_t name, Time now,
+                           std::uint32_t weight) {
   WEFT_CHECK(!route.empty() && bytes > 0, "a flow has links and bytes");
   FlowId f;
   if (free_flows_.empty()) {
@@ -48,7 +49,7 @@ Fluid::FlowId Fluid::start(std::span<const Share> route, std::uint64_t bytes, st
   auto count = static_cast<std::uint32_t>(route.size());
   Flow& flow = flows_[f];
   flow = {0,
-          static_cast<double>(bytes),
+          static_cast<double>(bytes) / weight,
           now.value,
           kForever.value,
           name,
@@ -57,14 +58,15 @@ Fluid::FlowId Fluid::start(std::span<const Share> route, std::uint64_t bytes, st
           count,
           kNone,
           kNone,
-          0};
+          0,
+          weight};
   for (std::uint32_t i = 0; i < count; ++i) {
     std::uint32_t at = flow.begin + i;
     LinkId link = route[i].link;
-    entries_[at] = {link, f, route[i].weight, head_[link], kNone};
+    entries_[at] = {link, f, route[i].weight * weight, head_[link], kNone};
     if (head_[link] != kNone) entries_[head_[link]].previous = at;
     head_[link] = at;
-    load_[link] += route[i].weight;
+    load_[link] += route[i].weight * weight;
   }
   heap_.push_back(f);
   flow.heap_at = static_cast<std::uint32_t>(heap_.size() - 1);

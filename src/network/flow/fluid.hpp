@@ -28,8 +28,10 @@ class Fluid {
   /// not spread. It holds for the rates at any time, so errors do not add up.
   explicit Fluid(std::vector<double> capacity, double tolerance = kExact);
 
-  /// A flow of so many bytes starts at `now`; its rate is known after the next settle().
-  FlowId start(std::span<const Share> route, std::uint64_t bytes, std::uint64_t name, Time now);
+  /// A flow of so many bytes starts at `now`; its rate is known after the next settle(). One of weight w gets
+  /// as much as w flows would: it is kept as one of which every link carries w times as much.
+  FlowId start(std::span<const Share> route, std::uint64_t bytes, std::uint64_t name, Time now,
+               std::uint32_t weight = 1);
 
   /// Ends the flows that have moved all their bytes by `now`; their names are appended in the order they
   /// started.
@@ -43,7 +45,7 @@ class Fluid {
 
   std::uint32_t active() const { return static_cast<std::uint32_t>(heap_.size()); }
   std::uint64_t name(FlowId f) const { return flows_[f].name; }
-  double rate(FlowId f) const { return flows_[f].rate; }
+  double rate(FlowId f) const { return flows_[f].rate * flows_[f].weight; }
   LinkId bottleneck(FlowId f) const { return flows_[f].bottleneck; }
   /// By link: the weights of the flows that use it.
   const std::uint32_t* load() const { return load_.data(); }
@@ -58,13 +60,14 @@ class Fluid {
 
  private:
   struct Flow {
-    double rate = 0, left = 0;  // bytes still to go at `since_ps`
+    double rate = 0, left = 0;  // bytes still to go at `since_ps`; both for a weight of one
     std::int64_t since_ps = 0, end_ps = 0;
     std::uint64_t name = 0, sequence = 0;
     std::uint32_t begin = 0, count = 0;  // its entries
     LinkId bottleneck = topology::kNone;
     std::uint32_t heap_at = topology::kNone;  // kNone: it is not under way
     std::uint32_t mark = 0;                   // the settling it takes part in
+    std::uint32_t weight = 1;
   };
   struct Entry {  // a flow on a link; the entries of a link are a list
     LinkId link;

@@ -159,6 +159,7 @@ void check(const machine::Machine& m, const Settings& s, const CycleOptions& opt
   if (s.router.inner_stages > 0) refuse("router.kind", "routers with ports inside");
   if (s.router.queue_per_output && RouteTable(*m.routing).several_outputs)
     refuse("routing.kind", "choice between outputs in routers with a queue for each");
+  if (s.weighted()) refuse("router.class_weights", "classes of traffic");
   if (s.local_headers > 0) refuse("router.local_headers", "queues for headers alone");
   if (options.link_layer || flit::LinkLayer::needed(m, options.faults))
     refuse("cable", "cables that can fail");

@@ -5,7 +5,7 @@
 //
 // Nothing may depend on the order of a list: those who request the same output are chained to it first, and
 // chosen among afterwards by rank. Ranks differ, so the choice is the same in any order.
-#include "network/flit/pipeline.hpp"
+#pragma once
 
 #include <optional>
 
@@ -15,12 +15,11 @@
 #include "network/flit/injection.hpp"
 #include "network/flit/link_traffic.hpp"
 #include "network/flit/multicast.hpp"
+#include "network/flit/pipeline.hpp"
 #include "network/flit/route_computation.hpp"
 #include "network/flit/switch_allocator.hpp"
 
 namespace weft::network::flit {
-
-namespace {
 
 template <class V>
 class Stages final : public Pipeline {
@@ -120,31 +119,6 @@ void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
   if (!tile.senders[now & 1].empty()) injection_.send(tile);
   const bool at_rest = tile.at_rest() && (!V::kMulticast || multicast_.at_rest(t));
   if (!at_rest) at_.awake[fabric_.inbox_index(now + 1, t) + worker_.index] = Mark::kYes;
-}
-
-}  // namespace
-
-std::unique_ptr<Pipeline> make_pipeline(Fabric& fabric, Routes& routes, Sources& sources, LinkLayer* links,
-                                        Worker& worker) {
-  static constexpr RelationRoute kByRelation{};
-  const bool cut_through = fabric.settings.switching == Switching::CutThrough;
-  const auto make_copying = [&]<class Route>(const Route& route) -> std::unique_ptr<Pipeline> {
-    return std::make_unique<Stages<Variant<Route, true, false, true>>>(fabric, routes, sources, links, worker,
-                                                                       route);
-  };
-  if (fabric.settings.multicast())
-    return routes.grid ? make_copying(*routes.grid) : make_copying(kByRelation);
-  auto make = [&]<class Route, bool Voq>(const Route& route,
-                                         std::bool_constant<Voq>) -> std::unique_ptr<Pipeline> {
-    if (cut_through)
-      return std::make_unique<Stages<Variant<Route, true, Voq>>>(fabric, routes, sources, links, worker,
-                                                                 route);
-    return std::make_unique<Stages<Variant<Route, false, Voq>>>(fabric, routes, sources, links, worker,
-                                                                route);
-  };
-  if (fabric.settings.router.queue_per_output) return make(kByRelation, std::true_type{});
-  if (routes.grid) return make(*routes.grid, std::false_type{});
-  return make(kByRelation, std::false_type{});
 }
 
 }  // namespace weft::network::flit
