@@ -16,6 +16,7 @@ constexpr std::string_view kMagic = "WEFTRACE";
 constexpr unsigned char kVersion = 1;
 constexpr std::uint64_t kMostRanks = 1u << 24, kMostSteps = 0xffff'fff0;
 constexpr std::size_t kChecksumBytes = 8;
+constexpr std::uint64_t kByInterface = 8;  // with the kind of what a processor has no part in
 
 /// FNV-1a: enough to notice a file that was cut or damaged; it keeps nobody from making one up.
 std::uint64_t checksum(std::string_view bytes) {
@@ -83,10 +84,14 @@ class Reader {
 
   void step(Program& p, std::uint64_t ranks) {
     Operation o;
-    o.kind = static_cast<Kind>(get("kind", static_cast<std::uint64_t>(Kind::Join)));
+    std::uint64_t kind = get("kind", kByInterface | static_cast<std::uint64_t>(Kind::Delay));
+    o.by_interface = kind & kByInterface;
+    o.kind = static_cast<Kind>(kind & ~kByInterface);
+    if (o.kind > Kind::Delay || (o.by_interface && (o.kind == Kind::Compute || o.kind == Kind::Join)))
+      fail(fmt::format("rank {}, step {}: there is no kind {}", rank_, step_, kind));
     if (o.kind != Kind::Join) {
       constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
-      bool time = o.kind == Kind::Compute;
+      bool time = o.kind == Kind::Compute || o.kind == Kind::Delay;
       o.amount = get("amount", time ? static_cast<std::uint64_t>(kEndOfTime.value) : kMostBytes);
     }
     if (o.kind == Kind::Send || o.kind == Kind::Receive) {
@@ -126,7 +131,7 @@ std::string write_trace(const Program& p) {
     for (Step s = 0; s < p.steps(r); ++s) {
       std::uint64_t i = p.begin[r] + s;
       const Operation& o = p.operations[i];
-      put(out, static_cast<std::uint64_t>(o.kind));
+      put(out, static_cast<std::uint64_t>(o.kind) | (o.by_interface ? kByInterface : 0));
       if (o.kind != Kind::Join) put(out, o.amount);
       if (o.kind == Kind::Send || o.kind == Kind::Receive) {
         put(out, o.peer);

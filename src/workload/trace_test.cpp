@@ -91,7 +91,9 @@ bool same(const Program& a, const Program& b) {
     return false;
   for (std::size_t i = 0; i < a.operations.size(); ++i) {
     const Operation &x = a.operations[i], &y = b.operations[i];
-    if (x.kind != y.kind || x.peer != y.peer || x.tag != y.tag || x.amount != y.amount) return false;
+    if (x.kind != y.kind || x.by_interface != y.by_interface || x.peer != y.peer || x.tag != y.tag ||
+        x.amount != y.amount)
+      return false;
   }
   return a.operations.size() == b.operations.size();
 }
