@@ -75,9 +75,17 @@ std::string packed_share(double share) {
   return {kDigits[value / 36], kDigits[value % 36]};
 }
 
+std::string place_name(const topology::Graph& graph, topology::RouterId router) {
+  std::string label = graph.shape() ? graph.shape()->router_label(router) : "";
+  if (label.empty()) return graph.tier_names()[graph.router_tier(router)];
+  bool words = label.find(' ') != std::string::npos;  // parentheses are for coordinates
+  return words && label.starts_with('(') && label.ends_with(')') ? label.substr(1, label.size() - 2) : label;
+}
+
 std::string heat_scale() {
   std::string out =
-      "<svg class=\"chart\" viewBox=\"0 0 420 34\" role=\"img\" aria-label=\"colours by utilisation\">\n";
+      "<svg class=\"chart\" style=\"max-width:420px\" viewBox=\"0 0 420 34\" role=\"img\" "
+      "aria-label=\"colours by utilisation\">\n";
   constexpr double kLeft = 74, kWidth = 328;
   for (std::size_t i = 0; i < kSteps; ++i)
     out += fmt::format("<rect x=\"{:.1f}\" y=\"2\" width=\"{:.1f}\" height=\"12\" fill=\"{}\"/>\n",

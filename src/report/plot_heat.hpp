@@ -31,6 +31,9 @@ std::string heat_cables(const machine::Machine& machine, const Layout& layout,
                         const std::function<std::size_t(topology::CableId)>& step,
                         const std::function<std::string(topology::CableId)>& note);
 
+/// Where a router is, in its topology's words: "(0,3)", "group 2, router 5"; else its tier.
+std::string place_name(const topology::Graph& graph, topology::RouterId router);
+
 /// The colours from idle to full, with words at both ends. SVG.
 std::string heat_scale();
 

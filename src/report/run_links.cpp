@@ -21,7 +21,8 @@ namespace {
 constexpr std::size_t kMostRows = 10;
 constexpr std::string_view kUnused = "#dde4ea";
 
-/// The whole machine; colours from the least to the most that any link between routers carried.
+/// The whole machine. Colours are of the load, as on every page; widths go from the least to the most that
+/// any link between routers carried.
 std::string whole_machine(const std::vector<LinkLoad>& used, double most, const machine::Machine& machine) {
   const topology::Graph& graph = *machine.graph;
   Layout layout = lay_out(graph);
@@ -34,11 +35,11 @@ std::string whole_machine(const std::vector<LinkLoad>& used, double most, const 
   std::string cables = "<g fill=\"none\">\n";
   for (CableId c : order) {
     auto [a, b] = graph.cable_ends(c);
-    double heat = most > 0 ? share[c] / most : 0;
+    double of_most = most > 0 ? share[c] / most : 0;
     cables += fmt::format(
         "<path d=\"{}\" stroke=\"{}\" stroke-width=\"{:.1f}\"><title>{} to {}: {}</title></path>\n",
-        layout.cables[c], share[c] > 0 ? heat_colour(0.1 + 0.89 * heat) : kUnused,
-        share[c] > 0 ? 1.6 + 2.4 * heat : 1.0, graph.port_name(a), graph.port_name(b),
+        layout.cables[c], share[c] > 0 ? heat_colour(share[c]) : kUnused,
+        share[c] > 0 ? 1.6 + 2.4 * of_most : 1.0, graph.port_name(a), graph.port_name(b),
         share[c] > 0 ? percent(share[c]) + " in use" : "not used");
   }
   constexpr double kMargin = 10;
@@ -51,15 +52,17 @@ std::string whole_machine(const std::vector<LinkLoad>& used, double most, const 
       draw_around(graph, *machine.faults, layout, cables + "</g>\n"));
 }
 
-std::string busiest_table(const std::vector<LinkLoad>& used, const measure::LinkLoads& loads) {
+std::string busiest_table(const std::vector<LinkLoad>& used, const measure::LinkLoads& loads,
+                          const topology::Graph& graph) {
   std::vector<std::vector<std::string>> rows;
   for (const LinkLoad& load : used) {
     if (rows.size() == kMostRows) break;
     rows.push_back({fmt::format("<span class=\"link\">{}</span>", escape_xml(loads.links().name(load.link))),
-                    bytes_text(load.bytes),
-                    html_bar(load.share, heat_colour(std::min(0.99, 0.3 + load.share)), true)});
+                    escape_xml(fmt::format("{} \u2192 {}", place_name(graph, graph.port_router(load.link)),
+                                           place_name(graph, graph.port_router(graph.peer(load.link))))),
+                    bytes_text(load.bytes), html_bar(load.share, heat_colour(load.share), true)});
   }
-  return html_table({{"Link"}, {"Carried", true}, {"In use, of the whole run"}}, rows);
+  return html_table({{"Link"}, {"Place"}, {"Carried", true}, {"In use, of the whole run"}}, rows);
 }
 
 struct Names {
@@ -79,16 +82,17 @@ std::string section(const measure::ProgramResult& result, const measure::RunDeta
     figure = used_links_drawing(used, result.run.ranks, machine);
   std::string lead = fmt::format(
       "{} laid on the links of its routes: {} between routers were used. The busiest was {} in use on "
-      "average over the run; the further a colour is from the page's own, the busier the link.",
-      names.what, count_of(used.size(), "link"), percent(used.front().share));
+      "average over the run.{}",
+      names.what, count_of(used.size(), "link"), percent(used.front().share),
+      figure.empty() ? "" : " Colours are of this use; the wider a line, the nearer to the busiest.");
   if (details.transfers.left_out())
     lead += fmt::format(" The last {} are not counted.", count_of(details.transfers.left_out(), "transfer"));
-  std::string drawn = figure.empty() ? "" : fmt::format("<figure>\n{}</figure>\n", figure);
+  std::string drawn = figure.empty() ? "" : fmt::format("<figure>\n{}{}</figure>\n", figure, heat_scale());
   return html_section(
       names.id, names.title, lead,
       fmt::format("<div class=\"map wide\">\n{}<aside><div class=\"at\"><div><h3>The busiest links</h3>\n{}"
                   "</div></div></aside>\n</div>\n",
-                  drawn, busiest_table(used, loads)));
+                  drawn, busiest_table(used, loads, graph)));
 }
 
 }  // namespace

@@ -113,12 +113,12 @@ class Drawing {
 
   std::string line(RouterId a, RouterId b, const Edge& edge) const {
     Point from = at_.at(a), to = at_.at(b);
-    double middle = (from.y + to.y) / 2, heat = most_ > 0 ? edge.share / most_ : 0;
+    double middle = (from.y + to.y) / 2, of_most = most_ > 0 ? edge.share / most_ : 0;
     return fmt::format(
         "<path d=\"M{0:.1f} {1:.1f}C{0:.1f} {4:.1f} {2:.1f} {4:.1f} {2:.1f} {3:.1f}\" fill=\"none\" "
         "stroke=\"{5}\" "
         "stroke-width=\"{6:.1f}\"><title>{7} to {8}: {9}, {10} in use</title></path>\n",
-        from.x, from.y, to.x, to.y, middle, heat_colour(0.1 + 0.89 * heat), 1.4 + 3 * heat,
+        from.x, from.y, to.x, to.y, middle, heat_colour(edge.share), 1.4 + 3 * of_most,
         escape_xml(graph_.router_name(a)), escape_xml(graph_.router_name(b)), bytes_text(edge.bytes),
         percent(edge.share));
   }

@@ -162,14 +162,7 @@ class Report {
   }
 
   std::string hottest() const {
-    auto place = [&](topology::PortId port) {
-      topology::RouterId r = graph_.port_router(port);
-      std::string label = graph_.shape() ? graph_.shape()->router_label(r) : "";
-      if (label.empty()) return graph_.tier_names()[graph_.router_tier(r)];
-      bool words = label.find(' ') != std::string::npos;  // parentheses are for coordinates
-      return words && label.starts_with('(') && label.ends_with(')') ? label.substr(1, label.size() - 2)
-                                                                     : label;
-    };
+    auto place = [&](topology::PortId port) { return place_name(graph_, graph_.port_router(port)); };
     std::vector<std::vector<std::string>> rows;
     for (const LinkUse* link : hottest_links(*found_.focus, kHottest)) {
       topology::PortId to = graph_.peer(link->port);
