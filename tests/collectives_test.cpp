@@ -94,8 +94,11 @@ TEST(Collectives, ErrorsThatNoLinkNoticesChangeNoMessageOfMpi) {
     }
 }
 
+const Words kReducing = sets({"router.multicast=true", "router.reduction_groups=64"});
+
 /// 2,000 cases, in 20 runs of 100: each without errors, with bit errors and a cable that is cut while trees
-/// run, with errors that no link notices, and with all of it where routers copy; as many ranks as a run says.
+/// run, with errors that no link notices, with all of it where routers copy, and with bit errors and the cut
+/// where routers combine; as many ranks as a run says.
 TEST(Collectives, TwoThousandCasesGiveWhatTheLibraryGives) {
   if (!getenv("WEFT_LONG_TESTS")) GTEST_SKIP() << "takes minutes; set WEFT_LONG_TESTS=1 to run it";
   const Words cut{"--fault", "at 150us cut r0.p0\nat 900us restore r0.p0\nat 1200us cut r1.p2"};
@@ -109,7 +112,8 @@ TEST(Collectives, TwoThousandCasesGiveWhatTheLibraryGives) {
     ASSERT_EQ(library.code, 0) << library.err;
     const Words ours = with(offload(), kUnits);
     for (const Words& options : {ours, with(with(ours, noisy), cut), with(ours, silent),
-                                 with(with(with(with(ours, noisy), cut), silent), copies)}) {
+                                 with(with(with(with(ours, noisy), cut), silent), copies),
+                                 with(with(with(ours, noisy), cut), kReducing)}) {
       ProgramResult r = run_ranks(kTorus, ranks, command, options);
       EXPECT_EQ(r.code, 0) << seed << r.err;
       EXPECT_EQ(r.out, library.out) << seed;
@@ -148,8 +152,6 @@ TEST(Collectives, ErrorsAndACutCableChangeNoBroadcastThatRoutersCopy) {
     EXPECT_EQ(broken.out, library.out);
   }
 }
-
-const Words kReducing = sets({"router.multicast=true", "router.reduction_groups=64"});
 
 TEST(Collectives, WhatRoutersCombineGivesTheSame) {
   const Words command{kPrograms + "collectives_random", "11", "120"};
