@@ -4,6 +4,7 @@
 #include <map>
 
 #include "report/layout.hpp"
+#include "report/picture.hpp"
 #include "report/plot_heat.hpp"
 #include "report/traffic_findings.hpp"
 
@@ -35,6 +36,13 @@ LinkMeter::LinkMeter(const machine::Machine& machine)
   }
   for (PortId p = 0; p < graph_.ports(); ++p)
     if (graph_.peer(p) != kNone) kind_of_[p] = place[kind_of_[p]];
+  if (graph_.routers() <= report::kMostDrawnRouters) return;
+  report::Picture picture;
+  picture.bundle_look = [this](std::span<const topology::CableId> bundle) {
+    bundles_.emplace_back(bundle.begin(), bundle.end());
+    return report::BundleLook{};
+  };
+  report::tiers_drawing(graph_, *machine.faults, picture);
 }
 
 void LinkMeter::counted(const std::vector<std::uint64_t>& sent, const std::vector<double>& flit_time,
@@ -74,6 +82,18 @@ std::vector<PortId> LinkMeter::busiest() const {
   return out;
 }
 
+/// The mean of each, in the busier direction of its cables.
+Json LinkMeter::bundles() const {
+  Json out = Json::array();
+  for (const auto& bundle : bundles_) {
+    double sum = 0;
+    for (topology::CableId c : bundle)
+      sum += std::max(use_[graph_.cable_ends(c).a], use_[graph_.cable_ends(c).b]);
+    out.push_back(sum / static_cast<double>(bundle.size()));
+  }
+  return out;
+}
+
 Json LinkMeter::json() const {
   std::string packed;
   if (graph_.routers() <= report::kMostDrawnRouters)
@@ -87,6 +107,7 @@ Json LinkMeter::json() const {
     most[kind_of_[p]] = std::max(most[kind_of_[p]], static_cast<double>(use_[p]));
   }
   Json out{{"use", packed}};
+  if (!bundles_.empty()) out["bundles"] = bundles();
   out["kinds"] = Json::array();
   for (std::size_t i = 0; i < kinds_.size(); ++i)
     out["kinds"].push_back({{"name", kinds_[i].name},

@@ -21,7 +21,8 @@ class LinkMeter {
   /// From one that does not: what was sent since, laid on its routes.
   void laid(const std::vector<measure::LinkLoad>& loads);
 
-  /// By cable there and back, packed as heat maps have it; a table by kind of link; the busiest by name.
+  /// By cable there and back, packed as heat maps have it, or by bundle where a machine is drawn as tiers; a
+  /// table by kind of link; the busiest by name.
   Json json() const;
   double use(topology::PortId port) const { return use_[port]; }
 
@@ -31,11 +32,13 @@ class LinkMeter {
     std::uint64_t links = 0;
   };
   std::vector<topology::PortId> busiest() const;
+  Json bundles() const;
 
   const topology::Graph& graph_;
-  std::vector<Kind> kinds_;             // in the order reports have them
-  std::vector<std::uint32_t> kind_of_;  // by port
-  std::vector<float> use_;              // by port
+  std::vector<Kind> kinds_;                              // in the order reports have them
+  std::vector<std::uint32_t> kind_of_;                   // by port
+  std::vector<std::vector<topology::CableId>> bundles_;  // as they are drawn
+  std::vector<float> use_;                               // by port
   std::vector<std::uint64_t> sent_;
   double then_ = 0;
 };

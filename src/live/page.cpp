@@ -76,6 +76,8 @@ function paint(links) {
     if (title) title.remove();
     if (names[i]) c.dataset.note = names[i] + ": " + use[0].toFixed(0) + "% there, " + use[1].toFixed(0) + "% back";
   });
+  (links.bundles || []).forEach((share, i) => document.documentElement.style.setProperty(
+    "--bundle-" + i, `var(--heat-${Math.min(9, Math.floor(share * 10))})`));
   fill("kinds", links.kinds.map(k => [k.name, String(k.links), percent(k.mean), percent(k.busiest)]));
   fill("busiest", links.busiest.map(b => [b.from, b.to, percent(b.share)]));
 }
@@ -196,9 +198,16 @@ std::string picture(const machine::Machine& machine) {
   const topology::Graph& graph = *machine.graph;
   if (graph.cables() == 0) return "<p>There are no cables between routers.</p>\n";
   if (graph.routers() > report::kMostDrawnRouters) {
-    report::Drawing tiers =
-        report::tiers_drawing(graph, *machine.faults, report::plain_picture(graph, *machine.faults, "", ""));
-    return report::figure_svg(tiers.low, tiers.high, tiers.body);
+    // The script gives each bundle its colour, in the order in which they are drawn: LinkMeter's, too.
+    report::Picture picture;
+    picture.bundle_look = [bundles = 0u](std::span<const topology::CableId>) mutable {
+      return report::BundleLook{fmt::format("var(--bundle-{}, {})", bundles++, report::kHeat[0]), ""};
+    };
+    const report::Drawing tiers = report::tiers_drawing(graph, *machine.faults, picture);
+    std::string heat = "<style>:root {";
+    for (std::size_t i = 0; i < std::size(report::kHeat); ++i)
+      heat += fmt::format(" --heat-{}: {};", i, report::kHeat[i]);
+    return report::figure_svg(tiers.low, tiers.high, heat + " }</style>\n" + tiers.body);
   }
   std::vector<topology::CableId> order(graph.cables());
   std::iota(order.begin(), order.end(), topology::CableId{0});
