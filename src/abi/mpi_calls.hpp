@@ -178,6 +178,23 @@ inline const CallFacts& call_facts(std::size_t call) {
   return facts[call < static_cast<std::size_t>(MpiCall::Count) ? call : 0];
 }
 
+/// Collectives that a recording names; each process numbers those it calls, from 1.
+constexpr bool is_named(std::uint16_t call) {
+  switch (static_cast<MpiCall>(call)) {
+    case MpiCall::Barrier:
+    case MpiCall::Bcast:
+    case MpiCall::Reduce:
+    case MpiCall::Allreduce:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Messages, puts and gets bear, in `spare[4]` of their descriptors, the number of the collective that sent
+/// them; this with it where more messages follow from one, which bear none.
+inline constexpr std::uint64_t kOthersFollow = std::uint64_t{1} << 63;
+
 /// In place of a rank: whoever sends, nobody at all, or the call has none.
 inline constexpr std::int32_t kAnyPeer = -1, kNullPeer = -2, kNoPeer = -1000;
 
@@ -202,8 +219,11 @@ struct CallRecord {
   std::uint64_t bytes;         // that this process gives or asks for
   std::uint64_t communicator;  // the same number in all its members, another one than others have
   std::uint32_t members;       // of the communicator
-  std::int32_t peer, tag;      // the peer by its rank in the world
-  std::uint16_t call, thread;
+  std::int32_t peer, tag;      // the peer by its rank in the world; tag of a collective: this one's rank in the
+                               // communicator, or less than 0 where that has two sides
+  std::uint16_t call;
+  std::uint8_t thread;
+  bool combines;  // of reduces: interfaces have units for its type and operation
 };
 
 /// Records follow it in memory. Written by the process, believed by nobody.

@@ -96,6 +96,8 @@ void print(const workload::ReplayResult& r, const machine::Machine& m) {
                job.placement, count_of(job.messages, "message"),
                report::rounded<DataSize>(static_cast<double>(job.bytes)),
                r.run.finished ? report::rounded(job.completion) : "never");
+  for (const workload::JobResult& job : r.jobs)
+    if (job.offloaded) fmt::print("offload    {}\n", offload_text(job));
   for (const std::string& line : r.run.stall) fmt::print("stalled    {}\n", line);
   if (!r.run.finished) return;
   std::uint64_t crossed = r.run.messages - r.run.local_messages;
@@ -198,10 +200,11 @@ std::function<int()> declare(CommandLine& app) {
          "in a class of their own, and so at weights of the first job and of the others")
       .option_text("A:B");
   app.add_option("--engine", o->engine, "What the network is made of; see below").option_text("NAME [flow]");
-  app.add_option("--collectives", o->collectives,
-                 "Who runs barriers, broadcasts, reduces and all-reduces of a skeleton: its ranks, by "
-                 "messages; or, up to "
-                 "mpi.collective_limit, the interfaces, along a tree (mpi.tree), with their own times")
+  app.add_option(
+         "--collectives", o->collectives,
+         "Who runs barriers, broadcasts, reduces and all-reduces of a skeleton, or of a recording of an "
+         "MPI program: its ranks, by messages; or, up to mpi.collective_limit, the interfaces, along a "
+         "tree (mpi.tree), with their own times; tells what of a recording stays messages, and why")
       .option_text("software|offload [software]")
       .one_of({"software", "offload"});
   app.add_option("--send-cost", o->send_cost, "Time of a rank's processor for each message it sends")

@@ -16,15 +16,43 @@ namespace weft::app {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+Json collectives_json(const workload::OffloadCounts& counts) {
+  Json left = Json::object();
+  for (std::size_t why = 0; why < counts.left.size(); ++why)
+    if (counts.left[why]) left[workload::left_name(static_cast<workload::Left>(why))] = counts.left[why];
+  return {{"named", counts.named}, {"replaced", counts.replaced}, {"left", left}};
+}
+
+}  // namespace
+
+std::string offload_text(const workload::JobResult& job) {
+  const workload::OffloadCounts& counts = *job.offloaded;
+  if (!counts.named)
+    return fmt::format(
+        "{} names no collectives, so all of it stays messages; recordings of MPI programs name "
+        "theirs (weft run --record)",
+        job.workload);
+  std::vector<std::string> left;
+  for (std::size_t why = 0; why < counts.left.size(); ++why)
+    if (counts.left[why])
+      left.push_back(
+          fmt::format("{} {}", counts.left[why], workload::left_because(static_cast<workload::Left>(why))));
+  return fmt::format("{}: {} by the interfaces, {} by messages as recorded{}{}", job.workload,
+                     count_of(counts.replaced, "collective"), counts.named - counts.replaced,
+                     left.empty() ? "" : ": ", join(left, "; "));
+}
+
 Json replay_json(const workload::ReplayResult& r, const machine::Machine& m) {
   Json jobs = Json::array();
-  for (const workload::JobResult& job : r.jobs)
-    jobs.push_back({{"workload", job.workload},
-                    {"ranks", job.ranks},
-                    {"placement", job.placement},
-                    {"completion_ps", job.completion.value},
-                    {"messages", job.messages},
-                    {"bytes", job.bytes}});
+  for (const workload::JobResult& job : r.jobs) {
+    Json one = {{"workload", job.workload},   {"ranks", job.ranks},
+                {"placement", job.placement}, {"completion_ps", job.completion.value},
+                {"messages", job.messages},   {"bytes", job.bytes}};
+    if (job.offloaded) one["collectives"] = collectives_json(*job.offloaded);
+    jobs.push_back(one);
+  }
   return {{"machine", m.description.identity.name},
           {"engine", r.engine},
           {"finished", r.run.finished},

@@ -11,6 +11,8 @@
 
 namespace weft::app {
 
+/// What the interfaces run of a trace's collectives, and what they do not, and why.
+std::string offload_text(const workload::JobResult& job);
 /// What a replay found, for programs.
 Json replay_json(const workload::ReplayResult& result, const machine::Machine& machine);
 

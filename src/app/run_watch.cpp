@@ -19,7 +19,8 @@ RunWatch::RunWatch(unsigned ranks, const WatchOptions& o)
       record_(o.record),
       otf2_(o.otf2),
       stats_(ranks),
-      details_(ranks) {
+      details_(ranks),
+      collectives_(ranks) {
   if (!o.otf2.empty()) report::check_otf2_folder(o.otf2);
   if (o.figures || !o.otf2.empty()) waits_.emplace(ranks);
   if (!o.trace.empty()) trace_.emplace(o.trace, o.trace_size);
@@ -38,7 +39,7 @@ void RunWatch::attach(host::Simulation& simulation) {
     std::uint32_t to = simulation.rank_of({record.to, record.to_port});
     if (figures_) stats_.add(record, from, to);
     if (waits_) waits_->operation(record, from, to);
-    if (wants_calls())
+    if (shows_calls())
       details_.transfers.add(record, simulation.fabric().node(record.from),
                              simulation.fabric().node(record.to),
                              simulation.is_storage({record.from, record.from_port}));
@@ -122,6 +123,7 @@ void RunWatch::take_calls(host::Simulation& simulation, const host::RunResult& r
       if (call.thread == 0)
         details_.times.add(measure::RankTimes::InMpi, rank, Time{call.begin}, Time{call.end});
     profiler.add(rank, calls);
+    if (recorder_) collectives_.add(rank, calls);
     if (trace_) trace_->calls(rank, calls);
     if (figures_) kept[rank] = measure::rank_calls(calls);
     if (!otf2_.empty()) whole[rank] = std::move(calls);
@@ -152,7 +154,13 @@ void RunWatch::finish(host::Simulation& simulation, const host::RunResult& resul
   }
   std::vector<Time> ends;
   for (const host::RankResult& rank : result.ranks) ends.push_back(rank.end);
-  recording_ = recorder_->finish(record_, ends);
+  collectives_.settle();
+  recording_ = recorder_->finish(record_, ends, collectives_);
+  if (!record_.empty() && details_.mpi.left_out)
+    fmt::print(stderr,
+               "weft: {}: the run was too long to keep all its calls: collectives after the first ones are "
+               "messages like others there\n",
+               record_);
   if (!record_.empty()) workload::save_trace(*recording_, record_);
 }
 

@@ -25,7 +25,8 @@ class RunWatch {
   /// Files that cannot be written are refused before the run.
   RunWatch(unsigned ranks, const WatchOptions& options);
 
-  bool wants_calls() const { return figures_ || trace_ || !otf2_.empty(); }
+  /// A log of what ranks call in MPI.
+  bool wants_calls() const { return shows_calls() || !record_.empty(); }
   /// Before the run; it must live until the run is over.
   void attach(host::Simulation& simulation);
   /// After the run: writes what is to be written, and says what is missing.
@@ -37,6 +38,7 @@ class RunWatch {
   const workload::Program* recording() const { return recording_ ? &*recording_ : nullptr; }
 
  private:
+  bool shows_calls() const { return figures_ || trace_ || !otf2_.empty(); }
   /// What ranks called, one rank after the other: only an archive needs all of it at once.
   void take_calls(host::Simulation& simulation, const host::RunResult& result,
                   const machine::Machine& machine);
@@ -53,6 +55,7 @@ class RunWatch {
   TimeSum for_room_;  // in their interfaces' queues, of all first threads
   std::optional<report::Trace> trace_;
   std::optional<measure::TraceRecorder> recorder_;
+  measure::RecordedCollectives collectives_;
   std::optional<workload::Program> recording_;
 };
 

@@ -32,6 +32,8 @@ using abi::MpiCall;
 using lib::Word;
 
 thread_local bool inside = false;
+thread_local std::uint32_t collectives_called = 0;  // of those that a recording names
+thread_local bool in_collective = false;
 
 abi::CallLog* log_if_any() {
   static abi::CallLog* log = [] {
@@ -74,6 +76,15 @@ void describe(const CallFacts& facts, const Word (&words)[N], abi::CallRecord& r
   record.communicator = c.number;
   record.members = c.members;
   if (record.peer >= 0) record.peer = lib::rank_in_world(c, record.peer);
+  if (facts.kind == abi::CallKind::Collective) record.tag = c.rank;
+}
+
+/// Of a call that combines; its operation follows its datatype.
+template <std::size_t N>
+bool interfaces_combine(const CallFacts& facts, const Word (&words)[N]) {
+  const auto operation = static_cast<std::size_t>(facts.type + 1);
+  return facts.type >= 0 && operation < N && lib::interfaces_combine &&
+         lib::interfaces_combine(words[operation - 1], words[operation]);
 }
 
 /// Around one call. Nobody asks what threads do that are not in virtual time.
@@ -88,6 +99,12 @@ class Watch {
     const CallFacts& facts = abi::call_facts(record_.call);
     if (!facts.only_looks) lib::begin_call();
     describe(facts, words, record_);
+    if (abi::is_named(record_.call) && log_if_any()) {
+      ++collectives_called;
+      in_collective = true;
+      record_.combines =
+          (call == MpiCall::Reduce || call == MpiCall::Allreduce) && interfaces_combine(facts, words);
+    }
     record_.begin = lib::now(*thread_);
     thread_->doing = abi::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
     if (call == MpiCall::Win_allocate_shared) lib::segment()->shares.fetch_or(lib::kSharesMemory);
@@ -97,10 +114,10 @@ class Watch {
     if (!thread_) return;
     thread_->doing.returned();
     lib::set_reading(*thread_, false);
-    inside = false;
+    inside = in_collective = false;
     if (log_if_any()) {
       record_.end = lib::now(*thread_);
-      record_.thread = static_cast<std::uint16_t>(lib::index_of(*thread_));
+      record_.thread = static_cast<std::uint8_t>(lib::index_of(*thread_));
       write(record_);
     }
     lib::leave();
@@ -186,6 +203,8 @@ void* function_of(const char* name) {
 }
 
 }  // namespace
+
+std::uint32_t lib::collective_number() { return in_collective ? collectives_called : 0; }
 
 #define WORDS_1 Word a0
 #define WORDS_2 WORDS_1, Word a1

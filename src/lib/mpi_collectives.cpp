@@ -6,6 +6,7 @@
 namespace weft::lib {
 
 CollectiveService collective_service;
+bool (*interfaces_combine)(Word datatype, Word operation) = nullptr;
 
 namespace {
 

@@ -28,6 +28,13 @@ struct CollectiveService {
 
 extern CollectiveService collective_service;
 
+/// Whether units of interfaces have a type and an operation of MPI; null: no provider was loaded.
+extern bool (*interfaces_combine)(Word datatype, Word operation);
+
+/// Of the collective that the calling thread is in: how many it has called, as far as a recording names them
+/// (abi::is_named). 0: it is in none, or nobody keeps a log.
+std::uint32_t collective_number();
+
 /// Which argument is the request of a persistent collective; -1: it is none.
 constexpr int prepared_request(abi::MpiCall call) {
   switch (call) {

@@ -1,6 +1,6 @@
-// Members cannot see each other's handles. They agree on a number because all of them know its first member,
-// its size, and how many communicators of that kind they have met before: making one is collective, so they
-// meet them in the same order.
+// Members cannot see each other's handles. They agree on a number because all of them know its members, and
+// how many communicators of the same they have met before: making one is collective, so they meet them in the
+// same order.
 #include "lib/mpi_communicators.hpp"
 
 #include <pthread.h>
@@ -22,7 +22,7 @@ Entry remembered[kRemembered];
 unsigned oldest = 0;
 
 struct Kind {
-  std::uint32_t first = 0, members = 0, met = 0;
+  std::uint32_t who = 0, members = 0, met = 0;
 };
 Kind kinds[kKinds];
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -39,12 +39,12 @@ int call(const char* name, Words... words) {
   return static_cast<int>(function(words...));
 }
 
-std::uint32_t times_met(std::uint32_t first, std::uint32_t members) {
-  unsigned at = (first * 31 + members) % kKinds;
+std::uint32_t times_met(std::uint32_t who, std::uint32_t members) {
+  unsigned at = (who * 31 + members) % kKinds;
   for (unsigned i = 0; i < kKinds; ++i, at = (at + 1) % kKinds) {
     Kind& kind = kinds[at];
-    if (kind.met == 0) kind = {first, members, 0};
-    if (kind.first == first && kind.members == members) return ++kind.met;
+    if (kind.met == 0) kind = {who, members, 0};
+    if (kind.who == who && kind.members == members) return ++kind.met;
   }
   return 0;
 }
@@ -54,25 +54,47 @@ void free_group(Entry& entry) {
   entry = {};
 }
 
-/// Of the other side, where it has two.
-Word peers_of(Word handle) {
-  Word group = 0;
+bool has_two_sides(Word handle) {
   int two_sides = 0;
   call("PMPI_Comm_test_inter", handle, &two_sides);
+  return two_sides;
+}
+
+/// Of the other side, where it has two.
+Word peers_of(Word handle, bool two_sides) {
+  Word group = 0;
   return call(two_sides ? "PMPI_Comm_remote_group" : "PMPI_Comm_group", handle, &group) == 0 ? group : 0;
 }
 
-int translated(Word group, int rank) {
+void translate(Word group, int count, const int* ranks, int* out) {
   static Word world = [] {
     Word group_of_all = 0;
     call("PMPI_Comm_group", mpi_world(), &group_of_all);
     return group_of_all;
   }();
-  static auto translate =
-      reinterpret_cast<Word (*)(Word, Word, int*, Word, int*)>(mpi_function("PMPI_Group_translate_ranks"));
+  static auto function = reinterpret_cast<Word (*)(Word, Word, const int*, Word, int*)>(
+      mpi_function("PMPI_Group_translate_ranks"));
+  function(group, count, ranks, world, out);
+}
+
+int translated(Word group, int rank) {
   int out = rank;
-  translate(group, 1, &rank, world, &out);
+  translate(group, 1, &rank, &out);
   return out;
+}
+
+/// A number of 24 bits that members of other communicators hardly ever have, too.
+std::uint32_t mixed(Word group, std::uint32_t count) {
+  constexpr std::uint32_t kAtOnce = 64;
+  std::uint64_t sum = 0xcbf29ce484222325u;
+  for (std::uint32_t first = 0; first < count; first += kAtOnce) {
+    int ranks[kAtOnce], world[kAtOnce] = {};
+    const auto here = static_cast<int>(count - first < kAtOnce ? count - first : kAtOnce);
+    for (int i = 0; i < here; ++i) ranks[i] = static_cast<int>(first) + i;
+    translate(group, here, ranks, world);
+    for (int i = 0; i < here; ++i) sum = (sum ^ static_cast<std::uint32_t>(world[i])) * 0x100000001b3u;
+  }
+  return static_cast<std::uint32_t>((sum ^ sum >> 24 ^ sum >> 48) & 0xff'ffff);
 }
 
 }  // namespace
@@ -87,11 +109,13 @@ Communicator communicator(Word word) {
   if (call("PMPI_Comm_size", handle, &members) != 0 || members <= 0) return {};
   Communicator c;
   c.members = static_cast<std::uint32_t>(members);
-  Word peers = peers_of(handle);
+  const bool two_sides = has_two_sides(handle);
+  Word peers = peers_of(handle, two_sides);
+  if (int rank = -1; !two_sides && call("PMPI_Comm_rank", handle, &rank) == 0) c.rank = rank;
   int count = 0;
   if (call("PMPI_Group_size", peers, &count) == 0) c.peers = static_cast<std::uint32_t>(count);
-  auto first = static_cast<std::uint32_t>(translated(peers, 0));
-  c.number = std::uint64_t{times_met(first, c.members)} << 48 | std::uint64_t{first} << 24 | c.members;
+  const std::uint32_t who = mixed(peers, c.peers);
+  c.number = std::uint64_t{times_met(who, c.members)} << 48 | std::uint64_t{who} << 24 | c.members;
   if (handle != mpi_world()) {
     c.group = peers;
   } else {

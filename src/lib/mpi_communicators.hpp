@@ -10,6 +10,7 @@ namespace weft::lib {
 struct Communicator {
   std::uint64_t number = 0;   // 0: not known
   std::uint32_t members = 0;  // of its own side, where it has two
+  std::int32_t rank = -1;     // of this process; -1: it has two sides
   std::uint32_t peers = 0;    // of the other side, where it has two
   Word group = 0;             // whose ranks peers are given in; 0: as in the world
 };

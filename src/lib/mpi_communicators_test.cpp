@@ -34,8 +34,12 @@ Word group_free(Word* group) {
   ++groups_freed[*group];
   return 0;
 }
-Word translate(Word group, Word, int* rank, Word, int* out) {
-  *out = communicators.at(-group).at(static_cast<std::size_t>(*rank));
+Word comm_rank(Word, int* out) {
+  *out = 0;
+  return 0;
+}
+Word translate(Word group, Word count, const int* ranks, Word, int* out) {
+  for (Word i = 0; i < count; ++i) out[i] = communicators.at(-group).at(static_cast<std::size_t>(ranks[i]));
   return 0;
 }
 Word type_size(Word type, int* out) {
@@ -48,6 +52,7 @@ Word type_size(Word type, int* out) {
 // What the code under test needs of the rest of the library.
 void* mpi_function(const char* name) {
   static const std::map<std::string, void*> functions = {
+      {"PMPI_Comm_rank", reinterpret_cast<void*>(comm_rank)},
       {"PMPI_Comm_size", reinterpret_cast<void*>(comm_size)},
       {"PMPI_Comm_group", reinterpret_cast<void*>(comm_group)},
       {"PMPI_Comm_test_inter", reinterpret_cast<void*>(test_inter)},
@@ -81,6 +86,16 @@ TEST(Communicators, AreToldApartAndKnownAgain) {
   EXPECT_EQ(rank_in_world(odd, 2), -1) << "it has no such rank";
   EXPECT_EQ(rank_in_world(odd, -1), -1);
   EXPECT_EQ(communicator(0).members, 0u) << "none";
+}
+
+/// Others of the same first member and size were met by some of the members alone.
+TEST(Communicators, AreToldApartByAllTheirMembers) {
+  communicators[50] = {0, 1, 5};
+  communicators[51] = {0, 2, 5};
+  const Communicator a = communicator(50), b = communicator(51);
+  EXPECT_EQ(a.number >> 48, b.number >> 48) << "each is the first of its kind";
+  EXPECT_NE(a.number, b.number);
+  EXPECT_EQ(a.rank, 0);
 }
 
 TEST(Communicators, AHandleThatWasFreedIsAnotherOneNextTime) {

@@ -37,6 +37,7 @@ void BlockChannel::send(Port& port, std::uint32_t index, const EagerHead& head, 
   w.flags = flags;
   w.request = request;
   w.owner = 0;
+  w.mark = port.mark;
   w.left = 0;
   w.message.resize(sizeof head + buffer.length);
   memcpy(w.message.data(), &head, sizeof head);
@@ -90,6 +91,7 @@ void BlockChannel::fill_one(Port& port, Peer& peer, Waiting& w) {
   d.local_key = send_blocks_.key;
   d.local_offset = std::uint64_t{from} * model_.block;
   d.length = bytes + sizeof count;
+  d.spare[4] = w.mark;
   d.operand = block_word(pairs_.next_tag(peer, first ? Kind::Block : Kind::BlockMore, flags, 0), to);
   d.context = std::uint64_t{from} << 32 | (last ? w.request : 0);
   port.post(d);

@@ -96,6 +96,7 @@ struct Waiting {
   std::vector<char> message;  // for blocks: its head and all of it
   std::size_t left = 0;       // of that, what has left already
   std::uint32_t owner = 0;    // 0, or the send that is done once this has left
+  std::uint64_t mark = 0;     // of its descriptors
 };
 
 /// Memory cut into blocks that the interface knows.

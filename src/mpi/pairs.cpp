@@ -51,6 +51,7 @@ void Pairs::small(Port& port, std::uint32_t to, Kind kind, unsigned flags, const
   w.length = static_cast<std::uint32_t>(head_bytes + bytes);
   w.request = request;
   w.owner = 0;
+  w.mark = port.mark;
   if (head_bytes) memcpy(w.data, head, head_bytes);
   if (bytes) memcpy(w.data + head_bytes, data, bytes);
   if (waits) {
@@ -74,6 +75,7 @@ void Pairs::transmit(Port& port, Peer& peer, const Waiting& w) {
   d.port = peer.address.port;
   d.tag = next_tag(peer, w.kind, flags, back);
   d.length = w.length;
+  d.spare[4] = w.mark;
   if (w.request) {
     d.flags = nic::kNotifyDone;
     d.context = w.request;

@@ -22,6 +22,8 @@ class Port {
   /// The caller does without it; it may stay known.
   virtual void release_memory(std::uint64_t key) = 0;
 
+  std::uint64_t mark = 0;  // of what is posted now: it goes into the descriptors' spare[4], for records
+
  protected:
   ~Port() = default;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "abi/mpi_calls.hpp"
 #include "abi/virtual_time.hpp"
 #include "mpi/transport.hpp"
 
@@ -103,6 +104,7 @@ int Transport::send_request(Port& port, std::uint32_t peer, const Outgoing& out,
   costs_.counts(Protocol::Control, 0);
   RendezvousHead head{static_cast<std::uint32_t>(request.length), out.data, out.tag, key, request.id};
   const unsigned flags = (out.tagged ? kTagged : 0) | (out.has_data ? kHasData : 0);
+  if (port.mark) port.mark |= abi::kOthersFollow;
   pairs_.small(port, peer, Kind::Request, flags, &head, sizeof head);
   pause(port, request.length, request.protocol);
   return 0;
@@ -137,6 +139,7 @@ void Transport::refused_blocks(Port& port, std::uint32_t index) {
   peer.refused = true;
   for (Fifo<Waiting> waiting = pairs_.take_waiting(port, peer); !waiting.empty(); waiting.pop_front()) {
     Waiting& w = waiting.front();
+    port.mark = w.mark;
     if (w.kind == Kind::Block) {
       EagerHead eager;
       memcpy(&eager, w.message.data(), sizeof eager);
@@ -153,6 +156,7 @@ void Transport::refused_blocks(Port& port, std::uint32_t index) {
       peer.waiting.back().owner = w.owner;
     }
   }
+  port.mark = 0;
 }
 
 }  // namespace weft::mpi

@@ -53,6 +53,7 @@ struct Record {
   Time begin, end;
   Breakdown parts;
   std::uint64_t physical = 0;  // address of the target's memory; messages have none
+  std::uint64_t mark = 0;      // spare[4] of the descriptor: a number of the process's own
 };
 
 struct Counters {

@@ -96,6 +96,7 @@ struct Stamps {
   Time posted{0}, at_chip{0}, first_started{0}, request_sent{0}, request_delivered{0};
   Time started{0}, sent{0}, delivered{0}, received{0}, ready{0};
   std::uint64_t physical = 0;  // address of the target's memory
+  std::uint64_t mark = 0;      // a number of the process's own
 };
 
 /// Of an operation that is done at `end`. A get's request has crossed the network before its data did.

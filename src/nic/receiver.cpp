@@ -530,7 +530,7 @@ void Receiver::record(const Packet& packet) {
   bool get = h.operation == Operation::Get;
   NicId requester = get ? h.to : h.from, target = get ? h.from : h.to;
   (*context_.on_record)({h.operation, Status::Ok, requester, target, h.source_port, h.target_port, h.length,
-                         t.posted, context_.now(), breakdown_of(t, get, context_.now()), t.physical});
+                         t.posted, context_.now(), breakdown_of(t, get, context_.now()), t.physical, t.mark});
 }
 
 /// Nothing more of the operation is written, and the requester hears why.

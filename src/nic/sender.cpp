@@ -351,6 +351,7 @@ std::uint32_t Sender::new_packet(PacketKind kind, Outgoing& x, std::uint32_t ind
     h.damaged = x.damaged;  // by what it took from other packets
   }
   packet.stamps.posted = Time{d.posted};
+  packet.stamps.mark = d.spare[4];
   packet.stamps.at_chip = x.at_chip;
   packet.stamps.first_started = x.first_started;
   ++x.in_network;

@@ -13,6 +13,11 @@ using Group = std::span<const Rank>;
 /// Where the program has interfaces that run collectives (ProgramBuilder::interfaces), those that are short
 /// enough go along a tree of theirs: barrier, broadcast, reduce, and all-reduce whichever algorithm it names.
 
+/// What a program's interfaces (there must be some) do for a collective of these members, of which `root`
+/// gives or gets the data.
+void by_interfaces(ProgramBuilder& program, Group group, Collective::Kind kind, std::uint64_t bytes,
+                   Rank root);
+
 /// Dissemination: in round k everyone tells the one 2^k ahead.
 void barrier(ProgramBuilder& program, Group group);
 

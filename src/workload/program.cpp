@@ -12,6 +12,10 @@ namespace weft::workload {
 
 using Kind = Operation::Kind;
 
+namespace {
+constexpr std::uint32_t kMostTags = 0xf000'0000;  // of a program that others are added to
+}
+
 Rank Program::rank_of(std::uint64_t operation) const {
   return static_cast<Rank>(std::upper_bound(begin.begin(), begin.end(), operation) - begin.begin() - 1);
 }
@@ -155,15 +159,36 @@ Step ProgramBuilder::interface_receive(Rank r, Rank from, std::uint64_t bytes, s
   return step;
 }
 
+ProgramBuilder::ProgramBuilder(const Program& p) : scripts_(p.ranks()), steps_(p.operations.size()) {
+  std::uint32_t most = 0;
+  for (const Operation& o : p.operations) most = std::max(most, o.tag);
+  if (most >= kMostTags)
+    throw UserError({{{p.source}, "", fmt::format("its messages have tags of {} and more", kMostTags)}});
+  next_tag_ = most + 1;
+  for (Rank r = 0; r < p.ranks(); ++r) {
+    Script& s = scripts_[r];
+    auto at = [](const auto& all, std::uint64_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
+    const std::uint64_t first = p.begin[r], last = p.begin[r + 1], base = p.dependency_begin[first];
+    s.operations.assign(at(p.operations, first), at(p.operations, last));
+    s.dependencies.assign(at(p.dependencies, base), at(p.dependencies, p.dependency_begin[last]));
+    for (std::uint64_t i = first; i < last; ++i)
+      s.dependency_begin.push_back(static_cast<std::uint32_t>(p.dependency_begin[i + 1] - base));
+  }
+}
+
 Program ProgramBuilder::finish(std::string name) && {
   Program p;
   p.name = std::move(name);
   for (Script& s : scripts_) {
-    std::uint64_t base = p.dependencies.size();
     p.operations.insert(p.operations.end(), s.operations.begin(), s.operations.end());
-    p.dependencies.insert(p.dependencies.end(), s.dependencies.begin(), s.dependencies.end());
-    for (std::size_t i = 1; i < s.dependency_begin.size(); ++i)
-      p.dependency_begin.push_back(base + s.dependency_begin[i]);
+    std::stable_sort(s.late.begin(), s.late.end(), [](auto& a, auto& b) { return a.step < b.step; });
+    auto late = s.late.begin();
+    for (Step i = 0; i < s.operations.size(); ++i) {
+      p.dependencies.insert(p.dependencies.end(), s.dependencies.begin() + s.dependency_begin[i],
+                            s.dependencies.begin() + s.dependency_begin[i + 1]);
+      for (; late != s.late.end() && late->step == i; ++late) p.dependencies.push_back(late->on);
+      p.dependency_begin.push_back(p.dependencies.size());
+    }
     p.begin.push_back(p.operations.size());
     s = {};
   }

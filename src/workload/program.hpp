@@ -34,6 +34,18 @@ struct Dependency {
   friend bool operator==(const Dependency&, const Dependency&) = default;
 };
 
+/// A collective that is made of steps of a program, as recordings name them.
+struct Collective {
+  enum class Kind : std::uint8_t { Barrier, Broadcast, Reduce, AllReduce };
+  Kind kind = Kind::Barrier;
+  bool combines = true;     // units of interfaces have its type and operation; of reduces
+  bool whole = true;        // all its messages are among its steps
+  std::uint32_t group = 0;  // its members: Program::groups
+  std::uint32_t root = 0;   // by its place in the group; of broadcasts and reduces
+  std::uint64_t bytes = 0;
+  friend bool operator==(const Collective&, const Collective&) = default;
+};
+
 /// The steps of all ranks in flat arrays; step s of rank r is operation begin[r] + s.
 struct Program {
   std::string name;
@@ -43,6 +55,13 @@ struct Program {
   std::vector<Dependency> dependencies;
   std::string source;                // the file it comes from, if any
   std::vector<std::uint32_t> lines;  // by operation: where in the file; may be empty
+
+  // Collectives that are known. Of a collective's steps in a member, the first wait is where it begins there,
+  // the last where it has ended; computing and waits in between, and its messages wherever they are.
+  std::vector<std::vector<Rank>> groups;
+  std::vector<Collective> collectives;
+  std::vector<std::uint32_t> collective_of;  // by operation: one more than its collective's number, or 0;
+                                             // empty: there are none
 
   Rank ranks() const { return static_cast<Rank>(begin.size() - 1); }
   std::uint32_t steps(Rank r) const { return static_cast<std::uint32_t>(begin[r + 1] - begin[r]); }
@@ -65,6 +84,8 @@ Program side_by_side(const std::vector<Program>& programs);
 class ProgramBuilder {
  public:
   explicit ProgramBuilder(Rank ranks) : scripts_(ranks) {}
+  /// Goes on with the steps of a program; throws UserError where its tags leave none for others.
+  explicit ProgramBuilder(const Program& program);
 
   Rank ranks() const { return static_cast<Rank>(scripts_.size()); }
   void compute(Rank r, Time time);
@@ -78,6 +99,9 @@ class ProgramBuilder {
   Step interface_delay(Rank r, const std::vector<Step>& after, Time time);
   Step interface_send(Rank r, Step after, Rank to, std::uint64_t bytes, std::uint32_t tag);
   Step interface_receive(Rank r, Rank from, std::uint64_t bytes, std::uint32_t tag);
+  // In a program that is there already: what follows starts after a step; a step waits for what was built.
+  void resume(Rank r, Step after) { scripts_[r].last = after; }
+  void precede(Rank r, Step step) { scripts_[r].late.push_back({step, {scripts_[r].last}}); }
   /// The next `wait` waits for it, too.
   void await(Rank r, Step step) { scripts_[r].pending.push_back(step); }
   /// Where small collectives are the interfaces'; null: all are made of messages.
@@ -96,6 +120,11 @@ class ProgramBuilder {
     static constexpr Step kNone = ~Step{0};
     Step last = kNone;          // what later steps start after
     std::vector<Step> pending;  // sends and receives not yet waited for
+    struct Late {
+      Step step;
+      Dependency on;
+    };
+    std::vector<Late> late;  // what steps before wait for, too
   };
   Step add(Rank r, Operation operation);
   /// Throws UserError where a program grows beyond what memory holds.

@@ -52,17 +52,32 @@ Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed,
 
 namespace {
 
+bool is_skeleton(const JobText& job) { return config::Registry<SkeletonKind>::find(job.workload); }
+
 /// Which ranks of a job have a tree of their own, as they are going to be placed. A rank has a node to
 /// itself.
 std::vector<std::uint32_t> groups_of_ranks(const machine::Machine& machine, Placement placement,
-                                           const JobText& job, std::uint64_t seed) {
+                                           const JobText& job, Rank ranks, std::uint64_t seed) {
   std::vector<std::uint32_t> out;
-  if (machine.description.mpi.tree_levels != machine::TreeLevels::Router ||
-      !config::Registry<SkeletonKind>::find(job.workload))
-    return out;
-  for (network::EndpointId e : placement.place(job.ranks ? job.ranks : placement.free(), job.placement, seed))
+  if (machine.description.mpi.tree_levels != machine::TreeLevels::Router) return out;
+  for (network::EndpointId e : placement.place(ranks, job.placement, seed))
     out.push_back(machine.graph->endpoint_router(e));
   return out;
+}
+
+/// A job's program, of which interfaces run the collectives.
+Program read_offloaded(const machine::Machine& machine, const Placement& placement, const JobText& job,
+                       std::uint64_t seed, InterfaceTimes& interfaces, JobResult& result) {
+  if (is_skeleton(job)) {
+    const Rank ranks = job.ranks ? job.ranks : placement.free();
+    interfaces.group_of_rank = groups_of_ranks(machine, placement, job, ranks, seed);
+    return read_job(job, placement.free(), seed, &interfaces);
+  }
+  Program program = read_job(job, placement.free(), seed);
+  interfaces.group_of_rank = groups_of_ranks(machine, placement, job, program.ranks(), seed);
+  result.offloaded = offload_collectives(program, interfaces);
+  if (result.offloaded->replaced) check(program);
+  return program;
 }
 
 /// The first message class of a class of traffic.
@@ -85,12 +100,17 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
   InterfaceTimes interfaces;
   if (text.offload) interfaces = interface_times(machine.description);
   for (const JobText& job : text.jobs) {
-    if (text.offload) interfaces.group_of_rank = groups_of_ranks(machine, placement, job, text.seed);
-    programs.push_back(read_job(job, placement.free(), text.seed, text.offload ? &interfaces : nullptr));
+    JobResult& result = out.jobs.emplace_back();
+    programs.push_back(text.offload ? read_offloaded(machine, placement, job, text.seed, interfaces, result)
+                                    : read_job(job, placement.free(), text.seed));
     const Program& p = programs.back();
     auto places = placement.place(p.ranks(), job.placement, text.seed);
     endpoint.insert(endpoint.end(), places.begin(), places.end());
-    out.jobs.push_back({job.workload, job.placement, p.ranks(), {0}, p.messages(), p.bytes_sent()});
+    result.workload = job.workload;
+    result.placement = job.placement;
+    result.ranks = p.ranks();
+    result.messages = p.messages();
+    result.bytes = p.bytes_sent();
   }
   ExecutorOptions how = text.options;
   for (std::size_t j = 0; j < text.jobs.size(); ++j)

@@ -1,11 +1,13 @@
 // A machine, an engine and jobs side by side: read, placed, checked and run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "network/network.hpp"
 #include "workload/executor.hpp"
+#include "workload/offload.hpp"
 #include "workload/placement.hpp"
 
 namespace weft::workload {
@@ -25,7 +27,7 @@ struct ReplayText {
   std::uint64_t seed = 1;
   unsigned threads = 1;
   ExecutorOptions options;
-  bool offload = false;  // small collectives of skeletons are the interfaces'
+  bool offload = false;  // small collectives, of skeletons and those that traces name, are the interfaces'
 };
 
 struct JobResult {
@@ -33,6 +35,7 @@ struct JobResult {
   Rank ranks = 0;
   Time completion{0};  // of its last rank
   std::uint64_t messages = 0, bytes = 0;
+  std::optional<OffloadCounts> offloaded = {};  // of a trace or a schedule, where interfaces run collectives
 };
 
 struct ReplayResult {
@@ -46,8 +49,8 @@ struct ReplayResult {
 std::unique_ptr<network::Network> make_engine(const std::string& name, const machine::Machine& machine,
                                               const network::EngineOptions& options);
 
-/// The program of a job; `free` endpoints are left. Checked. Traces hold messages and no collectives:
-/// interfaces run nothing of them.
+/// The program of a job; `free` endpoints are left. Checked. `interfaces` are for skeletons; what a trace has
+/// of collectives it says itself (offload_collectives).
 Program read_job(const JobText& job, std::uint32_t free, std::uint64_t seed,
                  const InterfaceTimes* interfaces = nullptr);
 

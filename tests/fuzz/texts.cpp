@@ -58,18 +58,21 @@ void fault_script(std::string_view text) {
 void program(const workload::Program& read) {
   workload::Program again = workload::parse_trace(workload::write_trace(read), "fuzz");
   expect(again.begin == read.begin && again.dependencies == read.dependencies);
+  expect(again.collectives == read.collectives && again.collective_of == read.collective_of);
   workload::check(read);
 }
 
 /// With the checksum that belongs to it, which no fuzzer guesses.
-void trace(std::string_view body) {
-  std::string bytes = "WEFTRACE\x01" + std::string(body);
+void sealed_trace(char version, std::string_view body) {
+  std::string bytes = std::string("WEFTRACE") + version + std::string(body);
   std::uint64_t sum = 0xcbf29ce484222325u;
   for (char c : bytes) sum = (sum ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(sum >> (8 * i)));
   program(workload::parse_trace(bytes, "fuzz"));
 }
 
+void trace(std::string_view body) { sealed_trace(1, body); }
+void trace_of_collectives(std::string_view body) { sealed_trace(2, body); }
 void bare_trace(std::string_view bytes) { program(workload::parse_trace(bytes, "fuzz")); }
 void goal(std::string_view text) { program(workload::parse_goal(text, "fuzz")); }
 
@@ -146,7 +149,7 @@ void pmi(std::string_view text) {
 
 constexpr void (*kReaders[])(std::string_view) = {
     quantities,   fault_script, trace,    bare_trace, goal,        edge_list, graphml,
-    packet_sizes, matrix,       override, loads,      disturbance, pmi};
+    packet_sizes, matrix,       override, loads,      disturbance, pmi,       trace_of_collectives};
 
 }  // namespace
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/failures.hpp"
+#include "lib/mpi_collectives.hpp"
 
 namespace weft::fi {
 
@@ -125,6 +126,7 @@ ssize_t Engine::send(Thread& thread, const Outgoing& out, std::uint32_t& sent) {
   if (out.buffer.length > UINT32_MAX) return -FI_EMSGSIZE;
   lib::found_something();
   ThreadPort at(*this, thread);
+  at.mark = lib::collective_number();
   mpi::Outgoing message = out;
   message.queue = out.quiet ? nullptr : endpoint.send_cq;
   message.counter = endpoint.send_counter;

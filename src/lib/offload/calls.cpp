@@ -287,18 +287,13 @@ bool can_run(const Call& c, const Group& group, std::size_t bytes, nic::RoundKin
   const std::uint32_t most = model().most[what][ranks];
   if (c.what == Offloaded::Reduce || c.what == Offloaded::AllReduce) {
     kind.combine = combine_of(c.operation);
-    const TypeFacts facts = type_facts(c.send_type);
-    kind.type = facts.element;
-    const bool bits = kind.combine == nic::Combine::And || kind.combine == nic::Combine::Or ||
-                      kind.combine == nic::Combine::Xor;
-    const bool logical = kind.combine >= nic::Combine::LogicalAnd && kind.combine <= nic::Combine::LogicalXor;
+    kind.type = type_facts(c.send_type).element;
     why = Fallback::NoUnits;
     if (!model().units) return false;
     why = Fallback::Operation;
     if (kind.combine == nic::Combine::None) return false;
     why = Fallback::Type;
-    if (facts.element == nic::Element::None || !nic::can_combine(kind.combine, kind.type)) return false;
-    if ((facts.bits_only && !bits) || (facts.logical_only && !logical)) return false;
+    if (!units_have(c.send_type, c.operation)) return false;
   }
   if (c.what == Offloaded::Gather) kind.combine = nic::Combine::Concatenate;
   if (is_block(c, group, bytes)) return true;
@@ -566,6 +561,7 @@ void freed(Word communicator) {
 }  // namespace
 
 void offer_collectives() {
+  lib::interfaces_combine = units_have;
   if (!lib::segment() || !lib::segment()->mpi.collectives.on) return;
   lib::collective_service = {carry_out, made,       freed, prepared, started,
                              released,  stands_for, ended, wait_all};

@@ -101,6 +101,16 @@ nic::Combine combine_of(Word operation) {
   return Combine::None;
 }
 
+bool units_have(Word datatype, Word operation) {
+  const Combine combine = combine_of(operation);
+  const TypeFacts facts = type_facts(datatype);
+  const bool bits = combine == Combine::And || combine == Combine::Or || combine == Combine::Xor;
+  const bool logical = combine >= Combine::LogicalAnd && combine <= Combine::LogicalXor;
+  if (combine == Combine::None || facts.element == Element::None) return false;
+  if ((facts.bits_only && !bits) || (facts.logical_only && !logical)) return false;
+  return nic::can_combine(combine, facts.element);
+}
+
 bool is_plain(Word datatype) { return type_facts(datatype).element != Element::None; }
 
 bool is_in_place(Word buffer) { return buffer == (lib::is_mpich() ? -1 : 1); }

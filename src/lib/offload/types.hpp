@@ -16,6 +16,8 @@ struct TypeFacts {
 TypeFacts type_facts(Word datatype);
 /// None: the operation is the user's own, or no unit has it.
 nic::Combine combine_of(Word operation);
+/// Some unit has both, together.
+bool units_have(Word datatype, Word operation);
 /// A type whose elements lie together without gaps, as the predefined ones do.
 bool is_plain(Word datatype);
 /// In place of a buffer: the data is in the other one.

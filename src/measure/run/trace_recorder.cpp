@@ -14,7 +14,7 @@ void TraceRecorder::operation(const nic::Record& r, std::uint32_t from, std::uin
   if (r.status != nic::Status::Ok || from >= ranks_ || to >= ranks_) return;
   bool answered = r.operation == nic::Operation::Get || r.operation == nic::Operation::FetchAdd ||
                   r.operation == nic::Operation::CompareSwap || r.operation == nic::Operation::BoundedAdd;
-  messages_.push_back({r.begin, r.end, r.length, from, to, 0, answered, 0});
+  messages_.push_back({r.begin, r.end, r.length, from, to, 0, answered, 0, r.mark, 0});
 }
 
 void TraceRecorder::wait(std::uint32_t rank, std::uint32_t lane, Time from, Time until, abi::Call call) {
@@ -26,6 +26,14 @@ class TraceRecorder::RankScript {
  public:
   RankScript(workload::Program& program, const std::vector<Message>& messages)
       : program_(program), messages_(messages), first_(program.operations.size()) {}
+
+  /// From now on it is in a collective, one more than whose number is given; 0: in none.
+  void enter(Time time, std::uint32_t collective) {
+    run_until(time);
+    collective_ = collective ? collective : collective_;
+    last_ = add({}, after_last());
+    collective_ = collective;
+  }
 
   /// The rank is busy up to `time`.
   void run_until(Time time) {
@@ -41,22 +49,22 @@ class TraceRecorder::RankScript {
   void send(std::uint32_t message) {
     const Message& m = messages_[message];
     run_until(m.begin);
-    Step step = add({Kind::Send, false, m.to, m.tag, m.answered ? 0 : m.bytes}, after_last());
+    Step step = add({Kind::Send, false, m.to, m.tag, m.answered ? 0 : m.bytes}, after_last(), m.collective);
     under_way_.push_back({m.end, step});
   }
 
   /// Nobody waits for it yet; what follows `join_arrived` does.
   void receive(std::uint32_t message) {
     const Message& m = messages_[message];
-    arrived_.push_back(m.answered ? add({Kind::Receive, false, m.to, m.answer_tag, m.bytes}, {})
-                                  : add({Kind::Receive, false, m.from, m.tag, m.bytes}, {}));
+    arrived_.push_back(m.answered ? add({Kind::Receive, false, m.to, m.answer_tag, m.bytes}, {}, 0)
+                                  : add({Kind::Receive, false, m.from, m.tag, m.bytes}, {}, m.collective));
   }
 
   /// The interface answers as soon as it is asked.
   void answer(std::uint32_t message) {
     const Message& m = messages_[message];
-    Step asked = add({Kind::Receive, false, m.from, m.tag, 0}, {});
-    add({Kind::Send, false, m.from, m.answer_tag, m.bytes}, {{asked}});
+    Step asked = add({Kind::Receive, false, m.from, m.tag, 0}, {}, 0);
+    add({Kind::Send, false, m.from, m.answer_tag, m.bytes}, {{asked}}, 0);
   }
 
   void join_arrived(Time until) {
@@ -75,7 +83,53 @@ class TraceRecorder::RankScript {
     arrived_.clear();
   }
 
-  void close() { program_.begin.push_back(program_.operations.size()); }
+  /// What a rank did, each in the order of time.
+  struct History {
+    const std::vector<std::uint32_t>&sent, &heard;  // messages, by when they left and arrived
+    const std::vector<Wait>& waits;
+    const std::vector<RecordedCollectives::Call>& calls;
+    Time end;
+  };
+
+  void play(const History& h) {
+    std::size_t next_sent = 0, next_heard = 0, next_call = 0;
+    auto send_until = [&](Time time) {
+      for (; next_sent < h.sent.size() && messages_[h.sent[next_sent]].begin <= time; ++next_sent)
+        send(h.sent[next_sent]);
+    };
+    auto hear_until = [&](Time time) {
+      for (; next_heard < h.heard.size() && messages_[h.heard[next_heard]].end <= time; ++next_heard)
+        receive(h.heard[next_heard]);
+      join_arrived(time);
+    };
+    // Up to that time it has begun or left collectives.
+    auto call_until = [&](Time time) {
+      for (; next_call < h.calls.size(); ++next_call) {
+        const RecordedCollectives::Call& call = h.calls[next_call];
+        if (call.collective == RecordedCollectives::kNone) continue;
+        if (collective_ == 0) {
+          if (call.begin > time) return;
+          send_until(call.begin);
+          enter(call.begin, call.collective + 1);
+        }
+        if (call.end > time) return;
+        send_until(call.end);
+        enter(call.end, 0);
+      }
+    };
+    for (const Wait& wait : h.waits) {
+      call_until(wait.from);
+      send_until(wait.from);
+      run_until(wait.own_time ? wait.until : wait.from);
+      skip_to(wait.until);
+      hear_until(wait.until);
+    }
+    call_until(Time{INT64_MAX});
+    send_until(Time{INT64_MAX});
+    run_until(h.end);
+    hear_until(Time{INT64_MAX});
+    program_.begin.push_back(program_.operations.size());
+  }
 
  private:
   static constexpr Step kNone = ~Step{0};
@@ -89,7 +143,13 @@ class TraceRecorder::RankScript {
   }
 
   Step add(workload::Operation operation, const std::vector<workload::Dependency>& on) {
+    return add(operation, on, collective_);
+  }
+
+  Step add(workload::Operation operation, const std::vector<workload::Dependency>& on,
+           std::uint32_t collective) {
     program_.operations.push_back(operation);
+    program_.collective_of.push_back(collective);
     program_.dependencies.insert(program_.dependencies.end(), on.begin(), on.end());
     program_.dependency_begin.push_back(program_.dependencies.size());
     return static_cast<Step>(program_.operations.size() - 1 - first_);
@@ -100,12 +160,34 @@ class TraceRecorder::RankScript {
   std::uint64_t first_;
   Time now_{0};
   Step last_ = kNone;
+  std::uint32_t collective_ = 0;
   std::vector<Step> arrived_;
   std::vector<UnderWay> under_way_;
 };
 
-workload::Program TraceRecorder::finish(const std::string& name, const std::vector<Time>& ends) const {
+/// Messages know which call of their sender they are of. Where one does not arrive within the same collective
+/// of its receiver, or leads to others that bear no number, the collective cannot be taken out.
+void TraceRecorder::find_collectives(std::vector<Message>& messages, RecordedCollectives& collectives) const {
+  for (Message& m : messages) {
+    const std::uint64_t number = m.mark & ~abi::kOthersFollow;
+    const auto& calls = collectives.calls(m.from);
+    if (number == 0 || number > calls.size()) continue;
+    const RecordedCollectives::Call& call = calls[number - 1];
+    if (call.collective == RecordedCollectives::kNone) continue;
+    const RecordedCollectives::Call* at_receiver = collectives.call_of(call.collective, m.to);
+    const bool fits = m.begin >= call.begin && at_receiver && m.end <= at_receiver->end;
+    if (!fits || m.answered || (m.mark & abi::kOthersFollow)) {
+      collectives.is_not_whole(call.collective);
+      continue;
+    }
+    m.collective = call.collective + 1;
+  }
+}
+
+workload::Program TraceRecorder::finish(const std::string& name, const std::vector<Time>& ends,
+                                        RecordedCollectives& collectives) const {
   std::vector<Message> messages = messages_;
+  find_collectives(messages, collectives);
   std::vector<std::vector<std::uint32_t>> sent(ranks_), heard(ranks_), asked(ranks_);
   std::unordered_map<std::uint64_t, std::uint32_t> tags;  // by pair: a tag of its own for each message
   auto next_tag = [&](std::uint64_t from, std::uint64_t to) { return tags[from * ranks_ + to]++; };
@@ -130,27 +212,12 @@ workload::Program TraceRecorder::finish(const std::string& name, const std::vect
     std::stable_sort(heard[rank].begin(), heard[rank].end(), by(&Message::end));
     RankScript script(program, messages);
     for (std::uint32_t message : asked[rank]) script.answer(message);
-    std::size_t next_sent = 0, next_heard = 0;
-    auto send_until = [&](Time time) {
-      for (; next_sent < sent[rank].size() && messages[sent[rank][next_sent]].begin <= time; ++next_sent)
-        script.send(sent[rank][next_sent]);
-    };
-    auto hear_until = [&](Time time) {
-      for (; next_heard < heard[rank].size() && messages[heard[rank][next_heard]].end <= time; ++next_heard)
-        script.receive(heard[rank][next_heard]);
-      script.join_arrived(time);
-    };
-    for (const Wait& wait : waits_[rank]) {
-      send_until(wait.from);
-      script.run_until(wait.own_time ? wait.until : wait.from);
-      script.skip_to(wait.until);
-      hear_until(wait.until);
-    }
-    send_until(Time{INT64_MAX});
-    if (rank < ends.size()) script.run_until(ends[rank]);
-    hear_until(Time{INT64_MAX});
-    script.close();
+    script.play({sent[rank], heard[rank], waits_[rank], collectives.calls(rank),
+                 rank < ends.size() ? ends[rank] : Time{0}});
   }
+  program.groups = collectives.groups();
+  program.collectives = collectives.all();
+  if (program.collectives.empty()) program.collective_of.clear();
   return program;
 }
 

@@ -29,12 +29,13 @@ std::uint64_t computed(const workload::Program& p, workload::Rank rank) {
 
 TEST(TraceRecorder, APingPongKeepsItsOrderAndItsComputing) {
   TraceRecorder recorder(2);
+  RecordedCollectives none(2);
   // Rank 0 computes 100, sends, waits for the answer; rank 1 waits, computes 30, answers.
   recorder.wait(1, 0, Time{0}, Time{600}, abi::Call::Wait);
   recorder.operation(record(nic::Operation::Message, 100, 600, 64), 0, 1);
   recorder.operation(record(nic::Operation::Message, 630, 1130, 32), 1, 0);
   recorder.wait(0, 0, Time{120}, Time{1130}, abi::Call::Spin);
-  workload::Program p = recorder.finish("test", {Time{1150}, Time{640}});
+  workload::Program p = recorder.finish("test", {Time{1150}, Time{640}}, none);
   ASSERT_NO_THROW(workload::check(p));
   EXPECT_EQ(p.messages(), 2u);
   EXPECT_EQ(p.bytes_sent(), 96u);
@@ -58,9 +59,10 @@ TEST(TraceRecorder, APingPongKeepsItsOrderAndItsComputing) {
 
 TEST(TraceRecorder, AReadIsARequestAndAnAnswer) {
   TraceRecorder recorder(3);
+  RecordedCollectives none(3);
   recorder.operation(record(nic::Operation::Get, 10, 900, 4096), 2, 0);
   recorder.operation(record(nic::Operation::FetchAdd, 20, 950, 8), 1, 2);
-  workload::Program p = recorder.finish("test", {Time{0}, Time{1000}, Time{1000}});
+  workload::Program p = recorder.finish("test", {Time{0}, Time{1000}, Time{1000}}, none);
   ASSERT_NO_THROW(workload::check(p));
   EXPECT_EQ(p.messages(), 4u);
   EXPECT_EQ(p.bytes_sent(), 4096u + 8u);
@@ -72,12 +74,13 @@ TEST(TraceRecorder, AReadIsARequestAndAnAnswer) {
 
 TEST(TraceRecorder, SleepsAreTheRanksOwnTimeAndFailuresAreNoTraffic) {
   TraceRecorder recorder(2);
+  RecordedCollectives none(2);
   nic::Record failed = record(nic::Operation::Put, 0, 10, 100);
   failed.status = nic::Status::BadKey;
   recorder.operation(failed, 0, 1);
   recorder.operation(record(nic::Operation::Put, 0, 10, 100), 0, abi::kNoRank);
   recorder.wait(0, 0, Time{50}, Time{250}, abi::Call::Sleep);
-  workload::Program p = recorder.finish("test", {Time{300}, Time{0}});
+  workload::Program p = recorder.finish("test", {Time{300}, Time{0}}, none);
   EXPECT_EQ(p.messages(), 0u);
   EXPECT_EQ(computed(p, 0), 300u);
   EXPECT_EQ(workload::parse_trace(workload::write_trace(p), "again").operations.size(), p.operations.size());
