@@ -5,8 +5,11 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <sstream>
 
 #include "base/output_file.hpp"
 #include "json.hpp"
@@ -184,6 +187,61 @@ TEST(Storage, WithoutCopiesAServerThatFailsIsAnError) {
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.err, HasSubstr("there is no target 9"));
   EXPECT_THAT(r.err, HasSubstr("expected \"at 3ms kill target 1\""));
+}
+
+/// Two ranks work until the power is cut. What is left of what each line of their log says?
+struct Remains {
+  std::map<std::string, unsigned> said, kept;  // by word: files it was said of; of these, those it is true of
+};
+
+Remains after_power_cut(const std::string& at, const std::vector<std::string>& options) {
+  ScratchFolder scratch;
+  const std::string keep = scratch.file("kept"), log = scratch.file("log");
+  std::vector<std::string> all{"-n",     "2", "--engine", "ideal", "--keep", keep, "--storage-fault",
+                               "at " + at + " cut power"};
+  all.insert(all.end(), options.begin(), options.end());
+  const ProgramResult r =
+      run_program(on_torus(all, {WEFT_BUILD "/test-programs/storage_power", "/weft", log}), 120);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("the power was cut, at " + at));
+  Remains out;
+  std::istringstream lines(read_file(log));
+  for (std::string word, file; lines >> word >> file;) {
+    int rank = 0, number = 0;
+    std::sscanf(file.c_str(), "%d-%d", &rank, &number);
+    const std::string done = keep + "/f" + file, temporary = keep + "/t" + file;
+    const bool renamed = fs::exists(done);
+    EXPECT_FALSE(renamed && fs::exists(temporary)) << file;
+    std::string data = renamed ? read_file(done) : fs::exists(temporary) ? read_file(temporary) : "";
+    const bool whole = data == std::string(12000, static_cast<char>('a' + (rank * 7 + number) % 26));
+    ++out.said[word];
+    out.kept[word] += word == "renamed" || word == "named" ? renamed : whole;
+  }
+  for (const auto& each : fs::directory_iterator(keep))
+    EXPECT_NE(each.path().filename().string().substr(0, 1), ".") << "nothing of ours is left";
+  return out;
+}
+
+TEST(Storage, APowerCutTakesWhatWasNotOnADevice) {
+  const std::vector<std::string> own_node{"--burst-buffer", "64MiB", "--set",
+                                          "storage.burst_buffer.flush_at=1"};
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, own_node})
+    for (const char* at : {"3ms", "7.77ms", "20ms"}) {
+      const Remains r = after_power_cut(at, options);
+      EXPECT_GT(r.said.at("synced"), 0u) << at;
+      EXPECT_EQ(r.kept.at("synced"), r.said.at("synced")) << at << ": what fsync acknowledged is there";
+      EXPECT_EQ(r.kept.at("named"), r.said.at("named")) << at;
+    }
+}
+
+TEST(Storage, APowerCutTakesNothingElse) {
+  // Where devices' own memory outlives it, all that servers have taken is there.
+  const Remains all = after_power_cut("5ms", {"--set", "storage.device.durable_buffer=true"});
+  for (const char* word : {"written", "renamed"}) EXPECT_EQ(all.kept.at(word), all.said.at(word)) << word;
+  // Where programming takes a second, nothing is that was written in the last.
+  const Remains none = after_power_cut("500ms", {"--set", "storage.device.program_time=1s"});
+  EXPECT_EQ(none.kept.at("written"), 0u);
+  EXPECT_EQ(none.said.count("synced"), 0u);
 }
 
 TEST(Storage, AFullDiskOfThisComputerIsToldToProgramAndUser) {

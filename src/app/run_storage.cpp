@@ -26,7 +26,8 @@ void RunStorageOptions::declare(CommandLine& app) {
   app.add_option(
          "--storage-fault", fault,
          "Servers of it that fail during the run: \"at 3ms kill target 1; at 5ms kill metadata\". What has "
-         "copies (storage.replicas) lives on")
+         "copies (storage.replicas) lives on. \"at 7ms cut power\" ends the run: the folder of --keep has "
+         "what devices had on their media then, and nothing else")
       .option_text("SCRIPT");
   app.add_option(
          "--burst-buffer", burst_buffer,
@@ -44,26 +45,32 @@ void RunStorageOptions::declare(CommandLine& app) {
 
 namespace {
 
-/// "at TIME kill target N" or "at TIME kill metadata", several with ';' between them.
+/// "at TIME kill target N", "at TIME kill metadata" or "at TIME cut power", several with ';' between them.
 void read_failures(const std::string& script, unsigned targets, Diagnostics& problems,
-                   std::vector<host::StorageOptions::Failure>& out) {
+                   host::StorageOptions& out) {
   for (const Statement& words : split_statements(script)) {
     std::string error, text;
     for (const Word& word : words) text += (text.empty() ? "" : " ") + word.text;
     const bool target = words.size() == 5 && words[3].text == "target";
     const bool metadata = words.size() == 4 && words[3].text == "metadata";
-    const bool form = (target || metadata) && words[0].text == "at" && words[2].text == "kill";
+    const bool power = words.size() == 4 && words[2].text == "cut" && words[3].text == "power";
+    const bool kill = (target || metadata) && words[2].text == "kill";
+    const bool form = (kill || power) && words[0].text == "at";
     const auto at = form ? parse_quantity(quantity_kind<Time>(), words[1].text, error) : std::nullopt;
     const unsigned long number = target ? std::strtoul(words[4].text.c_str(), nullptr, 10) : 0;
     if (!at || *at < 0) {
       problems.add(
           {"--storage-fault"}, "",
-          fmt::format("expected \"at 3ms kill target 1\" or \"at 3ms kill metadata\", got \"{}\"", text));
+          fmt::format("expected \"at 3ms kill target 1\", \"at 3ms kill metadata\" or \"at 3ms cut power\", "
+                      "got \"{}\"",
+                      text));
     } else if (target && (number < 1 || number > targets)) {
       problems.add({"--storage-fault"}, "",
                    fmt::format("there is no target {}; the machine has {}, from 1", words[4].text, targets));
+    } else if (power) {
+      out.power_cut = std::min(out.power_cut, Time{*at});
     } else {
-      out.push_back({static_cast<unsigned>(number), Time{*at}});
+      out.failures.push_back({static_cast<unsigned>(number), Time{*at}});
     }
   }
 }
@@ -109,7 +116,7 @@ void RunStorageOptions::apply_buffer(host::StorageOptions& out, Diagnostics& pro
 
 std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets) const {
   Diagnostics problems;
-  read_failures(fault, targets, problems, out.failures);
+  read_failures(fault, targets, problems, out);
   std::error_code failed;
   const bool asked = !mount.empty();
   if (asked) out.mount = mount == "none" ? "" : mount;

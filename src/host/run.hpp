@@ -28,6 +28,7 @@ struct StorageOptions {
     Time at;
   };
   std::vector<Failure> failures;
+  Time power_cut{kNoDeadline};      // of the whole machine
   std::uint64_t burst_buffer = 0;   // bytes, of all nodes of the job together; 0: there is none
   std::string stage_in, stage_out;  // folders below the mount point
   bool stages_in = false, stages_out = false;

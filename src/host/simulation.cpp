@@ -209,6 +209,7 @@ void Simulation::finish() {
   result_.end = std::max(result_.end, Time{0});
   if (pacing_) pacing_->finish(result_.end);
   supervisor_->end_all();
+  if (storage_ && options_.storage.power_cut != kNever) storage_->power_is_cut();
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
     result_.ranks[rank].ending = supervisor_->ending(rank);
     add_sums(segments_[rank]->header(), result_);
@@ -454,8 +455,11 @@ bool Simulation::come_to(Time at) {
   if (at == kNever && neighbours_ && supervisor_->anyone_outside()) return false;
   if (neighbours_) at = std::min(at, neighbours_->first_turn());
   if (at == kNever && fabric_->idle()) return false;
-  const bool told = fabric_->advance(at);
+  const Time cut = options_.storage.power_cut;
+  const bool told = fabric_->advance(std::min(at, cut), at == kNever);
   calls_->check_leaving();
+  const bool reached = fabric_->now() >= cut || (at == kNever && cut != kNever && !fabric_->idle());
+  if (!told && reached) return fail_at("the power was cut", cut);
   return told || at != kNever;
 }
 

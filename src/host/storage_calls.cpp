@@ -111,6 +111,7 @@ bool StorageCalls::use() {
   buffer_.resize(service_->transfer());
   for (const StorageOptions::Failure& failure : options_.failures)
     if (failure.server < service_->servers()) service_->kill(failure.server, failure.at);
+  if (options_.power_cut != kNever) tree_->cut_power_at(options_.power_cut);
   tell_root(segments_, tree_->path());
   return true;
 }
@@ -288,13 +289,24 @@ void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint6
   }
 }
 
-void StorageCalls::plan_sync(const Pending& p, std::vector<Piece>& out) {
+/// Servers that took data of the file, and the one for metadata where that has changed; all the same where a
+/// flush for somebody else is under way.
+void StorageCalls::plan_sync(Pending& p, std::vector<Piece>& out) {
   storage::Inode& inode = *file(p.file)->inode;
-  for (std::size_t server = 0; server < inode.unflushed.size(); ++server)
-    if (inode.unflushed[server])
+  for (std::size_t server = 1; server < inode.taken.size(); ++server)
+    if (inode.taken[server] > inode.flushed[server])
       out.push_back({.work = Work::Flush, .server = static_cast<storage::ServerId>(server)});
-  if (!out.empty() && !inode.unflushed[kMetadata]) out.push_back({.work = Work::Flush});  // its size
-  inode.unflushed.clear();
+  if (!out.empty() || changes_ > changes_flushed_) out.push_back({.work = Work::Flush});  // size and names
+  p.syncs = inode.taken;
+  p.syncs_changes = changes_;
+}
+
+/// What a flush that has been answered says of the file.
+void StorageCalls::synced(const Pending& p) {
+  changes_flushed_ = std::max(changes_flushed_, p.syncs_changes);
+  OpenFile* f = file(p.file);
+  for (std::size_t server = 0; f && server < p.syncs.size(); ++server)
+    f->inode->flushed[server] = std::max(f->inode->flushed[server], p.syncs[server]);
 }
 
 // --- How it came out.
@@ -309,6 +321,7 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
     result =
         name.size() < p.path.out_bytes ? put(p, p.path.out, name.c_str(), name.size() + 1) : -ENAMETOOLONG;
   }
+  if (result == 0 && p.call == FileCall::Sync) synced(p);
   // An open file is known by a handle, which means nothing without the server that gave it.
   const bool data = p.call == FileCall::Read || p.call == FileCall::Write || p.call == FileCall::Sync;
   if (result == -EIO && p.call <= FileCall::LastByFile && !data && service_->is_down(kMetadata))

@@ -40,6 +40,10 @@ class StorageCalls : private storage::Owner {
   /// Carries a thread's call out, from a time on.
   void begin(ThreadRef thread, Time at);
   void rank_ended(std::uint32_t rank);
+  /// The power is cut: its files are what the devices have. Processes of ranks have ended.
+  void power_is_cut() {
+    if (tree_) tree_->power_is_cut();
+  }
 
   /// The parts, made where nobody has used them yet; false where they cannot be.
   bool use();
@@ -71,7 +75,9 @@ class StorageCalls : private storage::Owner {
     PathCall path{};
     std::string first, second;
     std::uint64_t answer[2] = {};
-    storage::Inode* opens = nullptr;  // a file that the program opens after this call
+    storage::Inode* opens = nullptr;   // a file that the program opens after this call
+    std::vector<std::uint64_t> syncs;  // by server: pieces that are durable after this call
+    std::uint64_t syncs_changes = 0;   // and changes of metadata
   };
   struct Waiter {
     ThreadRef thread;
@@ -79,6 +85,8 @@ class StorageCalls : private storage::Owner {
   };
 
   std::int32_t carry_out(std::uint64_t token, storage::Piece& piece) override;
+  std::uint64_t mark() const override;
+  void copied(const storage::Piece& piece, std::uint64_t mark) override;
   void finished(std::uint64_t token, std::int32_t result, Time at) override;
 
   bool start_work(ThreadRef thread, Time at);
@@ -89,7 +97,8 @@ class StorageCalls : private storage::Owner {
   std::int32_t plan(Pending& p, std::vector<storage::Piece>& out);
   std::int32_t plan_open(Pending& p, std::vector<storage::Piece>& out);
   std::int32_t plan_data(Pending& p, bool write, std::vector<storage::Piece>& out);
-  void plan_sync(const Pending& p, std::vector<storage::Piece>& out);
+  void plan_sync(Pending& p, std::vector<storage::Piece>& out);
+  void synced(const Pending& p);
   void add_pieces(storage::Work work, const storage::Inode& inode, std::uint64_t offset, std::uint64_t bytes,
                   std::vector<storage::Piece>& out) const;
   std::int32_t by_path(Pending& p, std::uint32_t rank, storage::Piece& piece);
@@ -118,7 +127,8 @@ class StorageCalls : private storage::Owner {
   std::unique_ptr<storage::Service> service_;
   bool unusable_ = false, told_of_host_ = false;
   std::unique_ptr<storage::Tree> tree_;
-  std::vector<Pending> pending_;  // by rank and thread
+  std::vector<Pending> pending_;                     // by rank and thread
+  std::uint64_t changes_ = 0, changes_flushed_ = 0;  // of metadata: carried out, and known to be durable
   std::vector<std::unique_ptr<OpenFile>> files_;
   std::vector<std::uint32_t> free_files_;
   std::map<std::pair<pid_t, std::uint64_t>, int> locks_;  // by process and file: a description that has them

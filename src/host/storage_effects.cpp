@@ -81,6 +81,9 @@ std::vector<char> entries_from(const std::vector<storage::Tree::Entry>& entries,
 std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
   const ThreadRef t = thread_of(token);
   Pending& p = pending(t);
+  if (piece.work == Work::Change) ++changes_;
+  if (storage::PowerCut* cut = tree_->cut())
+    cut->durable_from(piece.work == Work::Change || piece.work == Work::Write ? piece.durable : Time{0});
   if (p.call > FileCall::LastByFile) return by_path(p, t.rank, piece);
   if (p.call == FileCall::Adopt) {
     const int borrowed = borrow_file(p.process, static_cast<int>(p.offset));
@@ -93,6 +96,16 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
   }
   OpenFile* f = file(p.file);
   return f ? by_file(p, *f, piece) : -EBADF;
+}
+
+std::uint64_t StorageCalls::mark() const {
+  const storage::PowerCut* cut = tree_ ? tree_->cut() : nullptr;
+  return cut ? cut->mark() : 0;
+}
+
+void StorageCalls::copied(const Piece& piece, std::uint64_t mark) {
+  if (storage::PowerCut* cut = tree_->cut())
+    cut->copied(piece.file, piece.offset, piece.bytes, mark, piece.durable);
 }
 
 std::int32_t StorageCalls::put(const Pending& p, std::uint64_t address, const void* from,
@@ -121,17 +134,16 @@ std::int32_t StorageCalls::by_file(Pending& p, OpenFile& f, Piece& piece) {
     case FileCall::Truncate:
       if ((f.flags & O_ACCMODE) == O_RDONLY) return -EINVAL;
       return tree_->truncate(inode, p.offset, now);
-    case FileCall::Allocate: {
-      if (std::int32_t full = tree_->reserve(inode, p.offset, p.length); full != 0) return full;
-      const std::uint64_t end = p.offset + p.length;
-      return end > tree_->size(inode) ? failed(ftruncate(inode.data, static_cast<off_t>(end))) : 0;
-    }
+    case FileCall::Allocate:
+      return tree_->allocate(inode, p.offset, p.length, now);
     case FileCall::List:
       return list(p, f, piece);
     case FileCall::SetMode:
       inode.mode = -1;
+      tree_->sets_attributes(inode);
       return failed(fchmod(inode.data, static_cast<mode_t>(p.offset)));
     case FileCall::SetOwner:
+      tree_->sets_attributes(inode);
       return failed(
           fchown(inode.data, static_cast<uid_t>(p.offset >> 32), static_cast<gid_t>(p.offset & ~0u)));
     case FileCall::SetTimes: {
@@ -158,15 +170,12 @@ std::int32_t StorageCalls::move_data(Pending& p, OpenFile& f, const Piece& piece
   if (piece.work == Work::Write) {
     storage::Inode& inode = *f.inode;
     if (process_vm_readv(p.process, &local, 1, remote.data(), remote.size(), 0) != bytes) return -EFAULT;
-    for (ssize_t done = 0; done < bytes;) {
-      const ssize_t wrote =
-          pwrite(inode.data, buffer_.data() + done, static_cast<std::size_t>(bytes - done), at + done);
-      if (wrote < 0) return host_refuses(errno, tree_->path(), told_of_host_);
-      done += wrote;
-    }
-    if (inode.unflushed.empty()) inode.unflushed.resize(service_->servers());
-    inode.unflushed[piece.server] = true;
-    tree_->wrote(inode, queue_.now());
+    const std::int32_t refused =
+        tree_->write(inode, piece.offset, {buffer_.data(), piece.bytes}, queue_.now());
+    if (refused != 0) return host_refuses(-refused, tree_->path(), told_of_host_);
+    inode.taken.resize(service_->servers());
+    inode.flushed.resize(service_->servers());
+    ++inode.taken[piece.server];
     return 0;
   }
   const ssize_t got = pread(f.inode->data, buffer_.data(), piece.bytes, at);
@@ -234,6 +243,7 @@ std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece)
     case FileCall::SetModeAt:
       return tree_->set_mode(p.first, mode, now);
     case FileCall::SetOwnerAt:
+      tree_->sets_attributes(p.first, !(flags & AT_SYMLINK_NOFOLLOW));
       return failed(fchownat(tree_->root(), p.first.empty() ? "." : p.first.c_str(),
                              static_cast<uid_t>(p.path.value[0]), static_cast<gid_t>(p.path.value[1]),
                              flags));

@@ -68,7 +68,8 @@ Time flush(StorageCalls& storage, nic::Fabric& fabric) {
     return std::any_of(awaited.begin(), awaited.end(),
                        [&](const File& file) { return buffer.file_is_dirty(file.number); });
   };
-  while (waits() && !fabric.idle()) fabric.advance(network::kForever);
+  const Time cut = storage.options().power_cut;
+  while (waits() && !fabric.idle() && fabric.now() < cut) fabric.advance(std::min(network::kForever, cut));
   return buffer.counters().last_flush;
 }
 

@@ -309,7 +309,9 @@ void Service::moved(std::uint32_t index) {
   Rpc& rpc = rpcs_[index];
   if (rpc.piece.work == Work::Read) return done(index);
   Device& device = *servers_[rpc.piece.server].device;
-  at(device.write(queue_.now(), rpc.place, rpc.piece.bytes), kDone, index);
+  const Time taken = device.write(queue_.now(), rpc.place, rpc.piece.bytes);
+  if (!rpc.executed) rpc.piece.durable = device.settled();
+  at(taken, kDone, index);
 }
 
 void Service::done(std::uint32_t index) {
