@@ -25,11 +25,6 @@ namespace {
 
 constexpr std::uint64_t kMostParts = 1024;  // IOV_MAX
 
-std::uint64_t token_of(ThreadRef t) { return std::uint64_t{t.rank} << 8 | t.thread; }
-ThreadRef thread_of(std::uint64_t token) {
-  return {static_cast<std::uint32_t>(token >> 8), static_cast<std::uint32_t>(token & 255)};
-}
-
 void tell_mount(const Segments& segments, const std::string& path) {
   for (const auto& segment : segments) {
     Mount& mount = segment->header().mount;
@@ -109,6 +104,12 @@ bool StorageCalls::use() {
                                           segments_.front()->header().epoch);
   if (tier_) tree_->on_cut = [this](std::uint64_t file, std::uint64_t size) { tier_->truncated(file, size); };
   buffer_.resize(service_->transfer());
+  if (!make_caches()) {
+    fmt::print(stderr,
+               "weft: the file system cannot be used: a node's interface has no port or memory left\n");
+    unusable_ = true;
+    return false;
+  }
   for (const StorageOptions::Failure& failure : options_.failures)
     if (failure.server < service_->servers()) service_->kill(failure.server, failure.at);
   if (options_.power_cut != kNever) tree_->cut_power_at(options_.power_cut);
@@ -136,16 +137,22 @@ void StorageCalls::begin(ThreadRef t, Time at) {
   p = {};
   p.process = caller(t.rank);
   const Time start = later(at, machine_.description.host.system_call);
+  if (const std::int32_t result = read_request(request, p); result != 0)
+    return on_answer(t, result, 0, 0, start);
+  if (!flush_first(t, start)) proceed(t, start);
+}
+
+void StorageCalls::proceed(ThreadRef t, Time start) {
+  Pending& p = pending(t);
   pieces_.clear();
-  std::int32_t result = read_request(request, p);
-  if (result == 0) result = plan(p, pieces_);
+  std::int32_t result = plan(p, t.rank, pieces_);
   if (result != 0) return on_answer(t, result, 0, 0, start);
   const bool asks = !pieces_.empty();
   if (asks && start_work(t, start)) return;
   if (asks) return on_answer(t, -ENOMEM, 0, 0, start);
   Piece nothing;
-  result = carry_out(token_of(t), nothing);
-  on_answer(t, result, p.answer[0], p.answer[1], start);
+  result = p.kept ? move_kept(p, t.rank) : carry_out(token_of(t), nothing);
+  on_answer(t, result, p.answer[0], p.answer[1], p.kept ? later(start, copying(p.length)) : start);
 }
 
 bool StorageCalls::start_work(ThreadRef t, Time at) {
@@ -204,11 +211,11 @@ std::int32_t StorageCalls::read_parts(Pending& p) {
 
 // --- What work a call is.
 
-std::int32_t StorageCalls::plan(Pending& p, std::vector<Piece>& out) {
+std::int32_t StorageCalls::plan(Pending& p, std::uint32_t rank, std::vector<Piece>& out) {
   switch (p.call) {
     case FileCall::Read:
     case FileCall::Write:
-      return plan_data(p, p.call == FileCall::Write, out);
+      return plan_data(p, rank, out);
     case FileCall::Touch:
       add_pieces(p.address ? Work::Write : Work::Read, *file(p.file)->inode, p.offset, p.length, out);
       return 0;
@@ -246,13 +253,16 @@ std::int32_t StorageCalls::plan_open(Pending& p, std::vector<Piece>& out) {
   return 0;
 }
 
-std::int32_t StorageCalls::plan_data(Pending& p, bool write, std::vector<Piece>& out) {
+std::int32_t StorageCalls::plan_data(Pending& p, std::uint32_t rank, std::vector<Piece>& out) {
+  const bool write = p.call == FileCall::Write;
   OpenFile& f = *file(p.file);
   storage::Inode& inode = *f.inode;
   if (write ? !writes(f.flags) : (f.flags & O_ACCMODE) == O_WRONLY) return -EBADF;
   if (f.flags & O_DIRECTORY) return -EISDIR;
   if (p.length == 0) return 0;
-  const std::uint64_t size = tree_->size(inode);
+  const storage::NodeCache* cache = cache_of(rank);
+  const std::uint64_t size =
+      std::max(tree_->size(inode), cache ? cache->end_of_dirty(inode.number) : std::uint64_t{0});
   if (write) {
     const bool appends = p.offset == kAtEnd || (f.flags & O_APPEND);
     if (appends) p.offset = std::max(size, inode.reserved_end);
@@ -270,8 +280,25 @@ std::int32_t StorageCalls::plan_data(Pending& p, bool write, std::vector<Piece>&
       return 0;
     }
   }
-  add_pieces(write ? Work::Write : Work::Read, inode, p.offset, p.length, out);
+  if (cache && is_kept(inode))
+    plan_kept(p, rank, inode, out);
+  else
+    add_pieces(write ? Work::Write : Work::Read, inode, p.offset, p.length, out);
   return 0;
+}
+
+/// Of a file that the node's memory may keep: what it does not have, or what goes through it.
+void StorageCalls::plan_kept(Pending& p, std::uint32_t rank, const storage::Inode& inode,
+                             std::vector<Piece>& out) {
+  if (p.call == FileCall::Write) {
+    p.kept = options_.cache.back;
+    if (!p.kept) add_pieces(Work::Write, inode, p.offset, p.length, out);
+    return;
+  }
+  p.kept = true;
+  p.fetches = cache_of(rank)->missing(inode.number, p.offset, p.offset + p.length, tree_->size(inode));
+  for (const storage::Extents::Range& range : p.fetches)
+    add_pieces(Work::Read, inode, range.begin, range.end - range.begin, out);
 }
 
 void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint64_t offset,
@@ -315,6 +342,12 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
   const ThreadRef t = thread_of(token);
   Pending& p = pending(t);
   if (scheduler_.thread(t).state != Scheduler::State::Waiting) return;  // killed
+  if (p.stage == Pending::Stage::Flushes) return flushed(t, result, at);
+  if (p.stage == Pending::Stage::Tells) return on_answer(t, result, p.answer[0], p.answer[1], at);
+  if (result == 0 && p.kept) {
+    result = kept_data_is_here(t);
+    at = later(at, copying(p.length));
+  }
   if (result == 0 && p.call == FileCall::Open) {
     p.opens = file(static_cast<std::uint32_t>(p.answer[0]))->inode;
     const std::string name = tree_->path() + "/" + tree_->host_name(*p.opens, p.first);
@@ -331,6 +364,9 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
     waiters_.push_back({t, file(p.file)->inode});
     return;
   }
+  const storage::Inode* seen = p.opens;
+  if (lock) seen = file(p.file) ? file(p.file)->inode : nullptr;
+  if (result == 0 && seen && tell_others(t, *seen, at)) return;
   on_answer(t, result, p.answer[0], p.answer[1], at);
 }
 
@@ -365,6 +401,7 @@ std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint
   files_[number]->flags = flags;
   files_[number]->rank = rank;
   files_[number]->process = process;
+  count_opener(inode, rank, flags, 1);
   return number;
 }
 
@@ -379,8 +416,11 @@ void StorageCalls::close_files_of_the_dead(std::uint32_t rank) {
 
 void StorageCalls::rank_ended(std::uint32_t rank) {
   std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.thread.rank == rank; });
-  for (std::uint32_t i = 0; i < files_.size(); ++i)
-    if (files_[i] && files_[i]->rank == rank) close_file(i, supervisor_.process(rank));
+  for (std::uint32_t i = 0; i < files_.size(); ++i) {
+    if (!files_[i] || files_[i]->rank != rank) continue;
+    flush_now(*files_[i]->inode, rank);
+    close_file(i, supervisor_.process(rank));
+  }
 }
 
 }  // namespace weft::host

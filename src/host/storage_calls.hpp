@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,12 +18,19 @@
 #include "host/scheduler.hpp"
 #include "host/segment.hpp"
 #include "storage/burst_buffer.hpp"
+#include "storage/node_cache.hpp"
 #include "storage/service.hpp"
 #include "storage/tree.hpp"
 
 namespace weft::host {
 
 class Supervisor;
+
+/// What the service calls an operation of a thread.
+inline std::uint64_t token_of(ThreadRef t) { return std::uint64_t{t.rank} << 8 | t.thread; }
+inline ThreadRef thread_of(std::uint64_t token) {
+  return {static_cast<std::uint32_t>(token >> 8), static_cast<std::uint32_t>(token & 255)};
+}
 
 class StorageCalls : private storage::Owner {
  public:
@@ -40,6 +48,9 @@ class StorageCalls : private storage::Owner {
   /// Carries a thread's call out, from a time on.
   void begin(ThreadRef thread, Time at);
   void rank_ended(std::uint32_t rank);
+  /// What nodes have written in their memory comes into the files, when nobody waits for it any more.
+  void write_all_back();
+  const std::vector<storage::NodeCache>& caches() const { return caches_; }
   /// The power is cut: its files are what the devices have. Processes of ranks have ended.
   void power_is_cut() {
     if (tree_) tree_->power_is_cut();
@@ -78,6 +89,16 @@ class StorageCalls : private storage::Owner {
     storage::Inode* opens = nullptr;   // a file that the program opens after this call
     std::vector<std::uint64_t> syncs;  // by server: pieces that are durable after this call
     std::uint64_t syncs_changes = 0;   // and changes of metadata
+    // Where nodes keep data of files.
+    enum class Stage { Works, Flushes, Tells };
+    struct Flush {
+      storage::Inode* inode;
+      std::vector<storage::Extents::Range> ranges;
+    };
+    Stage stage = Stage::Works;
+    std::vector<Flush> flushes;                    // before it begins
+    bool kept = false;                             // its data is in the node's memory in the end
+    std::vector<storage::Extents::Range> fetches;  // into it
   };
   struct Waiter {
     ThreadRef thread;
@@ -89,22 +110,48 @@ class StorageCalls : private storage::Owner {
   void copied(const storage::Piece& piece, std::uint64_t mark) override;
   void finished(std::uint64_t token, std::int32_t result, Time at) override;
 
+  /// The call itself, once what it had to wait for is done.
+  void proceed(ThreadRef thread, Time at);
   bool start_work(ThreadRef thread, Time at);
   pid_t caller(std::uint32_t rank);
   std::int32_t read_request(const Request& request, Pending& p);
   std::int32_t read_parts(Pending& p);
   /// The work it is; none: it is done at once. A negative errno: it is refused.
-  std::int32_t plan(Pending& p, std::vector<storage::Piece>& out);
+  std::int32_t plan(Pending& p, std::uint32_t rank, std::vector<storage::Piece>& out);
   std::int32_t plan_open(Pending& p, std::vector<storage::Piece>& out);
-  std::int32_t plan_data(Pending& p, bool write, std::vector<storage::Piece>& out);
+  std::int32_t plan_data(Pending& p, std::uint32_t rank, std::vector<storage::Piece>& out);
+  void plan_kept(Pending& p, std::uint32_t rank, const storage::Inode& inode,
+                 std::vector<storage::Piece>& out);
   void plan_sync(Pending& p, std::vector<storage::Piece>& out);
   void synced(const Pending& p);
   void add_pieces(storage::Work work, const storage::Inode& inode, std::uint64_t offset, std::uint64_t bytes,
                   std::vector<storage::Piece>& out) const;
   std::int32_t by_path(Pending& p, std::uint32_t rank, storage::Piece& piece);
-  std::int32_t by_file(Pending& p, OpenFile& file, storage::Piece& piece);
-  std::int32_t move_data(Pending& p, OpenFile& file, const storage::Piece& piece);
+  std::int32_t by_file(Pending& p, OpenFile& file, std::uint32_t rank, storage::Piece& piece);
+  std::int32_t move_data(Pending& p, OpenFile& file, std::uint32_t rank, const storage::Piece& piece);
+  bool copy_from(const Pending& p, std::uint64_t skip, std::span<char> to) const;
+  bool copy_to(const Pending& p, std::uint64_t skip, std::span<const char> from) const;
   std::int32_t list(Pending& p, OpenFile& file, storage::Piece& piece);
+
+  // storage_cache.cpp
+  bool make_caches();
+  storage::NodeCache* cache_of(std::uint32_t rank);
+  Time copying(std::uint64_t bytes) const;
+  bool is_kept(const storage::Inode& inode) const;
+  void count_opener(storage::Inode& inode, std::uint32_t rank, int flags, int by);
+  storage::Inode* inode_of(std::uint64_t number);
+  std::vector<std::uint64_t> to_be_flushed(const Pending& p, const storage::NodeCache& cache);
+  bool flush_first(ThreadRef thread, Time at);
+  std::int32_t flush_piece(Pending& p, std::uint32_t rank, const storage::Piece& piece);
+  std::int32_t write_back(storage::Inode& inode, std::uint32_t rank, const storage::Piece& piece);
+  std::int32_t write_data(storage::Inode& inode, std::uint32_t rank, const storage::Piece& piece,
+                          std::span<const char> data);
+  void flushed(ThreadRef thread, std::int32_t result, Time at);
+  void flush_now(storage::Inode& inode, std::uint32_t rank);
+  std::int32_t move_kept(Pending& p, std::uint32_t rank);
+  std::int32_t kept_data_is_here(ThreadRef thread);
+  bool tell_others(ThreadRef thread, const storage::Inode& inode, Time at);
+
   std::int32_t lock(Pending& p, OpenFile& file);
   std::int32_t lock_whole(Pending& p, OpenFile& file);
   void close_file(std::uint32_t number, pid_t process);
@@ -133,7 +180,10 @@ class StorageCalls : private storage::Owner {
   std::vector<std::uint32_t> free_files_;
   std::map<std::pair<pid_t, std::uint64_t>, int> locks_;  // by process and file: a description that has them
   std::vector<Waiter> waiters_;
-  std::vector<pid_t> borrower_;  // by rank: one that is known to be of it
+  std::vector<pid_t> borrower_;             // by rank: one that is known to be of it
+  std::vector<storage::NodeCache> caches_;  // where nodes keep data of files
+  std::map<network::EndpointId, std::uint32_t> cache_of_node_;
+  storage::ServerId first_cache_ = 0;  // of the servers by which nodes are told to forget
   std::vector<char> buffer_;
   std::vector<storage::Piece> pieces_;
 };

@@ -20,10 +20,6 @@ using storage::Work;
 
 namespace {
 
-ThreadRef thread_of(std::uint64_t token) {
-  return {static_cast<std::uint32_t>(token >> 8), static_cast<std::uint32_t>(token & 255)};
-}
-
 /// An open file description of its own.
 int opened_again(int file, int flags) {
   return ::open(("/proc/self/fd/" + std::to_string(file)).c_str(), flags | O_CLOEXEC);
@@ -84,6 +80,8 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
   if (piece.work == Work::Change) ++changes_;
   if (storage::PowerCut* cut = tree_->cut())
     cut->durable_from(piece.work == Work::Change || piece.work == Work::Write ? piece.durable : Time{0});
+  if (p.stage == Pending::Stage::Flushes) return flush_piece(p, t.rank, piece);
+  if (p.stage == Pending::Stage::Tells) return 0;
   if (p.call > FileCall::LastByFile) return by_path(p, t.rank, piece);
   if (p.call == FileCall::Adopt) {
     const int borrowed = borrow_file(p.process, static_cast<int>(p.offset));
@@ -95,7 +93,7 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
     return 0;
   }
   OpenFile* f = file(p.file);
-  return f ? by_file(p, *f, piece) : -EBADF;
+  return f ? by_file(p, *f, t.rank, piece) : -EBADF;
 }
 
 std::uint64_t StorageCalls::mark() const {
@@ -113,13 +111,13 @@ std::int32_t StorageCalls::put(const Pending& p, std::uint64_t address, const vo
   return bytes == 0 || write_memory(p.process, address, from, bytes) ? 0 : -EFAULT;
 }
 
-std::int32_t StorageCalls::by_file(Pending& p, OpenFile& f, Piece& piece) {
+std::int32_t StorageCalls::by_file(Pending& p, OpenFile& f, std::uint32_t rank, Piece& piece) {
   storage::Inode& inode = *f.inode;
   const Time now = queue_.now();
   switch (p.call) {
     case FileCall::Read:
     case FileCall::Write:
-      return move_data(p, f, piece);
+      return move_data(p, f, rank, piece);
     case FileCall::Touch:
       if (p.address) tree_->wrote(inode, now);
       return 0;
@@ -160,29 +158,36 @@ std::int32_t StorageCalls::by_file(Pending& p, OpenFile& f, Piece& piece) {
   }
 }
 
+bool StorageCalls::copy_from(const Pending& p, std::uint64_t skip, std::span<char> to) const {
+  const std::vector<iovec> remote = parts_between(p.parts, skip, to.size());
+  const iovec local{to.data(), to.size()};
+  return process_vm_readv(p.process, &local, 1, remote.data(), remote.size(), 0) ==
+         static_cast<ssize_t>(to.size());
+}
+
+bool StorageCalls::copy_to(const Pending& p, std::uint64_t skip, std::span<const char> from) const {
+  const std::vector<iovec> remote = parts_between(p.parts, skip, from.size());
+  const iovec local{const_cast<char*>(from.data()), from.size()};
+  return process_vm_writev(p.process, &local, 1, remote.data(), remote.size(), 0) ==
+         static_cast<ssize_t>(from.size());
+}
+
 /// Data of one piece between the process's memory and the file.
-std::int32_t StorageCalls::move_data(Pending& p, OpenFile& f, const Piece& piece) {
+std::int32_t StorageCalls::move_data(Pending& p, OpenFile& f, std::uint32_t rank, const Piece& piece) {
   if (piece.bytes == 0 || (piece.work != Work::Read && piece.work != Work::Write)) return 0;
-  const std::vector<iovec> remote = parts_between(p.parts, piece.offset - p.offset, piece.bytes);
-  iovec local{buffer_.data(), piece.bytes};
-  const auto at = static_cast<off_t>(piece.offset);
-  const auto bytes = static_cast<ssize_t>(piece.bytes);
+  if (p.kept) return 0;  // when all of it is there
+  const std::span<char> data{buffer_.data(), piece.bytes};
   if (piece.work == Work::Write) {
-    storage::Inode& inode = *f.inode;
-    if (process_vm_readv(p.process, &local, 1, remote.data(), remote.size(), 0) != bytes) return -EFAULT;
-    const std::int32_t refused =
-        tree_->write(inode, piece.offset, {buffer_.data(), piece.bytes}, queue_.now());
+    if (!copy_from(p, piece.offset - p.offset, data)) return -EFAULT;
+    const std::int32_t refused = write_data(*f.inode, rank, piece, data);
     if (refused != 0) return host_refuses(-refused, tree_->path(), told_of_host_);
-    inode.taken.resize(service_->servers());
-    inode.flushed.resize(service_->servers());
-    ++inode.taken[piece.server];
+    if (storage::NodeCache* cache = cache_of(rank); cache && is_kept(*f.inode))
+      cache->write(f.inode->number, piece.offset, data, false);
     return 0;
   }
-  const ssize_t got = pread(f.inode->data, buffer_.data(), piece.bytes, at);
-  if (got < 0) return -errno;
   // It may have been cut meanwhile: what is behind its end reads as zeros, as a hole does.
-  std::memset(buffer_.data() + got, 0, static_cast<std::size_t>(bytes - got));
-  return process_vm_writev(p.process, &local, 1, remote.data(), remote.size(), 0) == bytes ? 0 : -EFAULT;
+  if (std::int32_t failed = tree_->read(*f.inode, piece.offset, data); failed != 0) return failed;
+  return copy_to(p, piece.offset - p.offset, data) ? 0 : -EFAULT;
 }
 
 std::int32_t StorageCalls::list(Pending& p, OpenFile& f, Piece& piece) {
@@ -318,6 +323,7 @@ void StorageCalls::close_file(std::uint32_t number, pid_t process) {
   }
   if (f.whole_lock >= 0) ::close(f.whole_lock);
   if (woke) wake_waiters(inode);
+  count_opener(inode, f.rank, f.flags, -1);
   files_[number] = nullptr;
   free_files_.push_back(number);
   tree_->close(inode);

@@ -52,7 +52,7 @@ bool BurstBuffer::attach(Service& service) {
   service_ = &service;
   first_ = service.servers();
   for (const Node& node : nodes_)
-    if (!service.add_server(node.node, p_.nvm, policy_.request_time, *this)) return false;
+    if (!service.add_server(node.node, p_.nvm, policy_.request_time, this)) return false;
   return true;
 }
 

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
+#include <string>
+#include <vector>
 
-#include "base/output_file.hpp"
 #include "base/random.hpp"
 #include "machine/storage_parameters.hpp"
 #include "storage/tree.hpp"
@@ -60,10 +64,15 @@ class Reference {
   std::map<std::uint64_t, std::string> data_;
 };
 
+std::string content(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 std::map<std::string, std::string> files_in(const std::string& folder) {
   std::map<std::string, std::string> out;
   for (const auto& each : fs::directory_iterator(folder))
-    out[each.path().filename().string()] = read_file(each.path().string());
+    out[each.path().filename().string()] = content(each.path().string());
   return out;
 }
 

@@ -58,12 +58,12 @@ Service::Service(const machine::Machine& machine, nic::Fabric& fabric, event::Ev
 }
 
 bool Service::add_server(network::EndpointId node, const machine::StorageDeviceParameters& device,
-                         Time request_time, Gate& gate) {
+                         Time request_time, Gate* gate) {
   Server server;
   server.node = node;
   server.device = std::make_unique<Device>(device);
   server.request_time = request_time;
-  server.gate = &gate;
+  server.gate = gate;
   server.agent = agent_on(node);
   if (server.agent == kNoAgent) return false;
   servers_.push_back(std::move(server));

@@ -87,9 +87,10 @@ class Service : private event::EventHandler {
   /// error.
   void kill(ServerId server, Time at);
 
-  /// One more, whose requests for data pass a gate. False where its node has no port or memory for it.
+  /// One more, whose requests for data pass a gate where there is one. False where its node has no port or
+  /// memory for it.
   bool add_server(network::EndpointId node, const machine::StorageDeviceParameters& device, Time request_time,
-                  Gate& gate);
+                  Gate* gate);
   /// A request that waits goes on: with the device, or from memory.
   void resume(std::uint32_t request, bool from_memory);
   void release(std::uint32_t request) { answer(request); }

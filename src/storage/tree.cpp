@@ -489,7 +489,15 @@ void Tree::power_is_cut() {
   cut_->restore();
 }
 
+std::int32_t Tree::read(const Inode& inode, std::uint64_t offset, std::span<char> out) const {
+  const ssize_t got = pread(inode.data, out.data(), out.size(), static_cast<off_t>(offset));
+  const std::size_t there = got < 0 ? 0 : static_cast<std::size_t>(got);
+  std::memset(out.data() + there, 0, out.size() - there);
+  return got < 0 ? -errno : 0;
+}
+
 void Tree::wrote(Inode& inode, Time now) {
+  ++inode.version;
   inode.modified = inode.changed = calendar(now);
   inode.stamped = false;
 }

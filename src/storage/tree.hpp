@@ -36,7 +36,13 @@ struct Inode {
   std::uint64_t reserved_end = 0;                 // of data that is being written behind its end
   std::uint32_t first_blocks = 0;                 // of the first stripe unit, the only one of small files
   std::map<std::uint64_t, std::uint32_t> blocks;  // of the others
-  std::vector<std::uint64_t> taken, flushed;      // by server: pieces it took, and those known to be durable
+  struct Opener {
+    std::uint32_t node;
+    int opens, writers;
+  };
+  std::vector<Opener> openers;                // nodes that have it open, where nodes keep data of files
+  std::uint64_t version = 0;                  // of its data
+  std::vector<std::uint64_t> taken, flushed;  // by server: pieces it took, and those known to be durable
 };
 
 class Tree {
@@ -88,6 +94,8 @@ class Tree {
   /// Data goes into a file, for which the caller has asked `reserve` before. 0, or the host's errno,
   /// negative.
   std::int32_t write(Inode& inode, std::uint64_t offset, std::span<const char> data, Time now);
+  /// What lies behind its end are zeros. 0, or the host's errno, negative.
+  std::int32_t read(const Inode& inode, std::uint64_t offset, std::span<char> out) const;
   /// Owner or rights of a file are about to change.
   void sets_attributes(Inode& inode);
   void sets_attributes(const std::string& path, bool follow);
