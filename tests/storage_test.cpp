@@ -121,6 +121,21 @@ TEST(Storage, FilesOfMpiWorkByBothOfOpenMpisWays) {
   }
 }
 
+TEST(Storage, TheBenchmarkOfTheExamplesReadsWhatItWrote) {
+  ScratchFolder scratch;
+  const std::string program = scratch.file("mpi_files");
+  ASSERT_EQ(std::system(("mpicc.openmpi -O1 -o " + program + " " WEFT_ROOT "/examples/mpi_files.c").c_str()),
+            0);
+  // Shared or a file for each rank, in order or at random.
+  for (const std::vector<std::string>& how : {std::vector<std::string>{}, {"-F"}, {"-z"}, {"-F", "-z"}}) {
+    std::vector<std::string> command{program, "-b", "1m", "-t", "64k"};
+    command.insert(command.end(), how.begin(), how.end());
+    const ProgramResult r = run_program(on_torus({"-n", "4", "--engine", "flow"}, command), 120);
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_THAT(r.out, HasSubstr(", all as written"));
+  }
+}
+
 TEST(Storage, Hdf5AndNetcdfWorkInParallel) {
   for (const char* program : {"hdf5_parallel", "netcdf_parallel"})
     for (const char* way : {"ompio", "romio321"}) {
@@ -270,11 +285,12 @@ struct Remains {
   std::map<std::string, unsigned> said, kept;  // by word: files it was said of; of these, those it is true of
 };
 
-Remains after_power_cut(const std::string& at, const std::vector<std::string>& options) {
+Remains after_power_cut(const std::string& at, const std::vector<std::string>& options,
+                        const std::string& other_faults = "") {
   ScratchFolder scratch;
   const std::string keep = scratch.file("kept"), log = scratch.file("log");
   std::vector<std::string> all{"-n",     "2",  "--engine",        "ideal",
-                               "--keep", keep, "--storage-fault", "at " + at + " cut power"};
+                               "--keep", keep, "--storage-fault", other_faults + "at " + at + " cut power"};
   all.insert(all.end(), options.begin(), options.end());
   const ProgramResult r =
       run_program(on_torus(all, {WEFT_BUILD "/test-programs/storage_power", "/weft", log}), 120);
@@ -308,6 +324,13 @@ TEST(Storage, APowerCutTakesWhatWasNotOnADevice) {
       EXPECT_EQ(r.kept.at("synced"), r.said.at("synced")) << at << ": what fsync acknowledged is there";
       EXPECT_EQ(r.kept.at("named"), r.said.at("named")) << at;
     }
+  // The same with errors in packets and a server that has failed before.
+  const Remains r = after_power_cut("15ms",
+                                    {"--set", "storage.replicas=2", "--set", "nic.corruption=0.001", "--set",
+                                     "storage.retries=100", "--set", "storage.retry=100us"},
+                                    "at 2ms kill target 2; ");
+  EXPECT_GT(r.said.at("synced"), 0u);
+  EXPECT_EQ(r.kept.at("synced"), r.said.at("synced"));
 }
 
 TEST(Storage, APowerCutTakesNothingElse) {

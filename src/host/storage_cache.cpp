@@ -91,7 +91,7 @@ std::vector<std::uint64_t> StorageCalls::to_be_flushed(const Pending& p, const N
 bool StorageCalls::flush_first(ThreadRef t, Time at) {
   Pending& p = pending(t);
   NodeCache* cache = cache_of(t.rank);
-  if (!cache || cache->dirty_files().empty()) return false;
+  if (!cache || !cache->has_dirty()) return false;
   pieces_.clear();
   for (std::uint64_t number : to_be_flushed(p, *cache)) {
     Inode* inode = inode_of(number);
@@ -200,7 +200,13 @@ std::int32_t StorageCalls::kept_data_is_here(ThreadRef t) {
   return move_kept(p, t.rank);
 }
 
-// --- Opening.
+// --- Opening and locking.
+
+/// Who has got a lock sees what others have written under it.
+void StorageCalls::look_for_changes(std::uint32_t rank, std::uint32_t number) {
+  NodeCache* cache = cache_of(rank);
+  if (const OpenFile* f = file(number); cache && f) cache->check_version(f->inode->number, f->inode->version);
+}
 
 /// Nodes that must be told that a file which this one has opened is in nobody's memory any more.
 bool StorageCalls::tell_others(ThreadRef t, const Inode& inode, Time at) {

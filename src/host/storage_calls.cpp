@@ -364,9 +364,8 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
     waiters_.push_back({t, file(p.file)->inode});
     return;
   }
-  const storage::Inode* seen = p.opens;
-  if (lock) seen = file(p.file) ? file(p.file)->inode : nullptr;
-  if (result == 0 && seen && tell_others(t, *seen, at)) return;
+  if (result == 0 && p.opens && tell_others(t, *p.opens, at)) return;
+  if (result == 0 && lock) look_for_changes(t.rank, p.file);
   on_answer(t, result, p.answer[0], p.answer[1], at);
 }
 

@@ -150,6 +150,7 @@ class StorageCalls : private storage::Owner {
   void flush_now(storage::Inode& inode, std::uint32_t rank);
   std::int32_t move_kept(Pending& p, std::uint32_t rank);
   std::int32_t kept_data_is_here(ThreadRef thread);
+  void look_for_changes(std::uint32_t rank, std::uint32_t number);
   bool tell_others(ThreadRef thread, const storage::Inode& inode, Time at);
 
   std::int32_t lock(Pending& p, OpenFile& file);

@@ -39,6 +39,7 @@ class NodeCache {
   std::vector<Extents::Range> take_dirty(File file);
   void cleaned(File file, std::span<const Extents::Range> ranges);
   std::vector<File> dirty_files() const;
+  bool has_dirty() const { return !dirty_.empty(); }
   bool is_dirty(File file) const { return dirty_.count(file) != 0; }
   /// Behind what it has written here alone, or 0.
   std::uint64_t end_of_dirty(File file) const;
