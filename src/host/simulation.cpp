@@ -70,6 +70,12 @@ void add_sums(const Header& header, RunResult& result) {
   to.collectives.other += from.collectives.other;
 }
 
+/// Has time come as far as a power cut? `at`: where it was to come; never: to the end of all that happens.
+bool reaches(Time cut, Time at, nic::Fabric& fabric) {
+  if (at == kNever && cut != kNever && !fabric.idle()) fabric.advance(cut);
+  return fabric.now() >= cut;
+}
+
 /// What the fabric tells is for ranks, and for who else is there.
 std::unique_ptr<nic::Host> host_for(nic::Host& ranks, Neighbours* neighbours,
                                     const std::vector<network::EndpointId>& nodes, unsigned count) {
@@ -209,7 +215,6 @@ void Simulation::finish() {
   result_.end = std::max(result_.end, Time{0});
   if (pacing_) pacing_->finish(result_.end);
   supervisor_->end_all();
-  if (storage_ && options_.storage.power_cut != kNever) storage_->power_is_cut();
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
     result_.ranks[rank].ending = supervisor_->ending(rank);
     add_sums(segments_[rank]->header(), result_);
@@ -455,11 +460,9 @@ bool Simulation::come_to(Time at) {
   if (at == kNever && neighbours_ && supervisor_->anyone_outside()) return false;
   if (neighbours_) at = std::min(at, neighbours_->first_turn());
   if (at == kNever && fabric_->idle()) return false;
-  const Time cut = options_.storage.power_cut;
-  const bool told = fabric_->advance(std::min(at, cut), at == kNever);
+  const bool told = fabric_->advance(std::min(at, options_.storage.power_cut), at == kNever);
   calls_->check_leaving();
-  const bool reached = fabric_->now() >= cut || (at == kNever && cut != kNever && !fabric_->idle());
-  if (!told && reached) return fail_at("the power was cut", cut);
+  if (!told && reaches(options_.storage.power_cut, at, *fabric_)) return fail("the power was cut");
   return told || at != kNever;
 }
 

@@ -25,47 +25,17 @@ using storage::NodeCache;
 using storage::Piece;
 using storage::Work;
 
-/// The memories, and a server on each node that is told to forget.
-bool StorageCalls::make_caches() {
-  if (!options_.cache.bytes) return true;
-  first_cache_ = service_->servers();
-  cache_of_node_.clear();
-  for (network::EndpointId node : node_of_rank_) {
-    if (!cache_of_node_.emplace(node, static_cast<std::uint32_t>(caches_.size())).second) continue;
-    caches_.emplace_back(options_.cache.bytes);
-    if (!service_->add_server(node, machine_.description.storage.nvm, Time{0}, nullptr)) return false;
-  }
-  tree_->on_cut = [this](std::uint64_t file, std::uint64_t size) {
-    for (NodeCache& cache : caches_) cache.truncated(file, size);
-  };
-  return true;
+namespace {
+
+/// Files of which a node sends what it has before a call; by its number, the one the call is about.
+std::vector<NodeCache::File> to_be_flushed(FileCall call, std::uint64_t about, const NodeCache& cache) {
+  if (call == FileCall::Write)
+    return cache.too_dirty() ? cache.dirty_files() : std::vector<NodeCache::File>();
+  if (call == FileCall::Read || call == FileCall::List || call == FileCall::Adopt) return {};
+  return cache.is_dirty(about) ? std::vector{about} : std::vector<NodeCache::File>();
 }
 
-NodeCache* StorageCalls::cache_of(std::uint32_t rank) {
-  return caches_.empty() ? nullptr : &caches_[cache_of_node_.at(node_of_rank_[rank])];
-}
-
-Time StorageCalls::copying(std::uint64_t bytes) const {
-  return transfer_time(bytes, machine_.description.mpi.copy_rate.value);
-}
-
-/// May memory of nodes keep it?
-bool StorageCalls::is_kept(const Inode& inode) const {
-  if (options_.cache.at_close || inode.openers.size() < 2) return true;
-  return std::none_of(inode.openers.begin(), inode.openers.end(),
-                      [](const Inode::Opener& opener) { return opener.writers > 0; });
-}
-
-void StorageCalls::count_opener(Inode& inode, std::uint32_t rank, int flags, int by) {
-  if (caches_.empty()) return;
-  const network::EndpointId node = node_of_rank_[rank];
-  auto found = std::find_if(inode.openers.begin(), inode.openers.end(),
-                            [&](const Inode::Opener& opener) { return opener.node == node; });
-  if (found == inode.openers.end()) found = inode.openers.insert(found, {node, 0, 0});
-  found->opens += by;
-  if ((flags & O_ACCMODE) != O_RDONLY) found->writers += by;
-  if (found->opens == 0) inode.openers.erase(found);
-}
+}  // namespace
 
 // --- Before a call: what the node alone has, and the call is about, goes to the servers.
 
@@ -75,28 +45,19 @@ Inode* StorageCalls::inode_of(std::uint64_t number) {
   return nullptr;
 }
 
-std::vector<std::uint64_t> StorageCalls::to_be_flushed(const Pending& p, const NodeCache& cache) {
-  if (p.call == FileCall::Write)
-    return cache.too_dirty() ? cache.dirty_files() : std::vector<NodeCache::File>();
-  if (p.call == FileCall::Read || p.call == FileCall::List || p.call == FileCall::Adopt) return {};
-  std::uint64_t number = 0;
-  struct stat facts {};
-  if (p.call <= FileCall::LastByFile)
-    number = file(p.file)->inode->number;
-  else if (tree_->status(p.first, true, facts) == 0)
-    number = facts.st_ino;
-  return cache.is_dirty(number) ? std::vector{number} : std::vector<NodeCache::File>();
-}
-
 bool StorageCalls::flush_first(ThreadRef t, Time at) {
   Pending& p = pending(t);
-  NodeCache* cache = cache_of(t.rank);
+  NodeCache* cache = memory_.of(t.rank);
   if (!cache || !cache->has_dirty()) return false;
   pieces_.clear();
-  for (std::uint64_t number : to_be_flushed(p, *cache)) {
+  struct stat facts {};
+  if (p.call > FileCall::LastByFile) tree_->status(p.first, true, facts);
+  const bool by_file = p.call < FileCall::Adopt;
+  const std::uint64_t about = by_file ? file(p.file)->inode->number : facts.st_ino;
+  for (std::uint64_t number : to_be_flushed(p.call, about, *cache)) {
     Inode* inode = inode_of(number);
     if (!inode) continue;
-    p.flushes.push_back({inode, cache->take_dirty(number)});
+    p.flushes.push_back({number, cache->take_dirty(number)});
     for (const Extents::Range& range : p.flushes.back().ranges)
       add_pieces(Work::Write, *inode, range.begin, range.end - range.begin, pieces_);
   }
@@ -105,43 +66,16 @@ bool StorageCalls::flush_first(ThreadRef t, Time at) {
   return service_->begin(node_of_rank_[t.rank], at, token_of(t), pieces_);
 }
 
-/// A server has taken a part of it.
-std::int32_t StorageCalls::flush_piece(Pending& p, std::uint32_t rank, const Piece& piece) {
-  for (const Pending::Flush& flush : p.flushes)
-    if (flush.inode->number == piece.file) return write_back(*flush.inode, rank, piece);
-  return 0;
-}
-
+/// A server has taken a part of what the node has.
 std::int32_t StorageCalls::write_back(Inode& inode, std::uint32_t rank, const Piece& piece) {
   const std::span<char> data{buffer_.data(), piece.bytes};
-  cache_of(rank)->overlay(inode.number, piece.offset, data);
-  return write_data(inode, rank, piece, data);
-}
-
-/// Data goes into a file. Other nodes may go on with what they have.
-std::int32_t StorageCalls::write_data(Inode& inode, std::uint32_t rank, const Piece& piece,
-                                      std::span<const char> data) {
-  NodeCache* own = cache_of(rank);
-  if (own && options_.cache.at_close) {
-    const NodeCache::Reader read = [&](std::uint64_t offset, std::span<char> out) {
-      tree_->read(inode, offset, out);
-    };
-    for (NodeCache& cache : caches_)
-      if (&cache != own) cache.keep_old(inode.number, piece.offset, piece.offset + piece.bytes, read);
-  }
-  const std::uint64_t before = inode.version;
-  const std::int32_t refused = tree_->write(inode, piece.offset, data, queue_.now());
-  if (refused != 0) return refused;
-  if (own) own->changed(inode.number, before, inode.version);
-  inode.taken.resize(service_->servers());
-  inode.flushed.resize(service_->servers());
-  ++inode.taken[piece.server];
-  return 0;
+  memory_.of(rank)->overlay(inode.number, piece.offset, data);
+  return memory_.write(inode, rank, piece, data, queue_.now());
 }
 
 void StorageCalls::flushed(ThreadRef t, std::int32_t result, Time at) {
   Pending& p = pending(t);
-  for (const Pending::Flush& flush : p.flushes) cache_of(t.rank)->cleaned(flush.inode->number, flush.ranges);
+  for (const Pending::Flush& flush : p.flushes) memory_.of(t.rank)->cleaned(flush.file, flush.ranges);
   p.flushes.clear();
   p.stage = Pending::Stage::Works;
   if (result != 0 && p.call != FileCall::Close) return on_answer(t, result, 0, 0, at);
@@ -150,7 +84,7 @@ void StorageCalls::flushed(ThreadRef t, std::int32_t result, Time at) {
 
 /// What a node has of a file comes to it without taking time: nobody waits for it any more.
 void StorageCalls::flush_now(Inode& inode, std::uint32_t rank) {
-  NodeCache* cache = cache_of(rank);
+  NodeCache* cache = memory_.of(rank);
   if (!cache || !cache->is_dirty(inode.number)) return;
   if (storage::PowerCut* cut = tree_->cut()) cut->durable_from(kNever);  // no device has it
   pieces_.clear();
@@ -172,7 +106,7 @@ void StorageCalls::write_all_back() {
 std::int32_t StorageCalls::move_kept(Pending& p, std::uint32_t rank) {
   OpenFile* f = file(p.file);
   if (!f) return -EBADF;
-  NodeCache& cache = *cache_of(rank);
+  NodeCache& cache = *memory_.of(rank);
   Inode& inode = *f->inode;
   for (std::uint64_t done = 0; done < p.length;) {
     const std::uint64_t bytes = std::min<std::uint64_t>(buffer_.size(), p.length - done);
@@ -196,36 +130,18 @@ std::int32_t StorageCalls::kept_data_is_here(ThreadRef t) {
   OpenFile* f = file(p.file);
   if (!f) return -EBADF;
   for (const Extents::Range& range : p.fetches)
-    cache_of(t.rank)->fill(f->inode->number, range.begin, range.end);
+    memory_.of(t.rank)->fill(f->inode->number, range.begin, range.end);
   return move_kept(p, t.rank);
 }
 
-// --- Opening and locking.
+// --- Opening.
 
-/// Who has got a lock sees what others have written under it.
-void StorageCalls::look_for_changes(std::uint32_t rank, std::uint32_t number) {
-  NodeCache* cache = cache_of(rank);
-  if (const OpenFile* f = file(number); cache && f) cache->check_version(f->inode->number, f->inode->version);
-}
-
-/// Nodes that must be told that a file which this one has opened is in nobody's memory any more.
+/// Where nobody may keep it any more, the open goes on when other nodes have been told.
 bool StorageCalls::tell_others(ThreadRef t, const Inode& inode, Time at) {
-  NodeCache* own = cache_of(t.rank);
-  if (!own) return false;
-  if (options_.cache.at_close || is_kept(inode)) {
-    own->check_version(inode.number, inode.version);
-    return false;
-  }
-  pieces_.clear();
-  for (const Inode::Opener& opener : inode.openers) {
-    const std::uint32_t index = cache_of_node_.at(opener.node);
-    caches_[index].drop(inode.number);
-    if (opener.node != node_of_rank_[t.rank])
-      pieces_.push_back({.work = Work::Look, .server = first_cache_ + index});
-  }
-  if (pieces_.empty()) return false;
+  const std::vector<Piece> pieces = memory_.opened(t.rank, inode);
+  if (pieces.empty()) return false;
   pending(t).stage = Pending::Stage::Tells;
-  return service_->begin(node_of_rank_[t.rank], at, token_of(t), pieces_);
+  return service_->begin(node_of_rank_[t.rank], at, token_of(t), pieces);
 }
 
 }  // namespace weft::host

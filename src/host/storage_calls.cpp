@@ -23,8 +23,6 @@ using storage::Work;
 
 namespace {
 
-constexpr std::uint64_t kMostParts = 1024;  // IOV_MAX
-
 void tell_mount(const Segments& segments, const std::string& path) {
   for (const auto& segment : segments) {
     Mount& mount = segment->header().mount;
@@ -59,14 +57,17 @@ StorageCalls::StorageCalls(const machine::Machine& machine, nic::Fabric& fabric,
       options_(std::move(options)),
       node_of_rank_(std::move(node_of_rank)),
       pending_(std::size_t{scheduler.ranks()} * kThreads),
-      borrower_(scheduler.ranks()) {
+      borrower_(scheduler.ranks()),
+      memory_(options_.cache, node_of_rank_, machine.description.mpi.copy_rate) {
   tell_mount(segments_, options_.mount);
+  locks_.on_free = [this](const storage::Inode& inode) { wake_waiters(inode); };
 }
 
+/// Processes of ranks have ended.
 StorageCalls::~StorageCalls() {
-  for (const auto& [who, description] : locks_) ::close(description);
   for (const auto& file : files_)
     if (file && file->whole_lock >= 0) ::close(file->whole_lock);
+  if (tree_) tree_->power_is_cut();
 }
 
 namespace {
@@ -104,7 +105,7 @@ bool StorageCalls::use() {
                                           segments_.front()->header().epoch);
   if (tier_) tree_->on_cut = [this](std::uint64_t file, std::uint64_t size) { tier_->truncated(file, size); };
   buffer_.resize(service_->transfer());
-  if (!make_caches()) {
+  if (!memory_.make(*service_, *tree_, p.nvm)) {
     fmt::print(stderr,
                "weft: the file system cannot be used: a node's interface has no port or memory left\n");
     unusable_ = true;
@@ -137,7 +138,8 @@ void StorageCalls::begin(ThreadRef t, Time at) {
   p = {};
   p.process = caller(t.rank);
   const Time start = later(at, machine_.description.host.system_call);
-  if (const std::int32_t result = read_request(request, p); result != 0)
+  const bool known = file(static_cast<std::uint32_t>(request.argument[0] >> 32)) != nullptr;
+  if (const std::int32_t result = read_request(request, known, p); result != 0)
     return on_answer(t, result, 0, 0, start);
   if (!flush_first(t, start)) proceed(t, start);
 }
@@ -152,7 +154,7 @@ void StorageCalls::proceed(ThreadRef t, Time start) {
   if (asks) return on_answer(t, -ENOMEM, 0, 0, start);
   Piece nothing;
   result = p.kept ? move_kept(p, t.rank) : carry_out(token_of(t), nothing);
-  on_answer(t, result, p.answer[0], p.answer[1], p.kept ? later(start, copying(p.length)) : start);
+  on_answer(t, result, p.answer[0], p.answer[1], p.kept ? later(start, memory_.copying(p.length)) : start);
 }
 
 bool StorageCalls::start_work(ThreadRef t, Time at) {
@@ -163,50 +165,6 @@ bool StorageCalls::start_work(ThreadRef t, Time at) {
   const storage::Inode& inode = *file(p.file)->inode;
   if (data) return tier_->begin(node, at, token_of(t), pieces_, tree_->size(inode));
   return tier_->sync(node, at, token_of(t), inode.number, pieces_);
-}
-
-std::int32_t StorageCalls::read_request(const Request& request, Pending& p) {
-  const auto call = static_cast<std::uint32_t>(request.argument[0]);
-  if (call > static_cast<std::uint32_t>(FileCall::Last)) return -ENOSYS;
-  p.call = static_cast<FileCall>(call);
-  p.address = request.argument[1];
-  p.length = request.argument[2];
-  p.offset = request.argument[3];
-  if (p.call <= FileCall::LastByFile) {
-    p.file = static_cast<std::uint32_t>(request.argument[0] >> 32);
-    if (p.call == FileCall::Adopt) return 0;
-    return file(p.file) ? read_parts(p) : -EBADF;
-  }
-  char text[sizeof(PathCall) + 2 * kLongestPath];
-  if (p.length < sizeof(PathCall) || p.length > sizeof text) return -EINVAL;
-  if (!read_memory(p.process, p.address, text, p.length)) return -EFAULT;
-  std::memcpy(&p.path, text, sizeof p.path);
-  if (std::uint64_t{p.path.first} + p.path.second + sizeof(PathCall) != p.length) return -EINVAL;
-  p.first.assign(text + sizeof(PathCall), p.path.first);
-  p.second.assign(text + sizeof(PathCall) + p.path.first, p.path.second);
-  return 0;
-}
-
-/// Where in the process's memory data is from or for.
-std::int32_t StorageCalls::read_parts(Pending& p) {
-  const bool parts = p.call == FileCall::ReadParts || p.call == FileCall::WriteParts;
-  const bool data = parts || p.call == FileCall::Read || p.call == FileCall::Write;
-  if (!data) return 0;
-  if (!parts) {
-    p.parts.push_back({reinterpret_cast<void*>(p.address), p.length});
-  } else {
-    if (p.length > kMostParts) return -EINVAL;
-    p.parts.resize(p.length);
-    if (p.length && !read_memory(p.process, p.address, p.parts.data(), p.length * sizeof(iovec)))
-      return -EFAULT;
-    p.call = p.call == FileCall::ReadParts ? FileCall::Read : FileCall::Write;
-    p.length = 0;
-    for (const iovec& part : p.parts) {
-      if (part.iov_len > kMostAtOnce) return -EINVAL;
-      p.length += part.iov_len;
-    }
-  }
-  return p.length > kMostAtOnce ? -EINVAL : 0;
 }
 
 // --- What work a call is.
@@ -260,7 +218,7 @@ std::int32_t StorageCalls::plan_data(Pending& p, std::uint32_t rank, std::vector
   if (write ? !writes(f.flags) : (f.flags & O_ACCMODE) == O_WRONLY) return -EBADF;
   if (f.flags & O_DIRECTORY) return -EISDIR;
   if (p.length == 0) return 0;
-  const storage::NodeCache* cache = cache_of(rank);
+  const storage::NodeCache* cache = memory_.of(rank);
   const std::uint64_t size =
       std::max(tree_->size(inode), cache ? cache->end_of_dirty(inode.number) : std::uint64_t{0});
   if (write) {
@@ -280,7 +238,7 @@ std::int32_t StorageCalls::plan_data(Pending& p, std::uint32_t rank, std::vector
       return 0;
     }
   }
-  if (cache && is_kept(inode))
+  if (memory_.keeps(inode))
     plan_kept(p, rank, inode, out);
   else
     add_pieces(write ? Work::Write : Work::Read, inode, p.offset, p.length, out);
@@ -296,7 +254,7 @@ void StorageCalls::plan_kept(Pending& p, std::uint32_t rank, const storage::Inod
     return;
   }
   p.kept = true;
-  p.fetches = cache_of(rank)->missing(inode.number, p.offset, p.offset + p.length, tree_->size(inode));
+  p.fetches = memory_.of(rank)->missing(inode.number, p.offset, p.offset + p.length, tree_->size(inode));
   for (const storage::Extents::Range& range : p.fetches)
     add_pieces(Work::Read, inode, range.begin, range.end - range.begin, out);
 }
@@ -346,7 +304,7 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
   if (p.stage == Pending::Stage::Tells) return on_answer(t, result, p.answer[0], p.answer[1], at);
   if (result == 0 && p.kept) {
     result = kept_data_is_here(t);
-    at = later(at, copying(p.length));
+    at = later(at, memory_.copying(p.length));
   }
   if (result == 0 && p.call == FileCall::Open) {
     p.opens = file(static_cast<std::uint32_t>(p.answer[0]))->inode;
@@ -365,7 +323,7 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
     return;
   }
   if (result == 0 && p.opens && tell_others(t, *p.opens, at)) return;
-  if (result == 0 && lock) look_for_changes(t.rank, p.file);
+  if (result == 0 && lock && file(p.file)) memory_.look(t.rank, *file(p.file)->inode);
   on_answer(t, result, p.answer[0], p.answer[1], at);
 }
 
@@ -383,7 +341,7 @@ void StorageCalls::wake_waiters(const storage::Inode& inode) {
       service_->begin(node_of_rank_[waiter.thread.rank], queue_.now(), token_of(waiter.thread), {&look, 1});
 }
 
-StorageCalls::OpenFile* StorageCalls::file(std::uint32_t number) {
+OpenFile* StorageCalls::file(std::uint32_t number) {
   return number < files_.size() ? files_[number].get() : nullptr;
 }
 
@@ -400,7 +358,7 @@ std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint
   files_[number]->flags = flags;
   files_[number]->rank = rank;
   files_[number]->process = process;
-  count_opener(inode, rank, flags, 1);
+  memory_.count_opener(inode, rank, flags, 1);
   return number;
 }
 

@@ -79,14 +79,14 @@ storage::Figures figures(StorageCalls& storage) {
   if (!service) return out;
   const storage::BurstBuffer* buffer = storage.buffer();
   const storage::ServerId first = service->layout().targets() + 1;
-  const storage::ServerId last = storage.caches().empty() ? service->servers() : first;
+  const storage::ServerId last = storage.memory().exists() ? first : service->servers();
   for (storage::ServerId i = 0; i < last; ++i)
     out.servers.push_back({i == storage::kMetadata ? "metadata"
                            : i < first             ? "target " + std::to_string(i)
                                                    : "buffer",
                            service->node_of(i), service->counters(i)});
   out.repeated = service->repeated();
-  for (const storage::NodeCache& cache : storage.caches()) {
+  for (const storage::NodeCache& cache : storage.memory().all()) {
     out.cache_bytes = storage.options().cache.bytes;
     out.cache_hits += cache.hits;
     out.cache_misses += cache.misses;

@@ -364,7 +364,7 @@ bool BurstBuffer::has_room(BlockId id, bool may_wait) {
 bool BurstBuffer::make_room(Node& node) {
   Time settles = network::kForever;
   for (const auto& [use, id] : node.by_use) {
-    if (is_idle(blocks_[id])) settles = std::min(settles, blocks_[id].settles);
+    if (blocks_[id].is_idle()) settles = std::min(settles, blocks_[id].settles);
     if (!may_leave(blocks_[id])) continue;
     ++counters_.evicted;
     forget(id);

@@ -24,6 +24,32 @@
 
 namespace weft::storage {
 
+/// A block of a file, as its job knows it.
+struct BufferBlock {
+  static constexpr std::uint32_t kNoSlot = ~0u;
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // file, number of the block
+
+  Key key;
+  std::uint32_t home = 0, slot = kNoSlot;
+  std::uint32_t pins = 0;  // operations that know its home: it stays there
+  std::uint32_t busy = 0;  // requests that are served: it keeps its slot
+  Extents valid, dirty;
+  bool fetching = false, flushing = false, storing = false, ahead = false, staged = false;
+  std::uint64_t used = 0, became_dirty = 0;
+  Time settles{0};  // when the servers' copy outlives a power cut: until then it stays here
+  std::vector<std::uint32_t> readers;  // requests that wait for the fetch
+  std::vector<std::uint32_t> writers;  // requests whose answer waits until the servers have it
+
+  bool is_idle() const { return !busy && !fetching && !flushing && !storing && dirty.empty(); }
+};
+
+/// A request that waits for room.
+struct Starved {
+  Piece piece;
+  std::uint32_t request;
+  Time since;
+};
+
 class BurstBuffer : public Owner, private Gate, private event::EventHandler {
  public:
   /// `capacity`: of all nodes together, which share it equally.
@@ -58,27 +84,11 @@ class BurstBuffer : public Owner, private Gate, private event::EventHandler {
 
  private:
   using BlockId = std::uint32_t;
-  using Key = std::pair<std::uint64_t, std::uint64_t>;  // file, number of the block
-  static constexpr std::uint32_t kNoSlot = ~0u;
+  using Block = BufferBlock;
+  using Key = Block::Key;
+  static constexpr std::uint32_t kNoSlot = Block::kNoSlot;
   static constexpr std::uint64_t kOwn = std::uint64_t{1} << 63;  // of a token
 
-  struct Block {
-    Key key;
-    std::uint32_t home = 0, slot = kNoSlot;
-    std::uint32_t pins = 0;  // operations that know its home: it stays there
-    std::uint32_t busy = 0;  // requests that are served: it keeps its slot
-    Extents valid, dirty;
-    bool fetching = false, flushing = false, storing = false, ahead = false, staged = false;
-    std::uint64_t used = 0, became_dirty = 0;
-    Time settles{0};  // when the servers' copy outlives a power cut: until then it stays here
-    std::vector<std::uint32_t> readers;  // requests that wait for the fetch
-    std::vector<std::uint32_t> writers;  // requests whose answer waits until the servers have it
-  };
-  struct Starved {
-    Piece piece;
-    std::uint32_t request;
-    Time since;
-  };
   struct Node {
     network::EndpointId node = 0;
     std::vector<std::uint32_t> free;
@@ -116,10 +126,7 @@ class BurstBuffer : public Owner, private Gate, private event::EventHandler {
   std::uint64_t place(const Block& block, std::uint64_t offset) const { return block.slot * block_ + offset; }
   bool has_room(BlockId id, bool may_wait);
   bool make_room(Node& node);
-  bool may_leave(const Block& block) const { return is_idle(block) && block.settles <= queue_.now(); }
-  static bool is_idle(const Block& block) {
-    return !block.busy && !block.fetching && !block.flushing && !block.storing && block.dirty.empty();
-  }
+  bool may_leave(const Block& block) const { return block.is_idle() && block.settles <= queue_.now(); }
   void forget(BlockId id);
   void touch(BlockId id);
   void set_dirty(BlockId id, std::uint64_t begin, std::uint64_t end);

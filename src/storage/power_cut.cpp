@@ -9,8 +9,6 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "storage/tree.hpp"
-
 namespace weft::storage {
 
 namespace {

@@ -16,15 +16,9 @@
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "storage/inode.hpp"
 
 namespace weft::storage {
-
-struct Inode;
-
-/// Seconds since 1970, and nanoseconds.
-struct FileTime {
-  std::int64_t seconds = 0, nanoseconds = 0;
-};
 
 class PowerCut {
  public:
