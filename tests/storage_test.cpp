@@ -1,12 +1,16 @@
 // The machine's file system under unmodified programs.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <sstream>
 
 #include "base/output_file.hpp"
 #include "json.hpp"
@@ -117,6 +121,21 @@ TEST(Storage, FilesOfMpiWorkByBothOfOpenMpisWays) {
   }
 }
 
+TEST(Storage, TheBenchmarkOfTheExamplesReadsWhatItWrote) {
+  ScratchFolder scratch;
+  const std::string program = scratch.file("mpi_files");
+  ASSERT_EQ(std::system(("mpicc.openmpi -O1 -o " + program + " " WEFT_ROOT "/examples/mpi_files.c").c_str()),
+            0);
+  // Shared or a file for each rank, in order or at random.
+  for (const std::vector<std::string>& how : {std::vector<std::string>{}, {"-F"}, {"-z"}, {"-F", "-z"}}) {
+    std::vector<std::string> command{program, "-b", "1m", "-t", "64k"};
+    command.insert(command.end(), how.begin(), how.end());
+    const ProgramResult r = run_program(on_torus({"-n", "4", "--engine", "flow"}, command), 120);
+    EXPECT_EQ(r.code, 0) << r.out << r.err;
+    EXPECT_THAT(r.out, HasSubstr(", all as written"));
+  }
+}
+
 TEST(Storage, Hdf5AndNetcdfWorkInParallel) {
   for (const char* program : {"hdf5_parallel", "netcdf_parallel"})
     for (const char* way : {"ompio", "romio321"}) {
@@ -132,14 +151,16 @@ TEST(Storage, Hdf5AndNetcdfWorkInParallel) {
 }
 
 /// Ranks make random calls on the file system and on the host alike.
-void same_as_host(const std::vector<std::string>& options, unsigned seed, unsigned steps) {
+void same_as_host(const std::vector<std::string>& options, unsigned seed, unsigned steps,
+                  bool alone = false) {
   ScratchFolder scratch;
   const std::string host = scratch.file("host");
   fs::create_directories(host);
   std::vector<std::string> all{"-n", "3"};
   all.insert(all.end(), options.begin(), options.end());
-  const ProgramResult r =
-      run_program(on_torus(all, {kRandom, "/weft", host, std::to_string(seed), std::to_string(steps)}), 300);
+  std::vector<std::string> command{kRandom, "/weft", host, std::to_string(seed), std::to_string(steps)};
+  if (alone) command.push_back("alone");
+  const ProgramResult r = run_program(on_torus(all, command), 300);
   EXPECT_EQ(r.code, 0) << "seed " << seed << ": " << r.out << r.err;
 }
 
@@ -151,6 +172,79 @@ TEST(Storage, RandomCallsDoTheSameAsOnTheHost) {
     same_as_host(
         {"--engine", "ideal", "--set", seed % 2 ? "storage.stripe_unit=4KiB" : "storage.stripe_unit=1MiB"},
         seed, steps);
+}
+
+/// What a call of storage_memory took, in nanoseconds, and the first letter it read.
+struct Step {
+  double ns = 0;
+  char letter = 0;
+};
+std::map<std::string, Step> memory_of_nodes(const std::string& options) {
+  std::vector<std::string> all{"-n", "2", "--engine", "ideal"};
+  if (!options.empty()) all.insert(all.end(), {"--mount-options", options});
+  const ProgramResult r = run_program(on_torus(all, {WEFT_BUILD "/mpi-programs/storage_memory"}), 60);
+  EXPECT_EQ(r.code, 0) << r.err;
+  std::map<std::string, Step> out;
+  std::istringstream lines(r.out);
+  std::string name;
+  long result = 0;
+  for (Step step; lines >> name >> step.ns >> result >> step.letter;) out[name] = step;
+  return out;
+}
+
+TEST(Storage, MemoryOfANodeKeepsDataAndOthersSeeItAtOnceOrAtClose) {
+  const double copy = 4096 * 8 / 40.0, hit = 500 + copy;  // host.system_call, mpi.copy_rate
+  auto plain = memory_of_nodes(""), once = memory_of_nodes("cache=1MiB"),
+       close = memory_of_nodes("cache=1MiB,visible=at-close"),
+       back = memory_of_nodes("cache=1MiB,visible=at-close,write=back");
+  EXPECT_NEAR(plain["cached"].ns, plain["cold"].ns, 1) << "every read asks a server";
+  for (auto* with : {&once, &close, &back}) {
+    EXPECT_NEAR((*with)["cold"].ns, plain["cold"].ns + copy, 2);
+    EXPECT_NEAR((*with)["cached"].ns, hit, 2);
+  }
+  // At once: a file that is written while another has it open is in nobody's memory.
+  EXPECT_EQ(once["before-close"].letter, 'b');
+  EXPECT_NEAR(once["before-close"].ns, plain["before-close"].ns, 1);
+  EXPECT_GT(once["open-again"].ns, plain["open-again"].ns + 5000) << "the reader's node is told, and answers";
+  // At close: what the reader has it may go on with until it opens the file again.
+  for (auto* with : {&close, &back}) {
+    EXPECT_NEAR((*with)["own"].ns, hit, 2);
+    EXPECT_EQ((*with)["own"].letter, 'b');
+    EXPECT_EQ((*with)["before-close"].letter, 'a');
+    EXPECT_NEAR((*with)["before-close"].ns, hit, 2);
+    EXPECT_EQ((*with)["after-open"].letter, 'b');
+    EXPECT_NEAR((*with)["after-open"].ns, plain["cold"].ns + copy, 2);
+  }
+  // Through: a write waits for the server. Back: closing does.
+  EXPECT_NEAR(close["write-again"].ns, plain["write-again"].ns, 1);
+  EXPECT_NEAR(close["close-again"].ns, plain["close-again"].ns, 1);
+  EXPECT_NEAR(back["write-again"].ns, hit, 2);
+  EXPECT_NEAR(back["close-again"].ns, plain["write-again"].ns, 2);
+}
+
+TEST(Storage, RandomCallsDoTheSameWithMemoryOfNodes) {
+  const unsigned seeds = is_long() ? 100 : 1, steps = is_long() ? 5'000 : 400;
+  for (unsigned seed = 1; seed <= seeds; ++seed)
+    for (const char* size : {"16MiB", "64KiB"}) {
+      same_as_host({"--engine", "ideal", "--mount-options", std::string("cache=") + size}, 800 + seed, steps);
+      for (const char* write : {"through", "back"})
+        same_as_host({"--engine", "ideal", "--mount-options",
+                      fmt::format("cache={},visible=at-close,write={}", size, write)},
+                     900 + seed, steps, true);
+    }
+}
+
+TEST(Storage, MistakesAboutMountOptionsAreTold) {
+  ProgramResult r = shell("true", {"--mount-options", "cache=1MiB,write=back,visible=later"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("got \"visible=later\""));
+  EXPECT_THAT(r.err, HasSubstr("write=back needs visible=at-close"));
+  r = shell("true", {"--mount-options", "visible=at-close"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("without cache=SIZE"));
+  r = shell("true", {"--mount-options", "cache=1MiB", "--burst-buffer", "1MiB"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("not both"));
 }
 
 TEST(Storage, DamageAndCutCablesChangeNothing) {
@@ -184,6 +278,73 @@ TEST(Storage, WithoutCopiesAServerThatFailsIsAnError) {
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.err, HasSubstr("there is no target 9"));
   EXPECT_THAT(r.err, HasSubstr("expected \"at 3ms kill target 1\""));
+}
+
+/// Two ranks work until the power is cut. What is left of what each line of their log says?
+struct Remains {
+  std::map<std::string, unsigned> said, kept;  // by word: files it was said of; of these, those it is true of
+};
+
+Remains after_power_cut(const std::string& at, const std::vector<std::string>& options,
+                        const std::string& other_faults = "") {
+  ScratchFolder scratch;
+  const std::string keep = scratch.file("kept"), log = scratch.file("log");
+  std::vector<std::string> all{"-n",     "2",  "--engine",        "ideal",
+                               "--keep", keep, "--storage-fault", other_faults + "at " + at + " cut power"};
+  all.insert(all.end(), options.begin(), options.end());
+  const ProgramResult r =
+      run_program(on_torus(all, {WEFT_BUILD "/test-programs/storage_power", "/weft", log}), 120);
+  EXPECT_EQ(r.code, 1) << r.err;
+  EXPECT_THAT(r.err, HasSubstr("the power was cut, at "));
+  Remains out;
+  std::istringstream lines(read_file(log));
+  for (std::string word, file; lines >> word >> file;) {
+    int rank = 0, number = 0;
+    std::sscanf(file.c_str(), "%d-%d", &rank, &number);
+    const std::string done = keep + "/f" + file, temporary = keep + "/t" + file;
+    const bool renamed = fs::exists(done);
+    EXPECT_FALSE(renamed && fs::exists(temporary)) << file;
+    std::string data = renamed ? read_file(done) : fs::exists(temporary) ? read_file(temporary) : "";
+    const bool whole = data == std::string(12000, static_cast<char>('a' + (rank * 7 + number) % 26));
+    ++out.said[word];
+    out.kept[word] += word == "renamed" || word == "named" ? renamed : whole;
+  }
+  for (const auto& each : fs::directory_iterator(keep))
+    EXPECT_NE(each.path().filename().string().substr(0, 1), ".") << "nothing of ours is left";
+  return out;
+}
+
+TEST(Storage, APowerCutTakesWhatWasNotOnADevice) {
+  const std::vector<std::string> own_node{"--burst-buffer", "64MiB", "--set",
+                                          "storage.burst_buffer.flush_at=1"};
+  for (const std::vector<std::string>& options : {std::vector<std::string>{}, own_node})
+    for (const char* at : {"5ms", "7.77ms", "20ms"}) {
+      const Remains r = after_power_cut(at, options);
+      EXPECT_GT(r.said.at("synced"), 0u) << at;
+      EXPECT_EQ(r.kept.at("synced"), r.said.at("synced")) << at << ": what fsync acknowledged is there";
+      EXPECT_EQ(r.kept.at("named"), r.said.at("named")) << at;
+    }
+  // The same with errors in packets and a server that has failed before.
+  const Remains r = after_power_cut("15ms",
+                                    {"--set", "storage.replicas=2", "--set", "nic.corruption=0.001", "--set",
+                                     "storage.retries=100", "--set", "storage.retry=100us"},
+                                    "at 2ms kill target 2; ");
+  EXPECT_GT(r.said.at("synced"), 0u);
+  EXPECT_EQ(r.kept.at("synced"), r.said.at("synced"));
+}
+
+TEST(Storage, APowerCutTakesNothingElse) {
+  // Where devices' own memory outlives it, all that servers have taken is there.
+  const Remains all = after_power_cut("5ms", {"--set", "storage.device.durable_buffer=true"});
+  for (const char* word : {"written", "renamed"}) EXPECT_EQ(all.kept.at(word), all.said.at(word)) << word;
+  // Where programming takes a second, nothing is that was written in the last.
+  const Remains none = after_power_cut("500ms", {"--set", "storage.device.program_time=1s"});
+  EXPECT_EQ(none.kept.at("written"), 0u);
+  EXPECT_EQ(none.said.count("synced"), 0u);
+  // What is in a node's memory alone is lost, what was synchronised from there is not.
+  const Remains memory =
+      after_power_cut("10ms", {"--mount-options", "cache=16MiB,visible=at-close,write=back"});
+  EXPECT_EQ(memory.kept.at("synced"), memory.said.at("synced"));
 }
 
 TEST(Storage, AFullDiskOfThisComputerIsToldToProgramAndUser) {

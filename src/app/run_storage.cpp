@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <sstream>
 
 #include "abi/storage.hpp"
 #include "base/diagnostics.hpp"
@@ -18,6 +19,11 @@ void RunStorageOptions::declare(CommandLine& app) {
   app.add_option("--mount", mount,
                  "Where programs see the machine's file system ([storage]); \"none\": nowhere")
       .option_text("PATH [/weft]");
+  app.add_option("--mount-options", mount_options,
+                 "How it is mounted, with commas between: cache=256MiB (of each node's memory, for data of "
+                 "files), write=through or back (to the servers at once, or later), visible=at-once or "
+                 "at-close (to other nodes)")
+      .option_text("LIST [cache=0,write=through,visible=at-once]");
   app.add_option(
          "--keep", keep,
          "Folder of this computer that holds its files and outlives the run; without it they are gone "
@@ -26,7 +32,8 @@ void RunStorageOptions::declare(CommandLine& app) {
   app.add_option(
          "--storage-fault", fault,
          "Servers of it that fail during the run: \"at 3ms kill target 1; at 5ms kill metadata\". What has "
-         "copies (storage.replicas) lives on")
+         "copies (storage.replicas) lives on. \"at 7ms cut power\" ends the run: the folder of --keep has "
+         "what devices had on their media then, and nothing else")
       .option_text("SCRIPT");
   app.add_option(
          "--burst-buffer", burst_buffer,
@@ -44,26 +51,32 @@ void RunStorageOptions::declare(CommandLine& app) {
 
 namespace {
 
-/// "at TIME kill target N" or "at TIME kill metadata", several with ';' between them.
+/// "at TIME kill target N", "at TIME kill metadata" or "at TIME cut power", several with ';' between them.
 void read_failures(const std::string& script, unsigned targets, Diagnostics& problems,
-                   std::vector<host::StorageOptions::Failure>& out) {
+                   host::StorageOptions& out) {
   for (const Statement& words : split_statements(script)) {
     std::string error, text;
     for (const Word& word : words) text += (text.empty() ? "" : " ") + word.text;
     const bool target = words.size() == 5 && words[3].text == "target";
     const bool metadata = words.size() == 4 && words[3].text == "metadata";
-    const bool form = (target || metadata) && words[0].text == "at" && words[2].text == "kill";
+    const bool power = words.size() == 4 && words[2].text == "cut" && words[3].text == "power";
+    const bool kill = (target || metadata) && words[2].text == "kill";
+    const bool form = (kill || power) && words[0].text == "at";
     const auto at = form ? parse_quantity(quantity_kind<Time>(), words[1].text, error) : std::nullopt;
     const unsigned long number = target ? std::strtoul(words[4].text.c_str(), nullptr, 10) : 0;
     if (!at || *at < 0) {
       problems.add(
           {"--storage-fault"}, "",
-          fmt::format("expected \"at 3ms kill target 1\" or \"at 3ms kill metadata\", got \"{}\"", text));
+          fmt::format("expected \"at 3ms kill target 1\", \"at 3ms kill metadata\" or \"at 3ms cut power\", "
+                      "got \"{}\"",
+                      text));
     } else if (target && (number < 1 || number > targets)) {
       problems.add({"--storage-fault"}, "",
                    fmt::format("there is no target {}; the machine has {}, from 1", words[4].text, targets));
+    } else if (power) {
+      out.power_cut = std::min(out.power_cut, Time{*at});
     } else {
-      out.push_back({static_cast<unsigned>(number), Time{*at}});
+      out.failures.push_back({static_cast<unsigned>(number), Time{*at}});
     }
   }
 }
@@ -79,6 +92,37 @@ std::string below(const char* option, const std::string& folder, const std::stri
 }
 
 }  // namespace
+
+void RunStorageOptions::read_mount_options(host::StorageOptions& out, Diagnostics& problems) const {
+  std::istringstream words(mount_options);
+  for (std::string word; std::getline(words, word, ',');) {
+    std::string error;
+    const std::string name = word.substr(0, word.find('=')),
+                      value = name.size() < word.size() ? word.substr(name.size() + 1) : "";
+    const auto bytes =
+        name == "cache" ? parse_quantity(quantity_kind<DataSize>(), value, error) : std::nullopt;
+    if (name == "cache" && bytes && *bytes >= 0)
+      out.cache.bytes = static_cast<std::uint64_t>(*bytes);
+    else if (name == "write" && (value == "through" || value == "back"))
+      out.cache.back = value == "back";
+    else if (name == "visible" && (value == "at-once" || value == "at-close"))
+      out.cache.at_close = value == "at-close";
+    else
+      problems.add({"--mount-options"}, "",
+                   fmt::format("expected cache=SIZE, write=through, write=back, visible=at-once or "
+                               "visible=at-close, got \"{}\"",
+                               word));
+  }
+  auto refuse = [&](bool wrong, const char* why) {
+    if (wrong) problems.add({"--mount-options"}, "", why);
+  };
+  refuse(out.cache.back && !out.cache.at_close,
+         "what others see at once cannot be written later: write=back needs visible=at-close");
+  refuse((out.cache.back || out.cache.at_close) && !out.cache.bytes,
+         "there is no memory to keep data in without cache=SIZE");
+  refuse(out.cache.bytes && !burst_buffer.empty(),
+         "nodes keep data in a burst buffer or in memory, not both");
+}
 
 void RunStorageOptions::apply_buffer(host::StorageOptions& out, Diagnostics& problems) const {
   out.stages_in = !stage_in.empty();
@@ -109,7 +153,7 @@ void RunStorageOptions::apply_buffer(host::StorageOptions& out, Diagnostics& pro
 
 std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets) const {
   Diagnostics problems;
-  read_failures(fault, targets, problems, out.failures);
+  read_failures(fault, targets, problems, out);
   std::error_code failed;
   const bool asked = !mount.empty();
   if (asked) out.mount = mount == "none" ? "" : mount;
@@ -132,6 +176,7 @@ std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets
   }
   if (!keep.empty() && fs::exists(keep, failed) && !fs::is_directory(keep, failed))
     problems.add({"--keep"}, "", fmt::format("{} is no folder", keep));
+  read_mount_options(out, problems);
   apply_buffer(out, problems);
   problems.throw_if_any();
   if (asked || out.mount.empty() || !fs::exists(fs::symlink_status(out.mount, failed))) return "";
@@ -146,6 +191,7 @@ std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets
 std::string RunStorageOptions::text() const {
   std::string out;
   if (!mount.empty()) out += " --mount '" + mount + "'";
+  if (!mount_options.empty()) out += " --mount-options " + mount_options;
   if (!keep.empty()) out += " --keep '" + keep + "'";
   if (!burst_buffer.empty()) out += " --burst-buffer " + burst_buffer;
   if (!stage_in.empty()) out += " --stage-in '" + stage_in + "'";

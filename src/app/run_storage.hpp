@@ -10,7 +10,7 @@
 namespace weft::app {
 
 struct RunStorageOptions {
-  std::string mount, keep, fault;
+  std::string mount, mount_options, keep, fault;
   std::string burst_buffer, stage_in, stage_out;
 
   void declare(CommandLine& app);
@@ -21,6 +21,7 @@ struct RunStorageOptions {
   std::string text() const;
 
  private:
+  void read_mount_options(host::StorageOptions& out, Diagnostics& problems) const;
   void apply_buffer(host::StorageOptions& out, Diagnostics& problems) const;
 };
 

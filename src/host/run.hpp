@@ -28,6 +28,12 @@ struct StorageOptions {
     Time at;
   };
   std::vector<Failure> failures;
+  Time power_cut{kNoDeadline};  // of the whole machine
+  struct Cache {
+    std::uint64_t bytes = 0;  // of each node's memory, for data of files; 0: none is kept
+    bool back = false;        // what is written there goes to the servers later
+    bool at_close = false;    // others see it when it is closed; else at once
+  } cache;
   std::uint64_t burst_buffer = 0;   // bytes, of all nodes of the job together; 0: there is none
   std::string stage_in, stage_out;  // folders below the mount point
   bool stages_in = false, stages_out = false;

@@ -70,6 +70,12 @@ void add_sums(const Header& header, RunResult& result) {
   to.collectives.other += from.collectives.other;
 }
 
+/// Has time come as far as a power cut? `at`: where it was to come; never: to the end of all that happens.
+bool reaches(Time cut, Time at, nic::Fabric& fabric) {
+  if (at == kNever && cut != kNever && !fabric.idle()) fabric.advance(cut);
+  return fabric.now() >= cut;
+}
+
 /// What the fabric tells is for ranks, and for who else is there.
 std::unique_ptr<nic::Host> host_for(nic::Host& ranks, Neighbours* neighbours,
                                     const std::vector<network::EndpointId>& nodes, unsigned count) {
@@ -454,8 +460,9 @@ bool Simulation::come_to(Time at) {
   if (at == kNever && neighbours_ && supervisor_->anyone_outside()) return false;
   if (neighbours_) at = std::min(at, neighbours_->first_turn());
   if (at == kNever && fabric_->idle()) return false;
-  const bool told = fabric_->advance(at);
+  const bool told = fabric_->advance(std::min(at, options_.storage.power_cut), at == kNever);
   calls_->check_leaving();
+  if (!told && reaches(options_.storage.power_cut, at, *fabric_)) return fail("the power was cut");
   return told || at != kNever;
 }
 

@@ -60,7 +60,6 @@ class Simulation : private nic::Host {
 
   /// Told every ten seconds of real time.
   std::function<void(const Progress&)> on_progress;
-
   /// From the start on the speed of processors is what it says.
   void follow(Pace& pace);
 

@@ -23,13 +23,6 @@ using storage::Work;
 
 namespace {
 
-constexpr std::uint64_t kMostParts = 1024;  // IOV_MAX
-
-std::uint64_t token_of(ThreadRef t) { return std::uint64_t{t.rank} << 8 | t.thread; }
-ThreadRef thread_of(std::uint64_t token) {
-  return {static_cast<std::uint32_t>(token >> 8), static_cast<std::uint32_t>(token & 255)};
-}
-
 void tell_mount(const Segments& segments, const std::string& path) {
   for (const auto& segment : segments) {
     Mount& mount = segment->header().mount;
@@ -64,14 +57,17 @@ StorageCalls::StorageCalls(const machine::Machine& machine, nic::Fabric& fabric,
       options_(std::move(options)),
       node_of_rank_(std::move(node_of_rank)),
       pending_(std::size_t{scheduler.ranks()} * kThreads),
-      borrower_(scheduler.ranks()) {
+      borrower_(scheduler.ranks()),
+      memory_(options_.cache, node_of_rank_, machine.description.mpi.copy_rate) {
   tell_mount(segments_, options_.mount);
+  locks_.on_free = [this](const storage::Inode& inode) { wake_waiters(inode); };
 }
 
+/// Processes of ranks have ended.
 StorageCalls::~StorageCalls() {
-  for (const auto& [who, description] : locks_) ::close(description);
   for (const auto& file : files_)
     if (file && file->whole_lock >= 0) ::close(file->whole_lock);
+  if (tree_) tree_->power_is_cut();
 }
 
 namespace {
@@ -109,8 +105,15 @@ bool StorageCalls::use() {
                                           segments_.front()->header().epoch);
   if (tier_) tree_->on_cut = [this](std::uint64_t file, std::uint64_t size) { tier_->truncated(file, size); };
   buffer_.resize(service_->transfer());
+  if (!memory_.make(*service_, *tree_, p.nvm)) {
+    fmt::print(stderr,
+               "weft: the file system cannot be used: a node's interface has no port or memory left\n");
+    unusable_ = true;
+    return false;
+  }
   for (const StorageOptions::Failure& failure : options_.failures)
     if (failure.server < service_->servers()) service_->kill(failure.server, failure.at);
+  if (options_.power_cut != kNever) tree_->cut_power_at(options_.power_cut);
   tell_root(segments_, tree_->path());
   return true;
 }
@@ -135,16 +138,23 @@ void StorageCalls::begin(ThreadRef t, Time at) {
   p = {};
   p.process = caller(t.rank);
   const Time start = later(at, machine_.description.host.system_call);
+  const bool known = file(static_cast<std::uint32_t>(request.argument[0] >> 32)) != nullptr;
+  if (const std::int32_t result = read_request(request, known, p); result != 0)
+    return on_answer(t, result, 0, 0, start);
+  if (!flush_first(t, start)) proceed(t, start);
+}
+
+void StorageCalls::proceed(ThreadRef t, Time start) {
+  Pending& p = pending(t);
   pieces_.clear();
-  std::int32_t result = read_request(request, p);
-  if (result == 0) result = plan(p, pieces_);
+  std::int32_t result = plan(p, t.rank, pieces_);
   if (result != 0) return on_answer(t, result, 0, 0, start);
   const bool asks = !pieces_.empty();
   if (asks && start_work(t, start)) return;
   if (asks) return on_answer(t, -ENOMEM, 0, 0, start);
   Piece nothing;
-  result = carry_out(token_of(t), nothing);
-  on_answer(t, result, p.answer[0], p.answer[1], start);
+  result = p.kept ? move_kept(p, t.rank) : carry_out(token_of(t), nothing);
+  on_answer(t, result, p.answer[0], p.answer[1], p.kept ? later(start, memory_.copying(p.length)) : start);
 }
 
 bool StorageCalls::start_work(ThreadRef t, Time at) {
@@ -157,57 +167,13 @@ bool StorageCalls::start_work(ThreadRef t, Time at) {
   return tier_->sync(node, at, token_of(t), inode.number, pieces_);
 }
 
-std::int32_t StorageCalls::read_request(const Request& request, Pending& p) {
-  const auto call = static_cast<std::uint32_t>(request.argument[0]);
-  if (call > static_cast<std::uint32_t>(FileCall::Last)) return -ENOSYS;
-  p.call = static_cast<FileCall>(call);
-  p.address = request.argument[1];
-  p.length = request.argument[2];
-  p.offset = request.argument[3];
-  if (p.call <= FileCall::LastByFile) {
-    p.file = static_cast<std::uint32_t>(request.argument[0] >> 32);
-    if (p.call == FileCall::Adopt) return 0;
-    return file(p.file) ? read_parts(p) : -EBADF;
-  }
-  char text[sizeof(PathCall) + 2 * kLongestPath];
-  if (p.length < sizeof(PathCall) || p.length > sizeof text) return -EINVAL;
-  if (!read_memory(p.process, p.address, text, p.length)) return -EFAULT;
-  std::memcpy(&p.path, text, sizeof p.path);
-  if (std::uint64_t{p.path.first} + p.path.second + sizeof(PathCall) != p.length) return -EINVAL;
-  p.first.assign(text + sizeof(PathCall), p.path.first);
-  p.second.assign(text + sizeof(PathCall) + p.path.first, p.path.second);
-  return 0;
-}
-
-/// Where in the process's memory data is from or for.
-std::int32_t StorageCalls::read_parts(Pending& p) {
-  const bool parts = p.call == FileCall::ReadParts || p.call == FileCall::WriteParts;
-  const bool data = parts || p.call == FileCall::Read || p.call == FileCall::Write;
-  if (!data) return 0;
-  if (!parts) {
-    p.parts.push_back({reinterpret_cast<void*>(p.address), p.length});
-  } else {
-    if (p.length > kMostParts) return -EINVAL;
-    p.parts.resize(p.length);
-    if (p.length && !read_memory(p.process, p.address, p.parts.data(), p.length * sizeof(iovec)))
-      return -EFAULT;
-    p.call = p.call == FileCall::ReadParts ? FileCall::Read : FileCall::Write;
-    p.length = 0;
-    for (const iovec& part : p.parts) {
-      if (part.iov_len > kMostAtOnce) return -EINVAL;
-      p.length += part.iov_len;
-    }
-  }
-  return p.length > kMostAtOnce ? -EINVAL : 0;
-}
-
 // --- What work a call is.
 
-std::int32_t StorageCalls::plan(Pending& p, std::vector<Piece>& out) {
+std::int32_t StorageCalls::plan(Pending& p, std::uint32_t rank, std::vector<Piece>& out) {
   switch (p.call) {
     case FileCall::Read:
     case FileCall::Write:
-      return plan_data(p, p.call == FileCall::Write, out);
+      return plan_data(p, rank, out);
     case FileCall::Touch:
       add_pieces(p.address ? Work::Write : Work::Read, *file(p.file)->inode, p.offset, p.length, out);
       return 0;
@@ -245,13 +211,16 @@ std::int32_t StorageCalls::plan_open(Pending& p, std::vector<Piece>& out) {
   return 0;
 }
 
-std::int32_t StorageCalls::plan_data(Pending& p, bool write, std::vector<Piece>& out) {
+std::int32_t StorageCalls::plan_data(Pending& p, std::uint32_t rank, std::vector<Piece>& out) {
+  const bool write = p.call == FileCall::Write;
   OpenFile& f = *file(p.file);
   storage::Inode& inode = *f.inode;
   if (write ? !writes(f.flags) : (f.flags & O_ACCMODE) == O_WRONLY) return -EBADF;
   if (f.flags & O_DIRECTORY) return -EISDIR;
   if (p.length == 0) return 0;
-  const std::uint64_t size = tree_->size(inode);
+  const storage::NodeCache* cache = memory_.of(rank);
+  const std::uint64_t size =
+      std::max(tree_->size(inode), cache ? cache->end_of_dirty(inode.number) : std::uint64_t{0});
   if (write) {
     const bool appends = p.offset == kAtEnd || (f.flags & O_APPEND);
     if (appends) p.offset = std::max(size, inode.reserved_end);
@@ -269,8 +238,25 @@ std::int32_t StorageCalls::plan_data(Pending& p, bool write, std::vector<Piece>&
       return 0;
     }
   }
-  add_pieces(write ? Work::Write : Work::Read, inode, p.offset, p.length, out);
+  if (memory_.keeps(inode))
+    plan_kept(p, rank, inode, out);
+  else
+    add_pieces(write ? Work::Write : Work::Read, inode, p.offset, p.length, out);
   return 0;
+}
+
+/// Of a file that the node's memory may keep: what it does not have, or what goes through it.
+void StorageCalls::plan_kept(Pending& p, std::uint32_t rank, const storage::Inode& inode,
+                             std::vector<Piece>& out) {
+  if (p.call == FileCall::Write) {
+    p.kept = options_.cache.back;
+    if (!p.kept) add_pieces(Work::Write, inode, p.offset, p.length, out);
+    return;
+  }
+  p.kept = true;
+  p.fetches = memory_.of(rank)->missing(inode.number, p.offset, p.offset + p.length, tree_->size(inode));
+  for (const storage::Extents::Range& range : p.fetches)
+    add_pieces(Work::Read, inode, range.begin, range.end - range.begin, out);
 }
 
 void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint64_t offset,
@@ -288,13 +274,24 @@ void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint6
   }
 }
 
-void StorageCalls::plan_sync(const Pending& p, std::vector<Piece>& out) {
+/// Servers that took data of the file, and the one for metadata where that has changed; all the same where a
+/// flush for somebody else is under way.
+void StorageCalls::plan_sync(Pending& p, std::vector<Piece>& out) {
   storage::Inode& inode = *file(p.file)->inode;
-  for (std::size_t server = 0; server < inode.unflushed.size(); ++server)
-    if (inode.unflushed[server])
+  for (std::size_t server = 1; server < inode.taken.size(); ++server)
+    if (inode.taken[server] > inode.flushed[server])
       out.push_back({.work = Work::Flush, .server = static_cast<storage::ServerId>(server)});
-  if (!out.empty() && !inode.unflushed[kMetadata]) out.push_back({.work = Work::Flush});  // its size
-  inode.unflushed.clear();
+  if (!out.empty() || changes_ > changes_flushed_) out.push_back({.work = Work::Flush});  // size and names
+  p.syncs = inode.taken;
+  p.syncs_changes = changes_;
+}
+
+/// What a flush that has been answered says of the file.
+void StorageCalls::synced(const Pending& p) {
+  changes_flushed_ = std::max(changes_flushed_, p.syncs_changes);
+  OpenFile* f = file(p.file);
+  for (std::size_t server = 0; f && server < p.syncs.size(); ++server)
+    f->inode->flushed[server] = std::max(f->inode->flushed[server], p.syncs[server]);
 }
 
 // --- How it came out.
@@ -303,12 +300,19 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
   const ThreadRef t = thread_of(token);
   Pending& p = pending(t);
   if (scheduler_.thread(t).state != Scheduler::State::Waiting) return;  // killed
+  if (p.stage == Pending::Stage::Flushes) return flushed(t, result, at);
+  if (p.stage == Pending::Stage::Tells) return on_answer(t, result, p.answer[0], p.answer[1], at);
+  if (result == 0 && p.kept) {
+    result = kept_data_is_here(t);
+    at = later(at, memory_.copying(p.length));
+  }
   if (result == 0 && p.call == FileCall::Open) {
     p.opens = file(static_cast<std::uint32_t>(p.answer[0]))->inode;
     const std::string name = tree_->path() + "/" + tree_->host_name(*p.opens, p.first);
     result =
         name.size() < p.path.out_bytes ? put(p, p.path.out, name.c_str(), name.size() + 1) : -ENAMETOOLONG;
   }
+  if (result == 0 && p.call == FileCall::Sync) synced(p);
   // An open file is known by a handle, which means nothing without the server that gave it.
   const bool data = p.call == FileCall::Read || p.call == FileCall::Write || p.call == FileCall::Sync;
   if (result == -EIO && p.call <= FileCall::LastByFile && !data && service_->is_down(kMetadata))
@@ -318,6 +322,8 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
     waiters_.push_back({t, file(p.file)->inode});
     return;
   }
+  if (result == 0 && p.opens && tell_others(t, *p.opens, at)) return;
+  if (result == 0 && lock && file(p.file)) memory_.look(t.rank, *file(p.file)->inode);
   on_answer(t, result, p.answer[0], p.answer[1], at);
 }
 
@@ -335,7 +341,7 @@ void StorageCalls::wake_waiters(const storage::Inode& inode) {
       service_->begin(node_of_rank_[waiter.thread.rank], queue_.now(), token_of(waiter.thread), {&look, 1});
 }
 
-StorageCalls::OpenFile* StorageCalls::file(std::uint32_t number) {
+OpenFile* StorageCalls::file(std::uint32_t number) {
   return number < files_.size() ? files_[number].get() : nullptr;
 }
 
@@ -352,6 +358,7 @@ std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint
   files_[number]->flags = flags;
   files_[number]->rank = rank;
   files_[number]->process = process;
+  memory_.count_opener(inode, rank, flags, 1);
   return number;
 }
 
@@ -366,8 +373,11 @@ void StorageCalls::close_files_of_the_dead(std::uint32_t rank) {
 
 void StorageCalls::rank_ended(std::uint32_t rank) {
   std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.thread.rank == rank; });
-  for (std::uint32_t i = 0; i < files_.size(); ++i)
-    if (files_[i] && files_[i]->rank == rank) close_file(i, supervisor_.process(rank));
+  for (std::uint32_t i = 0; i < files_.size(); ++i) {
+    if (!files_[i] || files_[i]->rank != rank) continue;
+    flush_now(*files_[i]->inode, rank);
+    close_file(i, supervisor_.process(rank));
+  }
 }
 
 }  // namespace weft::host

@@ -3,19 +3,17 @@
 // first rank uses a file below the mount point: a run that uses none has none of it.
 #pragma once
 
-#include <sys/types.h>
-#include <sys/uio.h>
-
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "abi/storage.hpp"
+#include "host/file_locks.hpp"
+#include "host/node_memory.hpp"
 #include "host/run.hpp"
 #include "host/scheduler.hpp"
 #include "host/segment.hpp"
+#include "host/storage_request.hpp"
 #include "storage/burst_buffer.hpp"
 #include "storage/service.hpp"
 #include "storage/tree.hpp"
@@ -40,6 +38,9 @@ class StorageCalls : private storage::Owner {
   /// Carries a thread's call out, from a time on.
   void begin(ThreadRef thread, Time at);
   void rank_ended(std::uint32_t rank);
+  /// What nodes have written in their memory comes into the files, when nobody waits for it any more.
+  void write_all_back();
+  const NodeMemory& memory() const { return memory_; }
 
   /// The parts, made where nobody has used them yet; false where they cannot be.
   bool use();
@@ -53,54 +54,47 @@ class StorageCalls : private storage::Owner {
   bool has_port(nic::PortRef port) const { return service_ && service_->has_port(port); }
 
  private:
-  struct OpenFile {
-    storage::Inode* inode = nullptr;
-    int flags = 0;
-    std::uint32_t rank = 0;
-    pid_t process = 0;    // that has opened it
-    int whole_lock = -1;  // a description of its own, for flock
-    std::vector<storage::Tree::Entry> entries;
-    bool listed = false;
-  };
-  struct Pending {
-    FileCall call{};
-    std::uint32_t file = 0;
-    pid_t process = 0;
-    std::uint64_t address = 0, length = 0, offset = 0;
-    std::vector<iovec> parts;  // of the process's memory
-    PathCall path{};
-    std::string first, second;
-    std::uint64_t answer[2] = {};
-    storage::Inode* opens = nullptr;  // a file that the program opens after this call
-  };
+  using Pending = FileRequest;
   struct Waiter {
     ThreadRef thread;
     const storage::Inode* inode;
   };
 
   std::int32_t carry_out(std::uint64_t token, storage::Piece& piece) override;
+  std::uint64_t mark() const override;
+  void copied(const storage::Piece& piece, std::uint64_t mark) override;
   void finished(std::uint64_t token, std::int32_t result, Time at) override;
 
+  /// The call itself, once what it had to wait for is done.
+  void proceed(ThreadRef thread, Time at);
   bool start_work(ThreadRef thread, Time at);
   pid_t caller(std::uint32_t rank);
-  std::int32_t read_request(const Request& request, Pending& p);
-  std::int32_t read_parts(Pending& p);
   /// The work it is; none: it is done at once. A negative errno: it is refused.
-  std::int32_t plan(Pending& p, std::vector<storage::Piece>& out);
+  std::int32_t plan(Pending& p, std::uint32_t rank, std::vector<storage::Piece>& out);
   std::int32_t plan_open(Pending& p, std::vector<storage::Piece>& out);
-  std::int32_t plan_data(Pending& p, bool write, std::vector<storage::Piece>& out);
-  void plan_sync(const Pending& p, std::vector<storage::Piece>& out);
+  std::int32_t plan_data(Pending& p, std::uint32_t rank, std::vector<storage::Piece>& out);
+  void plan_kept(Pending& p, std::uint32_t rank, const storage::Inode& inode,
+                 std::vector<storage::Piece>& out);
+  void plan_sync(Pending& p, std::vector<storage::Piece>& out);
+  void synced(const Pending& p);
   void add_pieces(storage::Work work, const storage::Inode& inode, std::uint64_t offset, std::uint64_t bytes,
                   std::vector<storage::Piece>& out) const;
   std::int32_t by_path(Pending& p, std::uint32_t rank, storage::Piece& piece);
-  std::int32_t by_file(Pending& p, OpenFile& file, storage::Piece& piece);
-  std::int32_t move_data(Pending& p, OpenFile& file, const storage::Piece& piece);
-  std::int32_t list(Pending& p, OpenFile& file, storage::Piece& piece);
-  std::int32_t lock(Pending& p, OpenFile& file);
-  std::int32_t lock_whole(Pending& p, OpenFile& file);
+  std::int32_t by_file(Pending& p, OpenFile& file, std::uint32_t rank, storage::Piece& piece);
+  std::int32_t move_data(Pending& p, OpenFile& file, std::uint32_t rank, const storage::Piece& piece);
+
+  // storage_cache.cpp
+  storage::Inode* inode_of(std::uint64_t number);
+  bool flush_first(ThreadRef thread, Time at);
+  std::int32_t write_back(storage::Inode& inode, std::uint32_t rank, const storage::Piece& piece);
+  void flushed(ThreadRef thread, std::int32_t result, Time at);
+  void flush_now(storage::Inode& inode, std::uint32_t rank);
+  std::int32_t move_kept(Pending& p, std::uint32_t rank);
+  std::int32_t kept_data_is_here(ThreadRef thread);
+  bool tell_others(ThreadRef thread, const storage::Inode& inode, Time at);
+
   void close_file(std::uint32_t number, pid_t process);
   void wake_waiters(const storage::Inode& inode);
-  std::int32_t put(const Pending& p, std::uint64_t address, const void* from, std::uint64_t bytes) const;
   std::uint32_t add_file(storage::Inode& inode, int flags, std::uint32_t rank, pid_t process);
   void close_files_of_the_dead(std::uint32_t rank);
   OpenFile* file(std::uint32_t number);
@@ -118,12 +112,14 @@ class StorageCalls : private storage::Owner {
   std::unique_ptr<storage::Service> service_;
   bool unusable_ = false, told_of_host_ = false;
   std::unique_ptr<storage::Tree> tree_;
-  std::vector<Pending> pending_;  // by rank and thread
+  std::vector<Pending> pending_;                     // by rank and thread
+  std::uint64_t changes_ = 0, changes_flushed_ = 0;  // of metadata: carried out, and known to be durable
   std::vector<std::unique_ptr<OpenFile>> files_;
   std::vector<std::uint32_t> free_files_;
-  std::map<std::pair<pid_t, std::uint64_t>, int> locks_;  // by process and file: a description that has them
+  FileLocks locks_;
   std::vector<Waiter> waiters_;
   std::vector<pid_t> borrower_;  // by rank: one that is known to be of it
+  NodeMemory memory_;
   std::vector<char> buffer_;
   std::vector<storage::Piece> pieces_;
 };

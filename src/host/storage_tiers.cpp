@@ -68,7 +68,8 @@ Time flush(StorageCalls& storage, nic::Fabric& fabric) {
     return std::any_of(awaited.begin(), awaited.end(),
                        [&](const File& file) { return buffer.file_is_dirty(file.number); });
   };
-  while (waits() && !fabric.idle()) fabric.advance(network::kForever);
+  const Time cut = storage.options().power_cut;
+  while (waits() && !fabric.idle() && fabric.now() < cut) fabric.advance(std::min(network::kForever, cut));
   return buffer.counters().last_flush;
 }
 
@@ -77,13 +78,21 @@ storage::Figures figures(StorageCalls& storage) {
   const storage::Service* service = storage.service();
   if (!service) return out;
   const storage::BurstBuffer* buffer = storage.buffer();
-  const storage::ServerId first = buffer ? buffer->first_server() : service->servers();
-  for (storage::ServerId i = 0; i < service->servers(); ++i)
+  const storage::ServerId first = service->layout().targets() + 1;
+  const storage::ServerId last = storage.memory().exists() ? first : service->servers();
+  for (storage::ServerId i = 0; i < last; ++i)
     out.servers.push_back({i == storage::kMetadata ? "metadata"
                            : i < first             ? "target " + std::to_string(i)
                                                    : "buffer",
                            service->node_of(i), service->counters(i)});
   out.repeated = service->repeated();
+  for (const storage::NodeCache& cache : storage.memory().all()) {
+    out.cache_bytes = storage.options().cache.bytes;
+    out.cache_hits += cache.hits;
+    out.cache_misses += cache.misses;
+    out.cache_bytes_hit += cache.bytes_hit;
+    out.cache_bytes_flushed += cache.bytes_flushed;
+  }
   if (buffer) {
     out.buffer_bytes = buffer->bytes();
     out.buffer = buffer->counters();
@@ -104,6 +113,7 @@ void stage_in(StorageCalls& storage, nic::Fabric& fabric, const Segments& segmen
 
 void end_storage(StorageCalls& storage, nic::Fabric& fabric, bool failed, RunResult& result) {
   const Time ranks_end = result.end;
+  storage.write_all_back();
   if (!failed && storage.buffer()) result.end = std::max(result.end, flush(storage, fabric));
   result.storage = figures(storage);
   result.storage.ranks_end = ranks_end;

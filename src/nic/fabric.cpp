@@ -294,7 +294,7 @@ Time Fabric::quiet_until(NicId nic) const {
              : now();
 }
 
-bool Fabric::advance(Time until) {
+bool Fabric::advance(Time until, bool stays) {
   queue_.go_on();
   while (!queue_.stopped()) {
     const Time next = queue_.next();
@@ -319,7 +319,7 @@ bool Fabric::advance(Time until) {
       continue;
     }
     if (next > until || next == network::kForever) {
-      if (until != network::kForever) {
+      if (until != network::kForever && !stays) {
         check_time(std::max(now(), until));
         queue_.advance_to(std::max(now(), until));
       }

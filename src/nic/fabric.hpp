@@ -104,7 +104,8 @@ class Fabric : private event::EventHandler {
 
   Time now() const { return queue_.now(); }
   /// Runs up to `until`, or up to the first time at which the host was told something; true then.
-  bool advance(Time until);
+  /// `stays`: at the time of the last thing that happens up to there.
+  bool advance(Time until, bool stays = false);
   /// Has a look at what is there whenever time comes to what the look before returned.
   void watch(Time first, std::function<Time(Time)> look) {
     look_at_ = first;

@@ -87,9 +87,12 @@ Json buffer_json(const storage::Figures& f) {
 }  // namespace
 
 std::vector<std::string> storage_lines(const storage::Figures& f) {
-  if (!f.buffer_bytes) return {};
-  const storage::BufferCounters& c = f.buffer;
   std::vector<std::string> out;
+  if (f.cache_bytes)
+    out.push_back(fmt::format("memory of nodes: {} of {} reads of files found all of their data there",
+                              with_commas(f.cache_hits), with_commas(f.cache_hits + f.cache_misses)));
+  if (!f.buffer_bytes) return out;
+  const storage::BufferCounters& c = f.buffer;
   out.push_back(fmt::format(
       "burst buffer: {} of {} reads found their block there, {} on the reader's own node; {} written to it",
       with_commas(c.reads_local + c.reads_remote), with_commas(reads(c)), with_commas(c.reads_local),
@@ -118,6 +121,12 @@ Json storage_json(const measure::ProgramResult& result, const measure::RunDetail
                               {"bytes_read", s.counters.bytes_read},
                               {"bytes_written", s.counters.bytes_written},
                               {"busy_ns", s.counters.busy.picoseconds() / 1000}});
+  if (f.cache_bytes)
+    out["node_memory"] = {{"bytes", f.cache_bytes},
+                          {"reads_found", f.cache_hits},
+                          {"reads_not_found", f.cache_misses},
+                          {"bytes_found", f.cache_bytes_hit},
+                          {"bytes_written_later", f.cache_bytes_flushed}};
   if (f.buffer_bytes) {
     out["burst_buffer"] = buffer_json(f);
     out["burst_buffer"]["end_flush_ns"] =

@@ -34,6 +34,7 @@ BurstBuffer::BurstBuffer(const machine::StorageParameters& p, std::uint64_t capa
       policy_(p_.burst_buffer),
       block_(static_cast<std::uint64_t>(policy_.block.value)),
       queue_(queue),
+      component_(queue.join(*this)),
       calls_(calls) {
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -51,7 +52,7 @@ bool BurstBuffer::attach(Service& service) {
   service_ = &service;
   first_ = service.servers();
   for (const Node& node : nodes_)
-    if (!service.add_server(node.node, p_.nvm, policy_.request_time, *this)) return false;
+    if (!service.add_server(node.node, p_.nvm, policy_.request_time, this)) return false;
   return true;
 }
 
@@ -171,6 +172,9 @@ std::int32_t BurstBuffer::carry_out(std::uint64_t token, Piece& piece) {
     std::vector<bool>& taken = taken_[piece.file];
     if (taken.size() <= piece.server) taken.resize(piece.server + 1);
     taken[piece.server] = true;
+    Time& settles = blocks_[task.block].settles;
+    settles = std::max(settles, piece.durable);
+    calls_.copied(piece, task.mark);
   }
   return task.kind == Kind::Data ? calls_.carry_out(task.token, piece) : 0;
 }
@@ -358,14 +362,23 @@ bool BurstBuffer::has_room(BlockId id, bool may_wait) {
 }
 
 bool BurstBuffer::make_room(Node& node) {
+  Time settles = network::kForever;
   for (const auto& [use, id] : node.by_use) {
+    if (blocks_[id].is_idle()) settles = std::min(settles, blocks_[id].settles);
     if (!may_leave(blocks_[id])) continue;
     ++counters_.evicted;
     forget(id);
     return true;
   }
+  if (settles != network::kForever && node.looks <= queue_.now()) {
+    node.looks = settles;
+    queue_.at(settles, component_, 0, static_cast<std::uint64_t>(&node - nodes_.data()));
+  }
   return false;
 }
+
+/// Data of a block has come to be durable on the servers.
+void BurstBuffer::handle(const event::Event& event) { serve_starved(nodes_[event.data]); }
 
 /// Its slot is free again where nobody needs it, and nothing is known of it where nobody asks for it.
 void BurstBuffer::forget(BlockId id) {
@@ -473,7 +486,8 @@ void BurstBuffer::stage_in(network::EndpointId node, std::uint64_t file, std::ui
 bool BurstBuffer::start(Kind kind, network::EndpointId node, BlockId block, std::vector<Piece> pieces,
                         std::vector<Extents::Range> ranges) {
   const std::uint32_t id = tasks_.take();
-  tasks_[id] = {.kind = kind, .node = node, .block = block, .ranges = std::move(ranges)};
+  tasks_[id] = {
+      .kind = kind, .node = node, .block = block, .ranges = std::move(ranges), .mark = calls_.mark()};
   return service_->begin(node, queue_.now(), kOwn | id, pieces);
 }
 

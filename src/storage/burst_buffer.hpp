@@ -8,7 +8,7 @@
 //
 // Where blocks lie on the node that used them first, a node that is not the home of a block asks the node
 // that keeps its entry, which follows from the block's number. Room is made by the least recently used block
-// that is no newer than the servers' data; where there is none, who needs room waits for a flush.
+// whose data outlives a power cut on the servers; where there is none, who needs room waits for a flush.
 #pragma once
 
 #include <deque>
@@ -24,7 +24,33 @@
 
 namespace weft::storage {
 
-class BurstBuffer : public Owner, private Gate {
+/// A block of a file, as its job knows it.
+struct BufferBlock {
+  static constexpr std::uint32_t kNoSlot = ~0u;
+  using Key = std::pair<std::uint64_t, std::uint64_t>;  // file, number of the block
+
+  Key key;
+  std::uint32_t home = 0, slot = kNoSlot;
+  std::uint32_t pins = 0;  // operations that know its home: it stays there
+  std::uint32_t busy = 0;  // requests that are served: it keeps its slot
+  Extents valid, dirty;
+  bool fetching = false, flushing = false, storing = false, ahead = false, staged = false;
+  std::uint64_t used = 0, became_dirty = 0;
+  Time settles{0};  // when the servers' copy outlives a power cut: until then it stays here
+  std::vector<std::uint32_t> readers;  // requests that wait for the fetch
+  std::vector<std::uint32_t> writers;  // requests whose answer waits until the servers have it
+
+  bool is_idle() const { return !busy && !fetching && !flushing && !storing && dirty.empty(); }
+};
+
+/// A request that waits for room.
+struct Starved {
+  Piece piece;
+  std::uint32_t request;
+  Time since;
+};
+
+class BurstBuffer : public Owner, private Gate, private event::EventHandler {
  public:
   /// `capacity`: of all nodes together, which share it equally.
   BurstBuffer(const machine::StorageParameters& p, std::uint64_t capacity,
@@ -58,26 +84,11 @@ class BurstBuffer : public Owner, private Gate {
 
  private:
   using BlockId = std::uint32_t;
-  using Key = std::pair<std::uint64_t, std::uint64_t>;  // file, number of the block
-  static constexpr std::uint32_t kNoSlot = ~0u;
+  using Block = BufferBlock;
+  using Key = Block::Key;
+  static constexpr std::uint32_t kNoSlot = Block::kNoSlot;
   static constexpr std::uint64_t kOwn = std::uint64_t{1} << 63;  // of a token
 
-  struct Block {
-    Key key;
-    std::uint32_t home = 0, slot = kNoSlot;
-    std::uint32_t pins = 0;  // operations that know its home: it stays there
-    std::uint32_t busy = 0;  // requests that are served: it keeps its slot
-    Extents valid, dirty;
-    bool fetching = false, flushing = false, storing = false, ahead = false, staged = false;
-    std::uint64_t used = 0, became_dirty = 0;
-    std::vector<std::uint32_t> readers;  // requests that wait for the fetch
-    std::vector<std::uint32_t> writers;  // requests whose answer waits until the servers have it
-  };
-  struct Starved {
-    Piece piece;
-    std::uint32_t request;
-    Time since;
-  };
   struct Node {
     network::EndpointId node = 0;
     std::vector<std::uint32_t> free;
@@ -85,6 +96,7 @@ class BurstBuffer : public Owner, private Gate {
     unsigned flushing = 0;
     std::uint64_t dirty_bytes = 0;
     std::deque<Starved> starved;
+    Time looks{0};  // when it looks again who may leave
   };
   enum class Kind { Ask, Data, Fetch, Store, Drain, Flush, Sync };
   struct Task {
@@ -95,11 +107,13 @@ class BurstBuffer : public Owner, private Gate {
     std::vector<Piece> pieces;
     std::vector<BlockId> pins;
     std::vector<Extents::Range> ranges;
+    std::uint64_t mark = 0;  // of its owner, when it began
   };
 
   // Owner, of the service.
   std::int32_t carry_out(std::uint64_t token, Piece& piece) override;
   void finished(std::uint64_t token, std::int32_t result, Time at) override;
+  void handle(const event::Event& event) override;
   // Gate.
   Way prepare(const Piece& piece, std::uint32_t request) override;
   bool holds(const Piece& piece, std::uint32_t request, std::int32_t result) override;
@@ -112,9 +126,7 @@ class BurstBuffer : public Owner, private Gate {
   std::uint64_t place(const Block& block, std::uint64_t offset) const { return block.slot * block_ + offset; }
   bool has_room(BlockId id, bool may_wait);
   bool make_room(Node& node);
-  bool may_leave(const Block& block) const {
-    return !block.busy && !block.fetching && !block.flushing && !block.storing && block.dirty.empty();
-  }
+  bool may_leave(const Block& block) const { return block.is_idle() && block.settles <= queue_.now(); }
   void forget(BlockId id);
   void touch(BlockId id);
   void set_dirty(BlockId id, std::uint64_t begin, std::uint64_t end);
@@ -134,6 +146,7 @@ class BurstBuffer : public Owner, private Gate {
   const machine::BurstBufferParameters& policy_;
   std::uint64_t block_, slots_;
   event::EventQueue& queue_;
+  event::ComponentId component_;
   Owner& calls_;
   Service* service_ = nullptr;
   ServerId first_ = 0;

@@ -32,8 +32,10 @@ struct Figures {
     std::uint32_t node;
     ServerCounters counters;
   };
-  std::vector<Server> servers;     // none: nobody has used the file system
-  std::uint64_t repeated = 0;      // requests
+  std::vector<Server> servers;    // none: nobody has used the file system
+  std::uint64_t repeated = 0;     // requests
+  std::uint64_t cache_bytes = 0;  // of a node's memory; 0: none keeps data of files
+  std::uint64_t cache_hits = 0, cache_misses = 0, cache_bytes_hit = 0, cache_bytes_flushed = 0;
   std::uint64_t buffer_bytes = 0;  // 0: there is no buffer
   BufferCounters buffer;
   Time ranks_end{0};  // what comes later is the flush at the end

@@ -58,12 +58,12 @@ Service::Service(const machine::Machine& machine, nic::Fabric& fabric, event::Ev
 }
 
 bool Service::add_server(network::EndpointId node, const machine::StorageDeviceParameters& device,
-                         Time request_time, Gate& gate) {
+                         Time request_time, Gate* gate) {
   Server server;
   server.node = node;
   server.device = std::make_unique<Device>(device);
   server.request_time = request_time;
-  server.gate = &gate;
+  server.gate = gate;
   server.agent = agent_on(node);
   if (server.agent == kNoAgent) return false;
   servers_.push_back(std::move(server));
@@ -309,7 +309,9 @@ void Service::moved(std::uint32_t index) {
   Rpc& rpc = rpcs_[index];
   if (rpc.piece.work == Work::Read) return done(index);
   Device& device = *servers_[rpc.piece.server].device;
-  at(device.write(queue_.now(), rpc.place, rpc.piece.bytes), kDone, index);
+  const Time taken = device.write(queue_.now(), rpc.place, rpc.piece.bytes);
+  if (!rpc.executed) rpc.piece.durable = device.settled();
+  at(taken, kDone, index);
 }
 
 void Service::done(std::uint32_t index) {

@@ -45,6 +45,7 @@ struct Piece {
   static constexpr std::uint64_t kByLayout = ~std::uint64_t{0};
   std::uint64_t place = kByLayout;  // on the device
   bool ungated = false;             // the server's own work, which asks nobody
+  Time durable{0};                  // from when on what it wrote outlives a power cut
 };
 
 /// Who decides what a server on a job's own node does with a request (burst_buffer.hpp).
@@ -66,6 +67,9 @@ class Owner {
   /// A server has done a piece: data it was to write is in its device, data it was to read in its memory.
   /// 0, or a negative errno. A look says how many bytes its answer has.
   virtual std::int32_t carry_out(std::uint64_t token, Piece& piece) = 0;
+  /// What an earlier piece has written lies on another device as well, as far as it was there at the mark.
+  virtual std::uint64_t mark() const { return 0; }
+  virtual void copied(const Piece&, std::uint64_t) {}
   /// All pieces are done, and the node that asked knows it; 0 or the first error.
   virtual void finished(std::uint64_t token, std::int32_t result, Time at) = 0;
 };
@@ -83,9 +87,10 @@ class Service : private event::EventHandler {
   /// error.
   void kill(ServerId server, Time at);
 
-  /// One more, whose requests for data pass a gate. False where its node has no port or memory for it.
+  /// One more, whose requests for data pass a gate where there is one. False where its node has no port or
+  /// memory for it.
   bool add_server(network::EndpointId node, const machine::StorageDeviceParameters& device, Time request_time,
-                  Gate& gate);
+                  Gate* gate);
   /// A request that waits goes on: with the device, or from memory.
   void resume(std::uint32_t request, bool from_memory);
   void release(std::uint32_t request) { answer(request); }

@@ -83,6 +83,7 @@ Tree::~Tree() {
     if (inode->data >= 0) ::close(inode->data);
     if (!inode->spare.empty()) unlinkat(root_, inode->spare.c_str(), 0);
   }
+  cut_ = nullptr;
   ::close(root_);
   if (!keeps_) std::filesystem::remove_all(path_, ignored);
 }
@@ -162,6 +163,7 @@ std::int32_t Tree::open(const std::string& path, int flags, mode_t mode, Time no
   if (fstat(file, &facts) != 0) return -errno;
   Inode& node = inode(facts);
   if (!existed) {
+    if (cut_) cut_->made(path, facts);
     node.accessed = node.modified = node.changed = calendar(now);
     node.stamped = false;
     if ((mode & 07777) != (facts.st_mode & 07777u)) node.mode = static_cast<std::int32_t>(mode & 07777);
@@ -231,6 +233,7 @@ void Tree::close(Inode& inode) {
 void Tree::forget_if_gone(Inode& inode) {
   if (inode.opens || inode.linked) return;
   release(inode, 0);
+  if (cut_ && !inode.hidden) cut_->forget(inode.number);
   on_cut(inode.number, 0);
   inodes_.erase(inode.host);
 }
@@ -256,6 +259,7 @@ void Tree::fill(const Inode& inode, struct stat& out) const {
   out.st_ctim = {inode.changed.seconds, inode.changed.nanoseconds};
   if (inode.mode >= 0) out.st_mode = (out.st_mode & ~07777u) | static_cast<mode_t>(inode.mode);
   if (!inode.spare.empty() && out.st_nlink > 0) --out.st_nlink;
+  out.st_nlink -= std::min<nlink_t>(inode.hidden, out.st_nlink);
   if (S_ISDIR(out.st_mode)) out.st_size = 4096;
 }
 
@@ -288,8 +292,9 @@ std::int32_t Tree::make_folder(const std::string& path, mode_t mode, Time now) {
   if (mkdirat(root_, name(path), mode) != 0) return -errno;
   struct stat facts {};
   if (fstatat(root_, name(path), &facts, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
-  Inode& made = inode(facts);
-  made.accessed = made.modified = made.changed = calendar(now);
+  Inode& folder = inode(facts);
+  folder.accessed = folder.modified = folder.changed = calendar(now);
+  made(path);
   touch_parent(path, now);
   return 0;
 }
@@ -299,14 +304,15 @@ std::int32_t Tree::remove(const std::string& path, bool folder, Time now) {
   if (path.empty()) return -EBUSY;
   if (fstatat(root_, path.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0) return -errno;
   if (!folder) keep_name(path);
-  if (unlinkat(root_, path.c_str(), folder ? AT_REMOVEDIR : 0) != 0) return -errno;
+  const std::string hidden = cut_ ? cut_->hide(path, facts) : "";
+  if (unlinkat(root_, path.c_str(), folder ? AT_REMOVEDIR : 0) != 0) {
+    const int error = errno;
+    if (cut_) cut_->unhide(hidden);
+    return -error;
+  }
+  if (cut_) cut_->removed(path, facts, hidden);
   touch_parent(path, now);
-  auto known = inodes_.find(facts.st_ino);
-  if (known == inodes_.end()) return 0;
-  Inode& inode = *known->second;
-  inode.changed = calendar(now);
-  inode.linked = !folder && facts.st_nlink > 1;
-  forget_if_gone(inode);
+  lost_name(facts, hidden, now);
   return 0;
 }
 
@@ -319,20 +325,23 @@ std::int32_t Tree::rename(const std::string& from, const std::string& to, unsign
   const bool replaces =
       !flags && fstatat(root_, to.c_str(), &facts, AT_SYMLINK_NOFOLLOW) == 0 && facts.st_ino != source.st_ino;
   if (replaces && !S_ISDIR(facts.st_mode)) keep_name(to);
-  if (renameat2(root_, from.c_str(), root_, to.c_str(), flags) != 0) return -errno;
+  const std::string hidden = replaces && cut_ ? cut_->hide(to, facts) : "";
+  if (renameat2(root_, from.c_str(), root_, to.c_str(), flags) != 0) {
+    const int error = errno;
+    if (cut_) cut_->unhide(hidden);
+    return -error;
+  }
+  if (cut_) cut_->renamed(from, to, flags, replaces ? &facts : nullptr, hidden);
   inode(source).changed = calendar(now);
   touch_parent(from, now);
   touch_parent(to, now);
-  auto known = replaces ? inodes_.find(facts.st_ino) : inodes_.end();
-  if (known != inodes_.end()) {
-    known->second->linked = !S_ISDIR(facts.st_mode) && facts.st_nlink > 1;
-    forget_if_gone(*known->second);
-  }
+  if (replaces) lost_name(facts, hidden, now);
   return 0;
 }
 
 std::int32_t Tree::link(const std::string& from, const std::string& to, Time now) {
   if (linkat(root_, name(from), root_, name(to), 0) != 0) return -errno;
+  made(to);
   struct stat facts {};
   if (fstatat(root_, name(to), &facts, AT_SYMLINK_NOFOLLOW) == 0) inode(facts).changed = calendar(now);
   touch_parent(to, now);
@@ -341,19 +350,22 @@ std::int32_t Tree::link(const std::string& from, const std::string& to, Time now
 
 std::int32_t Tree::symbolic_link(const std::string& text, const std::string& path, Time now) {
   if (symlinkat(text.c_str(), root_, name(path)) != 0) return -errno;
+  made(path);
   struct stat facts {};
   if (fstatat(root_, name(path), &facts, AT_SYMLINK_NOFOLLOW) == 0) {
-    Inode& made = inode(facts);
-    made.accessed = made.modified = made.changed = calendar(now);
+    Inode& link = inode(facts);
+    link.accessed = link.modified = link.changed = calendar(now);
   }
   touch_parent(path, now);
   return 0;
 }
 
 std::int32_t Tree::set_mode(const std::string& path, mode_t mode, Time now) {
-  if (fchmodat(root_, name(path), mode, 0) != 0) return -errno;
   struct stat facts {};
-  if (fstatat(root_, name(path), &facts, 0) == 0) inode(facts).changed = calendar(now);
+  if (fstatat(root_, name(path), &facts, 0) != 0) return -errno;
+  if (cut_) cut_->sets_attributes(inode(facts), facts);
+  if (fchmodat(root_, name(path), mode, 0) != 0) return -errno;
+  inode(facts).changed = calendar(now);
   return 0;
 }
 
@@ -362,6 +374,7 @@ std::int32_t Tree::set_times(Inode& inode, const timespec (&times)[2], Time now)
     if (from.tv_nsec == UTIME_OMIT) return;
     to = from.tv_nsec == UTIME_NOW ? calendar(now) : FileTime{from.tv_sec, from.tv_nsec};
   };
+  if (inode.data >= 0) sets_attributes(inode);
   set(inode.accessed, times[0]);
   set(inode.modified, times[1]);
   inode.changed = calendar(now);
@@ -372,12 +385,14 @@ std::int32_t Tree::set_times(Inode& inode, const timespec (&times)[2], Time now)
 std::int32_t Tree::set_times(const std::string& path, bool follow, const timespec (&times)[2], Time now) {
   struct stat facts {};
   const int flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
-  if (utimensat(root_, name(path), times, flags) != 0) return -errno;
   if (fstatat(root_, name(path), &facts, flags) != 0) return -errno;
+  if (cut_) cut_->sets_attributes(inode(facts), facts);
+  if (utimensat(root_, name(path), times, flags) != 0) return -errno;
   return set_times(inode(facts), times, now);
 }
 
 std::int32_t Tree::truncate(Inode& inode, std::uint64_t size, Time now) {
+  if (cut_) cut_->resizes(inode, size, calendar(now));
   if (ftruncate(inode.data, static_cast<off_t>(size)) != 0) return -errno;
   release(inode, size);
   on_cut(inode.number, size);
@@ -414,7 +429,75 @@ std::int32_t Tree::list(Inode& folder, std::vector<Entry>& out) {
   return 0;
 }
 
+std::int32_t Tree::write(Inode& inode, std::uint64_t offset, std::span<const char> data, Time now) {
+  if (cut_) cut_->writes(inode, offset, data, calendar(now));
+  for (std::size_t done = 0; done < data.size();) {
+    const ssize_t wrote =
+        pwrite(inode.data, data.data() + done, data.size() - done, static_cast<off_t>(offset + done));
+    if (wrote < 0) return -errno;
+    done += static_cast<std::size_t>(wrote);
+  }
+  wrote(inode, now);
+  return 0;
+}
+
+void Tree::sets_attributes(Inode& inode) {
+  struct stat facts {};
+  if (cut_ && fstat(inode.data, &facts) == 0) cut_->sets_attributes(inode, facts);
+}
+
+void Tree::sets_attributes(const std::string& path, bool follow) {
+  struct stat facts {};
+  if (cut_ && fstatat(root_, name(path), &facts, follow ? 0 : AT_SYMLINK_NOFOLLOW) == 0)
+    cut_->sets_attributes(inode(facts), facts);
+}
+
+std::int32_t Tree::allocate(Inode& inode, std::uint64_t offset, std::uint64_t bytes, Time now) {
+  if (std::int32_t full = reserve(inode, offset, bytes); full != 0) return full;
+  const std::uint64_t end = offset + bytes;
+  if (end <= size(inode)) return 0;
+  if (cut_) cut_->resizes(inode, end, calendar(now));
+  return ftruncate(inode.data, static_cast<off_t>(end)) == 0 ? 0 : -errno;
+}
+
+void Tree::made(const std::string& path) {
+  struct stat facts {};
+  if (cut_ && fstatat(root_, name(path), &facts, AT_SYMLINK_NOFOLLOW) == 0) cut_->made(path, facts);
+}
+
+/// A file or folder has one name less; it may be gone with it.
+void Tree::lost_name(const struct stat& before, const std::string& hidden, Time now) {
+  auto known = inodes_.find(before.st_ino);
+  if (known == inodes_.end()) return;
+  Inode& inode = *known->second;
+  inode.changed = calendar(now);
+  inode.linked = !S_ISDIR(before.st_mode) && before.st_nlink > 1 + inode.hidden;
+  if (!hidden.empty()) ++inode.hidden;
+  forget_if_gone(inode);
+}
+
+void Tree::cut_power_at(Time at) {
+  if (keeps_) cut_ = std::make_unique<PowerCut>(root_, at);  // else nobody sees what is left
+}
+
+void Tree::power_is_cut() {
+  if (!cut_) return;
+  for (auto& [host, inode] : inodes_) {
+    while (inode->opening) opened(*inode);
+    stamp(*inode);
+  }
+  cut_->restore();
+}
+
+std::int32_t Tree::read(const Inode& inode, std::uint64_t offset, std::span<char> out) const {
+  const ssize_t got = pread(inode.data, out.data(), out.size(), static_cast<off_t>(offset));
+  const std::size_t there = got < 0 ? 0 : static_cast<std::size_t>(got);
+  std::memset(out.data() + there, 0, out.size() - there);
+  return got < 0 ? -errno : 0;
+}
+
 void Tree::wrote(Inode& inode, Time now) {
+  ++inode.version;
   inode.modified = inode.changed = calendar(now);
   inode.stamped = false;
 }

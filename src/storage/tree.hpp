@@ -10,36 +10,19 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "storage/inode.hpp"
 #include "storage/layout.hpp"
+#include "storage/power_cut.hpp"
 
 namespace weft::storage {
 
 /// What a file takes on the targets' devices, in blocks of kBlock bytes for each stripe unit.
 inline constexpr std::uint64_t kBlock = 4096;
-
-/// Seconds since 1970, and nanoseconds.
-struct FileTime {
-  std::int64_t seconds = 0, nanoseconds = 0;
-};
-
-struct Inode {
-  std::uint64_t number = 0;  // as programs see it
-  ino_t host = 0;            // its number there
-  FileTime accessed, modified, changed;
-  int data = -1;  // the simulator's own descriptor, while somebody has it open
-  std::uint32_t opens = 0, opening = 0;
-  bool linked = true, stamped = true;             // it has a name; the host's times are these
-  std::int32_t mode = -1;                         // that it is to have, where it has another for a moment
-  std::string spare;                              // a name it was given because it had lost its own
-  std::uint64_t reserved_end = 0;                 // of data that is being written behind its end
-  std::uint32_t first_blocks = 0;                 // of the first stripe unit, the only one of small files
-  std::map<std::uint64_t, std::uint32_t> blocks;  // of the others
-  std::vector<bool> unflushed;                    // by server: has taken what may not be durable yet
-};
 
 class Tree {
  public:
@@ -52,6 +35,11 @@ class Tree {
 
   /// Told of every file that ends earlier than it may have before; one that is gone ends at 0.
   std::function<void(std::uint64_t file, std::uint64_t size)> on_cut = [](std::uint64_t, std::uint64_t) {};
+
+  /// The power is going to be cut then: what is not durable by that time is taken back by `power_is_cut`.
+  void cut_power_at(Time at);
+  void power_is_cut();
+  PowerCut* cut() { return cut_.get(); }
 
   const std::string& path() const { return path_; }
   int root() const { return root_; }
@@ -82,7 +70,16 @@ class Tree {
   void space(struct statfs& out) const;
 
   std::uint64_t size(const Inode& inode) const;
-  /// Data was written there; the caller has asked `reserve` before.
+  /// Data goes into a file, for which the caller has asked `reserve` before. 0, or the host's errno,
+  /// negative.
+  std::int32_t write(Inode& inode, std::uint64_t offset, std::span<const char> data, Time now);
+  /// What lies behind its end are zeros. 0, or the host's errno, negative.
+  std::int32_t read(const Inode& inode, std::uint64_t offset, std::span<char> out) const;
+  /// Owner or rights of a file are about to change.
+  void sets_attributes(Inode& inode);
+  void sets_attributes(const std::string& path, bool follow);
+  /// Room and size without data.
+  std::int32_t allocate(Inode& inode, std::uint64_t offset, std::uint64_t bytes, Time now);
   void wrote(Inode& inode, Time now);
   /// Room on the targets for these bytes of a file: 0 or -ENOSPC.
   std::int32_t reserve(Inode& inode, std::uint64_t offset, std::uint64_t bytes);
@@ -106,6 +103,9 @@ class Tree {
   void stamp(Inode& inode);
   void fill(const Inode& inode, struct stat& out) const;
   FileTime calendar(Time now) const;
+  /// What a change of names has made.
+  void made(const std::string& path);
+  void lost_name(const struct stat& before, const std::string& hidden, Time now);
   std::uint32_t& blocks_of(Inode& inode, std::uint64_t unit) {
     return unit == 0 ? inode.first_blocks : inode.blocks[unit];
   }
@@ -119,6 +119,7 @@ class Tree {
   std::uint64_t made_ = 0, spare_names_ = 0;
   std::unordered_map<ino_t, std::unique_ptr<Inode>> inodes_;
   std::vector<std::uint64_t> used_;  // bytes, by target from 1
+  std::unique_ptr<PowerCut> cut_;    // where one is going to come
 };
 
 }  // namespace weft::storage

@@ -173,18 +173,18 @@ bool RouteMaker::spread(const Scratch::Part& part, EndpointId from, EndpointId t
   if (scratch.load &&
       count > 1) {  // each part by the way that is least loaded then, as a router does with packets
     scratch.given.assign(count, 0);
+    scratch.crowds.resize(count);
+    auto look_at = [&](std::uint32_t k) {
+      const LinkId link = graph_.port(part.hop.router, way(k).port);
+      scratch.crowds[k] = (scratch.load[link] + scratch.given[k]) / links_.capacity(link);
+    };
+    for (std::uint32_t k = 0; k < count; ++k) look_at(k);
     for (std::uint32_t i = 0; i < part.weight; ++i) {
       std::uint32_t best = first;
-      double least = 1e300;
-      for (std::uint32_t k = first, seen = 0; seen < count; ++seen, k = k + 1 == count ? 0 : k + 1) {
-        LinkId link = graph_.port(part.hop.router, way(k).port);
-        double crowd = (scratch.load[link] + scratch.given[k]) / links_.capacity(link);
-        if (crowd < least) {
-          least = crowd;
-          best = k;
-        }
-      }
+      for (std::uint32_t k = first, seen = 0; seen < count; ++seen, k = k + 1 == count ? 0 : k + 1)
+        if (scratch.crowds[k] < scratch.crowds[best]) best = k;
       ++scratch.given[best];
+      look_at(best);
     }
     for (std::uint32_t k = 0; k < count; ++k)
       if (scratch.given[k] > 0) go(part, way(k), scratch.given[k], scratch, out);

@@ -46,6 +46,7 @@ class RouteMaker {
     std::uint32_t look = 0;
     const std::uint32_t* load = nullptr;  // by link, where it is known
     std::vector<std::uint32_t> given;     // by way
+    std::vector<double> crowds;           // by way: how crowded it is
   };
 
   /// Fills `out` with the shares of all links, injection first. False: there is no way. `load`, by link: the
