@@ -39,7 +39,7 @@ struct Options {
   guest::BootOptions boot;
   unsigned nodes = 2, threads = 1, storm = 0;
   std::string engine, place = "linear", fault, out, trace, memory = "64MiB", kernel, capture, shell;
-  std::string accelerators;
+  std::string accelerators, accelerator_script;
   std::size_t added_settings = 0;  // of o.machine, which nobody has typed
   bool quiet = false, every_step = false;
   // Ranks beside the nodes.
@@ -293,6 +293,7 @@ std::string command_line(const Options& o) {
   if (o.boot.netboot) out += " --netboot";
   if (!o.boot.image.empty()) out += " --image " + quoted(o.boot.image);
   if (!o.accelerators.empty()) out += " --accelerators " + quoted(o.accelerators);
+  if (!o.accelerator_script.empty()) out += " --accelerator-script " + quoted(o.accelerator_script);
   if (o.storm) out += fmt::format(" --storm {}", o.storm);
   if (o.run.ranks) out += fmt::format(" --ranks {} --program {}", o.run.ranks, quoted(o.program));
   if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
@@ -386,6 +387,7 @@ void prepare_storm(Options& o, const machine::Machine& machine, const network::E
   one.place.resize(2);
   one.skeletons.clear();
   one.record = true;
+  one.control = false;
   auto network = engine.make(machine, {o.boot.seed, o.threads, {}});
   guest::Cluster cluster(machine, one);
   cluster.interrupted = [] { return interrupts != 0; };
@@ -438,8 +440,11 @@ void grant_accelerators(Options& o, machine::Machine& machine,
   for (const std::string& setting : settings) add_setting(o, setting);
   if (!settings.empty()) machine = machine::build(o.machine.describe());
   Diagnostics problems;
-  o.boot.accelerators = assign_accelerators(requests, machine, o.boot.place, problems);
+  o.boot.pool = pool_of(machine, o.boot.place);
+  o.boot.accelerators = assign_accelerators(requests, machine, o.boot.pool, o.boot.place.size(), problems);
   problems.throw_if_any();
+  o.boot.grants = read_grants(o.accelerator_script, {o.boot.pool, o.boot.place.size()});
+  o.boot.control = true;
 }
 
 int boot(Options& o) {
@@ -556,6 +561,10 @@ std::function<int()> declare_boot(CommandLine& app) {
          "Devices of other nodes that the job gets: nvme=2. Linux nodes take turns and find them on their "
          "own PCI bus. A machine that has none of a kind gets them on its last nodes")
       .option_text("KIND=N,...");
+  app.add_option("--accelerator-script", o->accelerator_script,
+                 "Accelerators granted and taken back during the run: \"at 2s assign nvme.0 to node0; at 3s "
+                 "release nvme.0\", or a file; `weft accelerators` asks for the same while it runs")
+      .option_text("SCRIPT");
   declare_ranks(app, *o);
   app.add_option("--patience", o->boot.patience,
                  "Seconds of processor time that a node may compute without letting virtual time move")

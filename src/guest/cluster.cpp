@@ -91,13 +91,13 @@ void Cluster::join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId 
   queue_ = &queue;
   first_space_ = first_space;
   make_nodes();
-  assign_accelerators(machine_.description.host);
+  if (!options_.pool.empty()) make_accelerators(machine_.description.host);
 }
 
 std::vector<network::EndpointId> Cluster::nodes() const {
   std::vector<network::EndpointId> out = ethernet_nodes();
-  for (const Assignment& one : options_.accelerators)
-    if (std::find(out.begin(), out.end(), one.device) == out.end()) out.push_back(one.device);
+  for (const PooledDevice& one : options_.pool)
+    if (std::find(out.begin(), out.end(), one.node) == out.end()) out.push_back(one.node);
   return out;
 }
 
@@ -160,23 +160,30 @@ void Cluster::watch_frame(std::size_t node, bool sent, Time at, std::span<const 
     recorder_.client_frame(sent, at, frame);
 }
 
-void Cluster::assign_accelerators(const machine::HostParameters& host) {
-  for (const Assignment& one : options_.accelerators) {
-    GuestNode& node = *nodes_[one.host];
-    const nic::NicId nic = nic_of(*fabric_, one.device);
-    if (!node.pci) node.pci = std::make_unique<Pci>(*fabric_, node.nic, *queue_, host);
-    nic::RootPort& port = *fabric_->root_port(nic);
-    for (const pcie::Found& found : port.found()) {
-      if (found.bridge) continue;
-      const pcie::Function& function = *port.tree().places()[port.tree().find(found.id)].function;
-      PciSlot& slot = node.pci->add({nic, found.id, function.about()});
-      slot.guest_time = [&node] { return node.calendar.updated(); };
-      slot.interrupt_guest = [this, &node, &slot](unsigned queue) { interrupt(node, slot.vhost(), queue); };
-    }
+/// Every node gets an empty bus, and some have accelerators on it from the start.
+void Cluster::make_accelerators(const machine::HostParameters& host) {
+  std::vector<nic::NicId> nics;
+  for (const PooledDevice& one : options_.pool) nics.push_back(nic_of(*fabric_, one.node));
+  for (auto& owned : nodes_) {
+    GuestNode& node = *owned;
+    node.pci = std::make_unique<Pci>(*fabric_, node.nic, *queue_, host);
     node.calendar.set_reaction(Pci::reaction(host));
+    for (auto& slot : node.pci->slots()) {
+      slot->guest_time = [&node] { return node.calendar.updated(); };
+      slot->wake_guest = [this, &node] { node.calendar.wake(now()); };
+      slot->interrupt_guest = [this, &node, &one = *slot](unsigned queue) {
+        interrupt(node, one.vhost(), queue);
+      };
+    }
   }
-  for (auto& node : nodes_)
-    if (node->pci) node->pci->open_memory(static_cast<std::uint64_t>(options_.memory.value));
+  accelerators_ = std::make_unique<Accelerators>(*fabric_, *queue_, options_.pool, nics, nodes_,
+                                                 static_cast<std::uint64_t>(options_.memory.value));
+  accelerators_->tell_agent = [this](std::size_t node, const std::string& line) {
+    return tell_agent(node, line);
+  };
+  for (const Assignment& one : options_.accelerators) accelerators_->assign_at_start(one.device, one.host);
+  accelerators_->schedule(options_.grants);
+  if (options_.control) control_ = std::make_unique<Control>();
 }
 
 // --- Starting.
@@ -216,6 +223,8 @@ void Cluster::end() {
       node->end = now();
     }
   pass_on_consoles();
+  if (accelerators_) accelerators_->end();
+  control_.reset();
   starter_.reset();
 }
 
@@ -239,6 +248,8 @@ void Cluster::settle() {
   if (!failure_.empty()) return;
   carry_out_kicks();
   pass_on_consoles();
+  if (accelerators_) hear_agents();
+  if (control_) attend_control();
   end_those_who_wait();
   ++rounds_;
 }
@@ -354,6 +365,10 @@ void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
   node.calendar.disconnect();
   node.ethernet->stop();
   if (node.pci) node.pci->stop();
+  if (accelerators_) {
+    const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&](auto& one) { return one.get() == &node; });
+    accelerators_->node_ended(static_cast<std::size_t>(at - nodes_.begin()));
+  }
   node.process.end();
   if (ending.signal && node.failure.empty())
     node.failure =
@@ -444,6 +459,7 @@ void Cluster::attend_terminal() {
     pollfd files[] = {{node.calendar.socket(), POLLIN, 0},
                       {ready_to_hear ? terminal->input() : -1, POLLIN, 0}};
     const int ready = poll(files, 2, static_cast<int>(std::min<std::int64_t>(left.count(), kLook)));
+    if (control_) attend_control();
     if (ready > 0 && files[1].revents) type(node);
     if (ready > 0 && files[0].revents && !node.calendar.handle(now(), [&] { return still_waiting(node); }))
       connection_lost(node);
@@ -456,7 +472,7 @@ void Cluster::attend_terminal() {
 void Cluster::type(GuestNode& node) {
   constexpr const char* kEndOfInput = "\4";  // what a user types to say so
   const std::string text = terminal->read().value_or(kEndOfInput);
-  if (!text.empty())
+  if (!text.empty() && node.calendar.answer([&] { return still_waiting(node); }))
     write_all(node.process.input(), text.data(), text.size(), [&] { return still_waiting(node); });
 }
 
@@ -531,7 +547,7 @@ void Cluster::interrupt(GuestNode& node, VhostUser& vhost, unsigned queue) {
   if (node.ended) return;
   const StillWaiting waiting = [&] { return still_waiting(node); };
   node.running_since = Clock::now();
-  bool alive = vhost.send_interrupt(queue, waiting);
+  bool alive = node.calendar.answer(waiting) && vhost.send_interrupt(queue, waiting);
   while (alive) {
     pollfd files[] = {{vhost.interrupt_socket(), POLLIN, 0}, {node.calendar.socket(), POLLIN, 0}};
     const int ready = poll(files, 2, kLook);
@@ -579,14 +595,12 @@ BootResult Cluster::result() const {
   if (storm_) out.skeletons = storm_->ends();
   out.recorded = options_.recording.client.size() + options_.recording.server.size();
   if (options_.record && recorder_.done()) out.recording = recorder_.finish();
+  if (accelerators_) out.grants = accelerators_->records();
   for (const auto& node : nodes_) {
     NodeResult one = result_of(*node);
     one.node = fabric_->node(node->nic);
     one.booted = watches_[out.nodes.size()].at();
-    if (node->pci)
-      for (const auto& slot : node->pci->slots())
-        one.accelerators.push_back(
-            fmt::format("{}, on node {}", slot->function().about, fabric_->node(slot->function().nic)));
+    if (accelerators_) one.accelerators = accelerators_->granted_to(out.nodes.size());
     out.messages += node->calendar.messages();
     out.nodes.push_back(std::move(one));
   }
