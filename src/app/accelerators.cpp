@@ -1,8 +1,6 @@
 // `weft accelerators`: asks a running `weft boot` job for accelerators, and gives them back.
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "app/verb.hpp"
 #include "base/text.hpp"
 #include "guest/control.hpp"
@@ -12,7 +10,8 @@ namespace weft::app {
 namespace {
 
 struct AcceleratorsOptions {
-  std::string action, device, node, job;
+  std::string action, job;
+  std::vector<std::string> words;
 };
 
 /// The socket of the job that is meant: the one with a process number, or the only one.
@@ -32,30 +31,19 @@ std::string socket_of(const std::string& job) {
   return running.front();
 }
 
+/// As a script would say it, without the time.
 std::string request_of(const AcceleratorsOptions& o) {
-  Diagnostics problems;
-  const bool assigns = o.action == "assign";
-  if (o.action == "list" && !o.device.empty()) problems.add({}, o.device, "list takes no more words");
-  if (o.action != "list" && o.device.empty())
-    problems.add({}, o.action, "which accelerator? `weft accelerators list` names them");
-  if (assigns && !o.device.empty() && o.node.empty())
-    problems.add({}, o.action, "to which Linux node? as `weft accelerators assign nvme.0 node1`");
-  if (!assigns && !o.node.empty()) problems.add({}, o.node, "only assign takes a node");
-  problems.throw_if_any();
-  if (o.action == "list") return "list";
-  return assigns ? fmt::format("assign {} to {}", o.device, o.node)
-                 : fmt::format("{} {}", o.action, o.device);
+  std::vector<std::string> words = o.words;
+  if (o.action == "assign" && words.size() == 2) words.insert(words.begin() + 1, "to");
+  words.insert(words.begin(), o.action);
+  return join(words, " ");
 }
 
 int ask(const AcceleratorsOptions& o) {
-  const std::string request = request_of(o);
-  const guest::ControlAnswer answer = guest::ask_job(socket_of(o.job), request);
+  const guest::ControlAnswer answer = guest::ask_job(socket_of(o.job), request_of(o));
+  if (!answer.understood) throw UserError(answer.text);
   const char* end = answer.text.ends_with('\n') ? "" : "\n";
-  if (answer.well) {
-    fmt::print("{}{}", answer.text, end);
-  } else {
-    fmt::print(stderr, "weft: {}{}", answer.text, end);
-  }
+  fmt::print(answer.well ? stdout : stderr, "{}{}{}", answer.well ? "" : "weft: ", answer.text, end);
   return answer.well ? 0 : 1;
 }
 
@@ -63,14 +51,16 @@ std::function<int()> declare_accelerators(CommandLine& app) {
   auto o = std::make_shared<AcceleratorsOptions>();
   app.add_option("action", o->action,
                  "list: who has which. assign: a node gets one, and its kernel finds it. release: its kernel "
-                 "lets go of it, then it is reset. reclaim: at once, whatever its node is doing with it")
-      .option_text("list|assign|release|reclaim")
-      .one_of({"list", "assign", "release", "reclaim"})
+                 "lets go of it, then it is reset. reclaim: at once, whatever its node is doing with it. "
+                 "inject: a packet of PCI Express, and its completion")
+      .option_text("list|assign|release|reclaim|inject")
+      .one_of({"list", "assign", "release", "reclaim", "inject"})
       .required();
-  app.add_option("accelerator", o->device,
-                 "As list calls it: nvme.0; for assign also its kind, for any that is free")
-      .option_text("ACCELERATOR");
-  app.add_option("node", o->node, "The Linux node that gets it: node1").option_text("NODE");
+  app.add_option(
+         "words", o->words,
+         "nvme.0 node1 for assign, where nvme means any that is free; nvme.0 for release and reclaim; "
+         "for inject what docs/design.md says: from 0 into 22 ConfigRead1 01:00.0 0x0 4")
+      .option_text("[WORDS...]");
   app.add_option("--job", o->job, "Process number of the job, where several run").option_text("NUMBER");
   return [o] { return ask(*o); };
 }

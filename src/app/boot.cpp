@@ -39,7 +39,7 @@ struct Options {
   guest::BootOptions boot;
   unsigned nodes = 2, threads = 1, storm = 0;
   std::string engine, place = "linear", fault, out, trace, memory = "64MiB", kernel, capture, shell;
-  std::string accelerators, accelerator_script;
+  std::string accelerators, accelerator_script, tlp_filter;
   std::size_t added_settings = 0;  // of o.machine, which nobody has typed
   bool quiet = false, every_step = false;
   // Ranks beside the nodes.
@@ -388,6 +388,7 @@ void prepare_storm(Options& o, const machine::Machine& machine, const network::E
   one.skeletons.clear();
   one.record = true;
   one.control = false;
+  one.tlp_dump.clear();
   auto network = engine.make(machine, {o.boot.seed, o.threads, {}});
   guest::Cluster cluster(machine, one);
   cluster.interrupted = [] { return interrupts != 0; };
@@ -443,7 +444,7 @@ void grant_accelerators(Options& o, machine::Machine& machine,
   o.boot.pool = pool_of(machine, o.boot.place);
   o.boot.accelerators = assign_accelerators(requests, machine, o.boot.pool, o.boot.place.size(), problems);
   problems.throw_if_any();
-  o.boot.grants = read_grants(o.accelerator_script, {o.boot.pool, o.boot.place.size()});
+  o.boot.grants = read_grants(o.accelerator_script, {o.boot.pool, o.boot.place});
   o.boot.control = true;
 }
 
@@ -456,6 +457,9 @@ int boot(Options& o) {
   check_storm(o, machine, problems);
   const std::vector<std::size_t> captured = captured_nodes(o, problems);
   const std::vector<AcceleratorRequest> accelerators = parse_accelerators(o.accelerators, problems);
+  o.boot.tlp_filter = nic::parse_tlp_filter(o.tlp_filter, "--tlp-filter", problems);
+  if (!o.tlp_filter.empty() && o.boot.tlp_dump.empty())
+    problems.add({}, "--tlp-filter", "needs --tlp-dump, the file that packets are written into");
   problems.throw_if_any();
   const std::string command = command_line(o);
   o.boot.look_ahead = !o.every_step;
@@ -565,6 +569,14 @@ std::function<int()> declare_boot(CommandLine& app) {
                  "Accelerators granted and taken back during the run: \"at 2s assign nvme.0 to node0; at 3s "
                  "release nvme.0\", or a file; `weft accelerators` asks for the same while it runs")
       .option_text("SCRIPT");
+  app.add_option(
+         "--tlp-dump", o->boot.tlp_dump,
+         "File for the packets of PCI Express between nodes: a line where one leaves an interface (>), "
+         "and one where it has come (>>)")
+      .option_text("FILE");
+  app.add_option("--tlp-filter", o->tlp_filter,
+                 "Of these only such kinds, and only from or to such nodes: MemoryWrite,Config,22")
+      .option_text("KIND|NODE,...");
   declare_ranks(app, *o);
   app.add_option("--patience", o->boot.patience,
                  "Seconds of processor time that a node may compute without letting virtual time move")

@@ -77,14 +77,13 @@ void Accelerators::handle(const event::Event& event) {
 
 void Accelerators::begin(std::size_t number) {
   Job& job = jobs_[number];
-  if (job.request.kind == GrantRequest::Kind::List) {
-    job.open = false;
-    return job.answer(true, list());
-  }
+  if (job.request.kind == GrantRequest::Kind::List) return finish(number, true, list());
   if (!job.record) {
     records_.push_back({queue_.now(), queue_.now(), job.request.text, "not done when the job ended"});
     job.record = records_.size();
   }
+  if (job.request.kind == GrantRequest::Kind::Inject)
+    return inject(job.request, [this, number](const std::string& text) { finish(number, true, text); });
   if (job.request.kind == GrantRequest::Kind::Assign) return assign(number);
   release(number);
 }

@@ -42,6 +42,8 @@ class Accelerators final : private event::EventHandler {
   /// Now; `answer` is told of its end, now or later.
   void request(const GrantRequest& request, Answer answer);
 
+  /// Sends a packet of a request; its answer follows.
+  std::function<void(const GrantRequest& request, std::function<void(const std::string&)> answer)> inject;
   /// A line for the node's agent; false where it cannot be said to it now. It is tried again.
   std::function<bool(std::size_t node, const std::string& line)> tell_agent;
   void agent_said(std::size_t node, const std::string& line);

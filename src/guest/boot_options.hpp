@@ -11,6 +11,7 @@
 #include "guest/grant_script.hpp"
 #include "guest/storm.hpp"
 #include "network/packet.hpp"
+#include "nic/backdoor.hpp"
 
 namespace weft::guest {
 
@@ -38,7 +39,9 @@ struct BootOptions {
   std::vector<PooledDevice> pool;              // accelerators that the job may be granted
   std::vector<Assignment> accelerators;
   std::vector<GrantRequest> grants;  // a script of them
-  bool control = false;              // others may ask for them while the job runs
+  std::string tlp_dump;              // file for packets of PCI Express; empty: none
+  nic::TlpFilter tlp_filter;
+  bool control = false;  // others may ask for them while the job runs
 };
 
 inline std::string node_name(std::size_t node) { return fmt::format("node{}", node); }

@@ -23,6 +23,7 @@ enum Operation : std::uint32_t {
   kGetDate
 };
 
+constexpr std::uint32_t kNoAnswer = 0;  // our kernels do not acknowledge it; what others say is not needed
 constexpr std::uint64_t kLatest = static_cast<std::uint64_t>(kEndOfTime.value) / 1000;
 
 Time picoseconds(std::uint64_t nanoseconds) {
@@ -65,9 +66,10 @@ void Calendar::take(const Message& message, Time now) {
       request_ = message.time > kLatest ? kNoRequest : std::max(clock_, picoseconds(message.time));
       break;
     case kWait:
-      // Our kernels say with it what time it is there.
+      // One that stands still for a device says what time it is there.
       if (message.time <= kLatest)
-        updated_ = std::clamp(picoseconds(message.time), clock_, std::max(clock_, free_until_));
+        clock_ = updated_ = free_until_ =
+            std::clamp(picoseconds(message.time), clock_, std::max(clock_, free_until_));
       waiting_ = true;
       break;
     case kGet:
@@ -82,7 +84,7 @@ void Calendar::take(const Message& message, Time now) {
       if (later(updated_, reaction_) < free_until_) {
         // Where it is less free than it was, it hears of that before it goes on.
         free_until_ = later(updated_, reaction_);
-        answers_.push_back({kFreeUntil, ++sequence_, whole_nanoseconds(free_until_)});
+        answers_.push_back({kFreeUntil, kNoAnswer, whole_nanoseconds(free_until_)});
       }
       break;
     default:  // its start
@@ -104,9 +106,8 @@ bool Calendar::run(Time from, Time free_until, const StillWaiting& still_waiting
   waiting_ = false;
   request_ = kNoRequest;
   if (whole_nanoseconds(free_until_) > whole_nanoseconds(clock_))
-    answers_.push_back({kFreeUntil, ++sequence_, whole_nanoseconds(free_until_)});
-  answers_.push_back({kRun, ++sequence_, whole_nanoseconds(clock_)});
-  // It acknowledges both, before all that it says in its turn.
+    answers_.push_back({kFreeUntil, kNoAnswer, whole_nanoseconds(free_until_)});
+  answers_.push_back({kRun, kNoAnswer, whole_nanoseconds(clock_)});
   return answer(still_waiting);
 }
 

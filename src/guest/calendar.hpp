@@ -36,7 +36,7 @@ class Calendar {
   /// When it wants to go on by itself; kNoRequest: never.
   Time request() const { return request_; }
   /// It stands still for something that is there now, and goes on whatever it has requested.
-  void wake(Time now) { request_ = std::min(request_, told(now)); }
+  void wake(Time now) { request_ = std::min(request_, std::max(clock_, now)); }
   static constexpr Time kNoRequest{std::numeric_limits<std::int64_t>::max()};
   /// The time it has been told last.
   Time clock() const { return clock_; }
@@ -67,7 +67,6 @@ class Calendar {
   File socket_;
   bool waiting_ = false;
   Time request_ = kNoRequest, clock_{0}, updated_{0}, free_until_{0}, reaction_{0};
-  std::uint32_t sequence_ = 0;
   std::uint64_t messages_ = 0;
   std::vector<Message> answers_;    // not sent yet
   std::vector<std::uint8_t> read_;  // of messages that are not complete

@@ -27,20 +27,6 @@ double seconds_since(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
-nic::NicId nic_of(const nic::Fabric& fabric, network::EndpointId node) {
-  nic::NicId first = 0, count = fabric.nics();  // interfaces are in the order of their nodes
-  while (count > 0) {
-    const nic::NicId half = count / 2;
-    if (fabric.node(first + half) < node) {
-      first += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return first;
-}
-
 /// A node's Ethernet, and its number on the bus there.
 Ethernet& ethernet_of(nic::Fabric& fabric, nic::NicId nic, const std::string& machine,
                       node::DeviceId& device) {
@@ -94,6 +80,20 @@ void Cluster::join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId 
   if (!options_.pool.empty()) make_accelerators(machine_.description.host);
 }
 
+nic::NicId Cluster::nic_of(network::EndpointId node) const {
+  nic::NicId first = 0, count = fabric_->nics();  // interfaces are in the order of their nodes
+  while (count > 0) {
+    const nic::NicId half = count / 2;
+    if (fabric_->node(first + half) < node) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
+}
+
 std::vector<network::EndpointId> Cluster::nodes() const {
   std::vector<network::EndpointId> out = ethernet_nodes();
   for (const PooledDevice& one : options_.pool)
@@ -114,7 +114,7 @@ void Cluster::make_nodes() {
   watches_.resize(options_.place.size());
   const std::vector<network::EndpointId> all = ethernet_nodes();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const nic::NicId nic = nic_of(*fabric_, all[i]);
+    const nic::NicId nic = nic_of(all[i]);
     node::DeviceId device = 0;
     Ethernet& ethernet = ethernet_of(*fabric_, nic, machine_.description.identity.name, device);
     ethernets_[nic] = &ethernet;
@@ -145,7 +145,7 @@ void Cluster::make_nodes() {
 
 void Cluster::make_skeletons() {
   std::vector<Ethernet*> clients;
-  for (network::EndpointId node : options_.skeletons) clients.push_back(ethernets_[nic_of(*fabric_, node)]);
+  for (network::EndpointId node : options_.skeletons) clients.push_back(ethernets_[nic_of(node)]);
   storm_ = std::make_unique<Storm>(*queue_, options_.recording, clients.size());
   storm_->play_over(*nodes_[0]->ethernet, clients, static_cast<std::uint32_t>(nodes_.size()));
 }
@@ -158,32 +158,6 @@ void Cluster::watch_frame(std::size_t node, bool sent, Time at, std::span<const 
     recorder_.server_frame(sent, at, frame);
   else
     recorder_.client_frame(sent, at, frame);
-}
-
-/// Every node gets an empty bus, and some have accelerators on it from the start.
-void Cluster::make_accelerators(const machine::HostParameters& host) {
-  std::vector<nic::NicId> nics;
-  for (const PooledDevice& one : options_.pool) nics.push_back(nic_of(*fabric_, one.node));
-  for (auto& owned : nodes_) {
-    GuestNode& node = *owned;
-    node.pci = std::make_unique<Pci>(*fabric_, node.nic, *queue_, host);
-    node.calendar.set_reaction(Pci::reaction(host));
-    for (auto& slot : node.pci->slots()) {
-      slot->guest_time = [&node] { return node.calendar.updated(); };
-      slot->wake_guest = [this, &node] { node.calendar.wake(now()); };
-      slot->interrupt_guest = [this, &node, &one = *slot](unsigned queue) {
-        interrupt(node, one.vhost(), queue);
-      };
-    }
-  }
-  accelerators_ = std::make_unique<Accelerators>(*fabric_, *queue_, options_.pool, nics, nodes_,
-                                                 static_cast<std::uint64_t>(options_.memory.value));
-  accelerators_->tell_agent = [this](std::size_t node, const std::string& line) {
-    return tell_agent(node, line);
-  };
-  for (const Assignment& one : options_.accelerators) accelerators_->assign_at_start(one.device, one.host);
-  accelerators_->schedule(options_.grants);
-  if (options_.control) control_ = std::make_unique<Control>();
 }
 
 // --- Starting.
@@ -224,6 +198,7 @@ void Cluster::end() {
     }
   pass_on_consoles();
   if (accelerators_) accelerators_->end();
+  if (backdoor_) backdoor_->close();
   control_.reset();
   starter_.reset();
 }
@@ -505,7 +480,11 @@ bool Cluster::advance() {
 }
 
 /// Nothing happens in the fabric before this time, unless a node does something.
-Time Cluster::quiet_until() const { return alone_ && fabric_->idle() ? Calendar::kNoRequest : now(); }
+Time Cluster::quiet_until() const {
+  Time quiet = alone_ ? Calendar::kNoRequest : now();
+  for (const auto& node : nodes_) quiet = std::min(quiet, fabric_->quiet_until(node->nic));
+  return quiet;
+}
 
 /// Where nothing outside the node happens before `quiet`: how far it may go without asking.
 Time Cluster::free_until(const GuestNode& node, Time quiet) const {
@@ -579,7 +558,7 @@ bool Cluster::has_space(node::NodeId node, node::SpaceId space) const {
 }
 
 void Cluster::device_interrupt(node::NodeId at, node::DeviceId device) {
-  const nic::NicId nic = nic_of(*fabric_, at);
+  const nic::NicId nic = nic_of(at);
   if (devices_[nic] == device) ethernets_[nic]->interrupted();
 }
 

@@ -97,9 +97,11 @@ class Cluster : public host::Neighbours, private nic::Host {
   void slot_free(nic::PortRef port, Time at) override;
 
   void make_nodes();
+  nic::NicId nic_of(network::EndpointId node) const;
   std::vector<network::EndpointId> ethernet_nodes() const;
   void make_accelerators(const machine::HostParameters& host);
   bool tell_agent(std::size_t node, const std::string& line);
+  void inject(const GrantRequest& request, nic::Backdoor::Answer answer);
   void hear_agents();
   void attend_control();
   void make_skeletons();
@@ -147,6 +149,7 @@ class Cluster : public host::Neighbours, private nic::Host {
   std::vector<node::DeviceId> devices_;         // their numbers on the nodes' buses
   std::vector<BootWatch> watches_;              // by node, where they boot over the network
   std::unique_ptr<Accelerators> accelerators_;  // where the job may have some
+  std::unique_ptr<nic::Backdoor> backdoor_;     // where packets are looked at, or put in
   std::unique_ptr<Control> control_;
   std::unique_ptr<Storm> storm_;
   Recorder recorder_;

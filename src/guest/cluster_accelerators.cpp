@@ -1,4 +1,5 @@
-// What a cluster does for its accelerators: lines to and from the nodes' agents, and the control socket.
+// What a cluster does for its accelerators: buses of nodes, lines to and from the nodes' agents, and the
+// control socket.
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -16,6 +17,45 @@ constexpr int kLook = 1000;                             // milliseconds between 
 constexpr std::chrono::milliseconds kControlPause{10};  // between looks at the control socket
 
 }  // namespace
+
+/// Every node gets an empty bus, and some have accelerators on it from the start.
+void Cluster::make_accelerators(const machine::HostParameters& host) {
+  std::vector<nic::NicId> nics;
+  for (const PooledDevice& one : options_.pool) nics.push_back(nic_of(one.node));
+  for (auto& owned : nodes_) {
+    GuestNode& node = *owned;
+    node.pci = std::make_unique<Pci>(*fabric_, node.nic, *queue_, host);
+    node.calendar.set_reaction(Pci::reaction(host));
+    for (auto& slot : node.pci->slots()) {
+      slot->guest_time = [&node] { return node.calendar.updated(); };
+      slot->wake_guest = [this, &node] { node.calendar.wake(now()); };
+      slot->interrupt_guest = [this, &node, &one = *slot](unsigned queue) {
+        interrupt(node, one.vhost(), queue);
+      };
+    }
+  }
+  accelerators_ = std::make_unique<Accelerators>(*fabric_, *queue_, options_.pool, nics, nodes_,
+                                                 static_cast<std::uint64_t>(options_.memory.value));
+  accelerators_->tell_agent = [this](std::size_t node, const std::string& line) {
+    return tell_agent(node, line);
+  };
+  accelerators_->inject = [this](const GrantRequest& request, nic::Backdoor::Answer answer) {
+    inject(request, std::move(answer));
+  };
+  if (!options_.tlp_dump.empty()) {
+    backdoor_ = std::make_unique<nic::Backdoor>(*fabric_, *queue_);
+    backdoor_->dump(options_.tlp_dump, options_.tlp_filter);
+  }
+  for (const Assignment& one : options_.accelerators) accelerators_->assign_at_start(one.device, one.host);
+  accelerators_->schedule(options_.grants);
+  if (options_.control) control_ = std::make_unique<Control>();
+}
+
+void Cluster::inject(const GrantRequest& request, nic::Backdoor::Answer answer) {
+  if (!backdoor_) backdoor_ = std::make_unique<nic::Backdoor>(*fabric_, *queue_);
+  backdoor_->inject(nic_of(request.from), request.from_port ? nic::Side::Port : nic::Side::Host,
+                    nic_of(request.to), request.packet, std::move(answer));
+}
 
 /// The line interrupts the node, which asks for the time and requests its turn. One whose turn has come
 /// already would not request another: it hears of it after that.
@@ -60,8 +100,8 @@ void Cluster::attend_control() {
   control_->attend([&](const std::string& line, std::size_t client) {
     Diagnostics problems;
     const GrantRequest request =
-        parse_grant_request(line, "request", {accelerators_->pool(), nodes_.size()}, problems);
-    if (!problems.empty()) return control_->answer(client, false, problems.all().front().message);
+        parse_grant_request(line, "request", {accelerators_->pool(), options_.place}, problems);
+    if (!problems.empty()) return control_->misunderstood(client, problems.all().front().message);
     accelerators_->request(request, [this, client](bool well, const std::string& text) {
       if (control_) control_->answer(client, well, text);
     });

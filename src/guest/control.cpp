@@ -83,11 +83,11 @@ void Control::attend(const std::function<void(const std::string& line, std::size
   }
 }
 
-void Control::answer(std::size_t number, bool well, const std::string& text) {
+void Control::say(std::size_t number, std::string_view what, const std::string& text) {
   Client& client = clients_[number];
   if (!client.socket) return;
   // It is short, and whoever does not take it does without.
-  const std::string message = fmt::format("{}\n{}", well ? "ok" : "refused", text);
+  const std::string message = fmt::format("{}\n{}", what, text);
   [[maybe_unused]] ssize_t sent =
       send(client.socket.number(), message.data(), message.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   client.socket.close();
@@ -124,7 +124,8 @@ ControlAnswer ask_job(const std::string& path, const std::string& line) {
   }
   const std::size_t end = text.find('\n');
   if (end == std::string::npos) throw UserError("the job has ended without an answer");
-  return {text.substr(0, end) == "ok", text.substr(end + 1)};
+  const std::string what = text.substr(0, end);
+  return {what == "ok", what != "misunderstood", text.substr(end + 1)};
 }
 
 }  // namespace weft::guest

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "guest/socket.hpp"
@@ -24,7 +25,11 @@ class Control {
   /// Takes what has come, without waiting: `ask` gets a line, and whom to answer.
   void attend(const std::function<void(const std::string& line, std::size_t client)>& ask);
   /// "ok" or "refused" is the first line, `text` follows.
-  void answer(std::size_t client, bool well, const std::string& text);
+  void answer(std::size_t client, bool well, const std::string& text) {
+    say(client, well ? "ok" : "refused", text);
+  }
+  /// The line made no sense.
+  void misunderstood(std::size_t client, const std::string& why) { say(client, "misunderstood", why); }
 
  private:
   struct Client {
@@ -32,13 +37,15 @@ class Control {
     std::string line;
     bool asked = false;
   };
+  void say(std::size_t client, std::string_view what, const std::string& text);
+
   std::string path_;
   File listener_;
   std::vector<Client> clients_;
 };
 
 struct ControlAnswer {
-  bool well = false;
+  bool well = false, understood = true;
   std::string text;
 };
 /// Sockets of jobs that run, as paths.

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/text.hpp"
+#include "nic/backdoor.hpp"
 
 namespace weft::guest {
 
@@ -69,7 +70,7 @@ class Parser {
   }
 
   void read_action(GrantRequest& request) {
-    static const std::vector<std::string> verbs{"assign", "release", "reclaim", "list"};
+    static const std::vector<std::string> verbs{"assign", "release", "reclaim", "inject", "list"};
     const Word* w = take(join(verbs, ", "));
     if (!w) return;
     const auto verb = std::find(verbs.begin(), verbs.end(), w->text);
@@ -77,14 +78,54 @@ class Parser {
       return fail(*w, fmt::format("expected one of {}, got '{}'{}", join(verbs, ", "), w->text,
                                   did_you_mean(w->text, verbs)));
     using Kind = GrantRequest::Kind;
-    static constexpr Kind kinds[] = {Kind::Assign, Kind::Release, Kind::Reclaim, Kind::List};
+    static constexpr Kind kinds[] = {Kind::Assign, Kind::Release, Kind::Reclaim, Kind::Inject, Kind::List};
     request.kind = kinds[verb - verbs.begin()];
     if (request.kind == Kind::List) return;
+    if (request.kind == Kind::Inject) return read_packet(request);
     read_device(request);
     if (request.kind != Kind::Assign) return;
-    const Word* to = take("'to'");
-    if (to && to->text != "to") fail(*to, fmt::format("expected 'to', got '{}'", to->text));
+    keyword("to");
     request.host = read_host();
+  }
+
+  void keyword(std::string_view word) {
+    const Word* w = take(fmt::format("'{}'", word));
+    if (w && w->text != word) fail(*w, fmt::format("expected '{}', got '{}'", word, w->text));
+  }
+
+  void read_packet(GrantRequest& request) {
+    keyword("from");
+    if (next_ < words_->size() && (*words_)[next_].text == "port") {
+      request.from_port = true;
+      ++next_;
+    }
+    request.from = read_node(request.from_port);
+    keyword("into");
+    request.to = read_node(!request.from_port);
+    const Word* first = take("a packet");
+    if (!first) return;
+    std::vector<std::string> words;
+    for (std::size_t i = next_ - 1; i < words_->size(); ++i) words.push_back((*words_)[i].text);
+    next_ = words_->size();
+    std::string error;
+    request.packet = nic::parse_tlp(words, error);
+    if (!error.empty()) fail(*first, error);
+  }
+
+  /// A node of the machine that takes part in the job: one with a root port, or any.
+  network::EndpointId read_node(bool with_port) {
+    const Word* w = take("a node of the machine");
+    if (!w) return 0;
+    network::EndpointId number = 0;
+    const auto [end, error] = std::from_chars(w->text.data(), w->text.data() + w->text.size(), number);
+    const bool is_number = error == std::errc{} && end == w->text.data() + w->text.size();
+    const bool has_port = std::any_of(names_.pool.begin(), names_.pool.end(),
+                                      [&](const PooledDevice& one) { return one.node == number; });
+    const bool is_host = std::find(names_.place.begin(), names_.place.end(), number) != names_.place.end();
+    if (!is_number || !(has_port || (is_host && !with_port)))
+      fail(*w, fmt::format("'{}' is no node of the job {}", w->text,
+                           with_port ? "with a root port" : "that runs Linux or has a root port"));
+    return number;
   }
 
   void read_device(GrantRequest& request) {
@@ -116,8 +157,8 @@ class Parser {
     if (text.starts_with("node")) text.remove_prefix(4);
     std::size_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || number >= names_.nodes)
-      fail(*w, fmt::format("'{}' is no Linux node: node0 to node{}", w->text, names_.nodes - 1));
+    if (error != std::errc{} || end != text.data() + text.size() || number >= names_.place.size())
+      fail(*w, fmt::format("'{}' is no Linux node: node0 to node{}", w->text, names_.place.size() - 1));
     return number;
   }
 

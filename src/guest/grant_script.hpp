@@ -4,6 +4,9 @@
 //   at 2s assign nvme.1 to node0     the kernel of node0 finds it on its bus
 //   at 3s release nvme.1             its kernel lets go of it first
 //   at 4s reclaim nvme.1             at once, whatever its host is doing with it
+//   at 5s inject from 0 into 22 ConfigRead1 01:00.0 0x0 4     a packet of PCI Express, by nodes of the
+//   machine at 6s inject from port 22 into 0 MemoryWrite 0x1000 00    as if a device below its port had sent
+//   it
 #pragma once
 
 #include <string>
@@ -25,19 +28,23 @@ struct PooledDevice {
 };
 
 struct GrantRequest {
-  enum class Kind { List, Assign, Release, Reclaim } kind = Kind::List;
+  enum class Kind { List, Assign, Release, Reclaim, Inject } kind = Kind::List;
   Time at{0};
   std::size_t device = 0;  // number in the pool; kAny: a free one of the kind
   std::string device_kind;
   std::size_t host = 0;  // number of the Linux node
-  std::string text;      // as written, without the time
+  // Of a packet that is put in:
+  network::EndpointId from = 0, to = 0;
+  bool from_port = false;
+  std::vector<std::uint8_t> packet;
+  std::string text;  // as written, without the time
   static constexpr std::size_t kAny = ~std::size_t{0};
 };
 
 /// What requests may name.
 struct GrantNames {
   const std::vector<PooledDevice>& pool;
-  std::size_t nodes;
+  const std::vector<network::EndpointId>& place;  // of Linux nodes
 };
 
 /// A script; `source` names it in messages. Mistakes go to `problems`, each with its line and column.
