@@ -12,6 +12,7 @@
 #include "app/boot_accelerators.hpp"
 #include "app/rank_program.hpp"
 #include "app/run_place.hpp"
+#include "app/show_pcie.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/own_files.hpp"
@@ -440,6 +441,7 @@ void grant_accelerators(Options& o, machine::Machine& machine,
   const std::vector<std::string> settings = settings_of_accelerators(requests, machine, o.boot.place);
   for (const std::string& setting : settings) add_setting(o, setting);
   if (!settings.empty()) machine = machine::build(o.machine.describe());
+  check_pcie(machine);
   Diagnostics problems;
   o.boot.pool = pool_of(machine, o.boot.place);
   o.boot.accelerators = assign_accelerators(requests, machine, o.boot.pool, o.boot.place.size(), problems);

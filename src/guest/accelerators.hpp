@@ -47,6 +47,8 @@ class Accelerators final : private event::EventHandler {
   /// A line for the node's agent; false where it cannot be said to it now. It is tried again.
   std::function<bool(std::size_t node, const std::string& line)> tell_agent;
   void agent_said(std::size_t node, const std::string& line);
+  /// May it say something?
+  bool listens_to(std::size_t node) const { return !agents_[node].ready || agents_[node].told; }
   void node_ended(std::size_t node);
   /// Nothing goes on any more: those who wait hear of it.
   void end();

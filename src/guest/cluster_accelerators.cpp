@@ -80,7 +80,7 @@ bool Cluster::tell_agent(std::size_t number, const std::string& line) {
 void Cluster::hear_agents() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
-    if (node.ended) continue;
+    if (node.ended || !accelerators_->listens_to(i)) continue;
     char room[512];
     for (ssize_t got; (got = recv(node.process.line(), room, sizeof room, MSG_DONTWAIT)) > 0;)
       node.agent_text.append(room, static_cast<std::size_t>(got));

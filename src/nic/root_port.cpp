@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/diagnostics.hpp"
-
 namespace weft::nic {
 
 namespace {
@@ -15,11 +13,9 @@ constexpr std::uint64_t kWindow = 0xc0000000;
 }  // namespace
 
 RootPort::RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree,
-                   std::uint64_t window)
+                   std::uint64_t window, std::string& error)
     : smfu_(smfu), queue_(queue), component_(queue.join(*this)), tree_(std::move(tree)) {
-  std::string error;
   found_ = pcie::enumerate(pcie::access_to(*tree_), kWindow, window, error);
-  if (!error.empty()) throw UserError("node.device: " + error);
   pcie::Credits credits;
   for (std::size_t i = 0; i < tree_->places().size(); ++i) {
     const pcie::Tree::Place& place = tree_->places()[i];

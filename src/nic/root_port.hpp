@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/slab.hpp"
@@ -21,8 +22,9 @@ namespace weft::nic {
 
 class RootPort final : public TlpSink, private pcie::Upstream, private event::EventHandler {
  public:
-  /// `window`: bytes of addresses it passes on. Throws UserError where they are too few.
-  RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree, std::uint64_t window);
+  /// `window`: bytes of addresses it passes on; `error` says where they are too few.
+  RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree, std::uint64_t window,
+           std::string& error);
 
   pcie::Tree& tree() { return *tree_; }
   /// What our own enumeration has found when the node came up.
