@@ -80,6 +80,36 @@ TEST(Pcie, MistakesOfADescriptionAreToldAllAtOnce) {
   EXPECT_THAT(r.err, HasSubstr("greenice has no device on PCI Express"));
 }
 
+TEST(Pcie, WindowsTooSmallAndPortsWithoutADeviceAreFoundBeforeARun) {
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"show", "--pcie"}, {"boot", "-n", "1", "--accelerators", "nvme=1"}}) {
+    std::vector<std::string> words{verb[0], "greenice"};
+    for (const char* setting :
+         {"node.device.small.kind=pcie-root-port", "node.device.small.nodes=[9, 10]",
+          "node.device.small.window=1MiB", "node.device.lone.kind=pcie-root-port",
+          "node.device.lone.nodes=[11]", "node.device.a.kind=nvme", "node.device.a.nodes=[9, 10, 12]",
+          "node.device.hub.kind=pcie-switch", "node.device.hub.nodes=[9]", "node.device.b.kind=nvme",
+          "node.device.b.nodes=[9]", "node.device.b.under=hub", "node.device.c.kind=pcie-switch",
+          "node.device.c.nodes=[10]", "node.device.c.under=nobody"})
+      words.insert(words.end(), {"--set", setting});
+    words.insert(words.end(), verb.begin() + 1, verb.end());
+    if (verb[0] == "boot") words.insert(words.end(), {"--", "/bin/true"});
+    const ProgramResult r = run_program(words);
+    EXPECT_EQ(r.code, 2) << r.err;
+    EXPECT_THAT(r.err, HasSubstr("node 11: no device is below it"));
+    EXPECT_THAT(r.err, HasSubstr("there is no root port or switch 'nobody'"));
+    EXPECT_THAT(r.err, HasSubstr("all ports of 'small' are taken"));
+  }
+  const ProgramResult r = run_program(
+      with("show",
+           {"node.device.small.kind=pcie-root-port", "node.device.small.nodes=[9, 10]",
+            "node.device.small.window=8KiB", "node.device.a.kind=nvme", "node.device.a.nodes=[9, 10]"},
+           {"--pcie"}));
+  EXPECT_EQ(r.code, 2) << r.err << r.out;
+  EXPECT_THAT(r.err, HasSubstr("node.device.small.window: node 9: BAR 0 of 01:00.0 wants"));
+  EXPECT_THAT(r.err, HasSubstr("node.device.small.window: node 10: BAR 0 of 01:00.0 wants"));
+}
+
 TEST(Accelerators, WhatCannotBeGrantedIsTold) {
   for (const auto& [text, expected] : std::vector<std::pair<std::string, std::string>>{
            {"nvm=1", "'nvm' is no kind of device on PCI Express (did you mean 'nvme'?)"},
@@ -91,6 +121,25 @@ TEST(Accelerators, WhatCannotBeGrantedIsTold) {
     EXPECT_EQ(r.code, 2) << text;
     EXPECT_THAT(r.err, HasSubstr(expected));
   }
+}
+
+TEST(Accelerators, MistakesOfAScriptAreToldAllAtOnce) {
+  const ProgramResult r = run_program(
+      {"boot", "greenice", "-n", "2", "--set", "node.device.ssd.kind=nvme", "--set",
+       "node.device.ssd.nodes=[22, 23]", "--accelerator-script",
+       "at 1s asign nvme.0 to node0; at 2s assign nvme.7 to node0; at 3s assign nvme to node2; at 2s release "
+       "nvme.0; at 3s inject from 0 into 5 ConfigRead1 01:00.0 0 4; at 3s inject from 0 into 22 ConfigRead1 "
+       "1 0 4",
+       "--", "/bin/true"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("got 'asign' (did you mean 'assign'?)"));
+  EXPECT_THAT(r.err, HasSubstr("there is no accelerator 'nvme.7'"));
+  EXPECT_THAT(r.err, HasSubstr("'node2' is no Linux node: node0 to node1"));
+  EXPECT_THAT(r.err, HasSubstr("2s is in the past"));
+  EXPECT_THAT(r.err, HasSubstr("'5' is no node of the job with a root port"));
+  EXPECT_THAT(r.err, HasSubstr("expected a function such as 01:00.0, got '1'"));
+  const ProgramResult none = run_program({"accelerators", "list"});
+  EXPECT_EQ(none.code, 2);
 }
 
 class BootAccelerators : public Boot {
@@ -150,6 +199,172 @@ TEST_F(BootAccelerators, TwoNodesHaveTheirOwn) {
   const std::string result = read_file(folder.file("out/result.json"));
   EXPECT_THAT(result, HasSubstr("Non-Volatile memory controller: nvme (1GiB), on node 30"));
   EXPECT_THAT(result, HasSubstr("Non-Volatile memory controller: nvme (1GiB), on node 31"));
+}
+
+/// Waits until there is a disk, or until it is gone.
+const char* const kWaitFor =
+    "appears() { n=0; while [ ! -e /dev/nvme0n1 ]; do sleep 0.05; n=$((n+1)); [ $n = 3000 ] && exit 9; done; "
+    "}\n"
+    "vanishes() { while [ -e /dev/nvme0n1 ]; do sleep 0.05; done; }\n"
+    "first() { dd if=/dev/nvme0n1 bs=512 count=1 iflag=direct 2>/dev/null | head -c 5; }\n";
+
+TEST_F(BootAccelerators, AreGrantedAndTakenBackDuringAJob) {
+  // node0 gets a disk, writes, gives it back; node1 gets the same one and reads, and loses it at once.
+  const std::string job = std::string(kWaitFor) +
+                          "echo $(lspci -n | wc -l) at first; appears\n"
+                          "if [ $NODE = 0 ]; then printf 'hello' | dd of=/dev/nvme0n1 bs=512 conv=sync "
+                          "oflag=direct 2>/dev/null; vanishes; echo $(lspci -n | wc -l) left\n"
+                          "else echo it says $(first); vanishes; lspci -n | wc -l; fi";
+  const std::vector<std::string> options{
+      "greenice",
+      "-n",
+      "2",
+      "--engine",
+      "ideal",
+      "--set",
+      "node.device.ssd.kind=nvme",
+      "--set",
+      "node.device.ssd.nodes=[22]",
+      "--out",
+      folder.file("out"),
+      "--accelerator-script",
+      "at 200ms assign nvme.0 to node0; at 300ms assign nvme.0 to node1; at 400ms release nvme.0\n"
+      "at 410ms assign nvme to node1  # when the reset is over\n"
+      "at 600ms inject from 1 into 22 ConfigRead1 01:00.0 0x0 4; at 800ms reclaim nvme.0"};
+  const ProgramResult r = boot(job, options);
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("node0: 0 at first"));
+  EXPECT_THAT(r.out, HasSubstr("node0: 0 left"));
+  EXPECT_THAT(r.out, HasSubstr("node1: it says hello"));
+  const std::string result = read_file(folder.file("out/result.json"));
+  EXPECT_THAT(result, HasSubstr("\"outcome\": \"node0 has nvme.0\""));
+  EXPECT_THAT(result, HasSubstr("\"outcome\": \"nvme.0 is free\""));
+  EXPECT_THAT(result, HasSubstr("\"outcome\": \"node1 has nvme.0\""));
+  EXPECT_THAT(result, HasSubstr("\"outcome\": \"nvme.0 is taken from node1\""));
+  EXPECT_THAT(result, HasSubstr("4 B | 34120801"));
+  const ProgramResult again = boot(job, options);
+  EXPECT_EQ(again.out, r.out);
+  EXPECT_EQ(again.err, r.err) << "to the last picosecond";
+}
+
+TEST_F(BootAccelerators, ANodeThatEndsGivesBackWhatItHad) {
+  const ProgramResult r =
+      boot(std::string(kWaitFor) +
+               "if [ $NODE = 0 ]; then printf 'hello' | dd of=/dev/nvme0n1 bs=512 conv=sync oflag=direct "
+               "2>/dev/null; exit; fi\n"
+               "appears; echo it says $(first)",
+           {"greenice", "-n", "2", "--engine", "ideal", "--set", "node.device.ssd.kind=nvme", "--set",
+            "node.device.ssd.nodes=[22]", "--accelerators", "nvme=1", "--accelerator-script",
+            "at 600ms assign nvme.0 to node1"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_THAT(r.out, HasSubstr("node1: it says hello")) << r.err << r.out;
+}
+
+TEST_F(BootAccelerators, ChangeHandsBetweenNodesThatUseThem) {
+  // Three nodes, four disks, sixteen grants and releases; every node writes and reads what it has.
+  constexpr std::size_t kNodes = 3, kDisks = 4;
+  std::string text;
+  std::vector<int> host(kDisks, -1);
+  for (unsigned i = 0; i < 16; ++i) {
+    const std::size_t disk = i * 7 % kDisks, to = (i * 5 + i / kDisks) % kNodes;
+    const std::string at = "at " + std::to_string(200 + 60 * i) + "ms ",
+                      name = "nvme." + std::to_string(disk);
+    text += host[disk] < 0 ? at + "assign " + name + " to node" + std::to_string(to) + "\n"
+                           : at + (i % 3 ? "release " : "reclaim ") + name + "\n";
+    host[disk] = host[disk] < 0 ? static_cast<int>(to) : -1;
+  }
+  // What a disk loses its node for may fail; what is read may not differ.
+  const ProgramResult r = boot(
+      "t=0; good=0; while [ $t -lt 12 ]; do t=$((t+1)); sleep 0.1; for d in /dev/nvme?n1; do [ -e $d ] || "
+      "continue; seq $t $((t+900)) | head -c 2048 >/tmp/a; dd if=/tmp/a of=$d bs=2048 oflag=direct "
+      "2>/dev/null || "
+      "continue; dd if=$d of=/tmp/b bs=2048 count=1 iflag=direct 2>/dev/null || continue; cmp /tmp/a /tmp/b "
+      "|| "
+      "exit 7; good=$((good+1)); done; done; [ $good -gt 1 ] && echo good",
+      {"greenice", "-n", "3", "--engine", "ideal", "--set", "node.device.ssd.kind=nvme", "--set",
+       "node.device.ssd.nodes=[20, 21, 22, 23]", "--out", folder.file("out"), "--accelerator-script", text});
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  for (const char* node : {"node0: good", "node1: good", "node2: good"}) EXPECT_THAT(r.out, HasSubstr(node));
+  const std::string result = read_file(folder.file("out/result.json"));
+  EXPECT_THAT(result, Not(HasSubstr("not done")));
+  EXPECT_THAT(result, Not(HasSubstr("ended\"")));
+}
+
+/// Bit errors on all cables, and a cable of the way is cut while data goes over it.
+std::vector<std::string> hard_times(const std::string& machine, const std::string& node) {
+  return {machine,
+          "-n",
+          "1",
+          "--set",
+          "node.device.ssd.kind=nvme",
+          "--set",
+          "node.device.ssd.nodes=[" + node + "]",
+          "--set",
+          "cable.default.bit_error_rate=1e-8",
+          "--fault",
+          "at 11ms cut r0.p0",
+          "--accelerators",
+          "nvme=1"};
+}
+
+TEST_F(BootAccelerators, NothingIsLostOverErrorsAndACutCable) {
+  // Nodes 22 of 4 x 2 x 4 and 38 of 4 x 4 x 4 are five hops away.
+  for (const auto& [machine, node] : {std::pair{"greenice", "22"}, {"extoll-tourmalet", "38"}}) {
+    const ProgramResult r = boot(write_and_read(2), hard_times(machine, node));
+    EXPECT_EQ(r.code, 0) << r.err << r.out;
+    EXPECT_THAT(r.out, HasSubstr("node0: the same")) << machine;
+    EXPECT_THAT(r.err, HasSubstr("at 11 ms cut r0.p0")) << machine;
+  }
+}
+
+TEST_F(BootAccelerators, SixtyFourMebibytesComeBackFromEverywhere) {
+  if (!getenv("WEFT_LONG_TESTS")) GTEST_SKIP() << "takes minutes; set WEFT_LONG_TESTS=1 to run it";
+  for (const auto& [machine, node] : {std::pair{"greenice", "22"}, {"extoll-tourmalet", "38"}}) {
+    for (const std::string& place : {std::string("0"), std::string(node)}) {
+      const ProgramResult r = boot(
+          write_and_read(64), {machine, "-n", "1", "--memory", "512MiB", "--set", "node.device.ssd.kind=nvme",
+                               "--set", "node.device.ssd.nodes=[" + place + "]", "--accelerators", "nvme=1"});
+      EXPECT_THAT(r.out, HasSubstr("node0: the same")) << machine << ' ' << place << r.err;
+    }
+    std::vector<std::string> options = hard_times(machine, node);
+    options.insert(options.end(), {"--memory", "512MiB"});
+    const ProgramResult r = boot(write_and_read(64), options);
+    EXPECT_THAT(r.out, HasSubstr("node0: the same")) << machine << r.err;
+    EXPECT_THAT(r.err, HasSubstr("cut r0.p0")) << machine;
+  }
+}
+
+TEST_F(BootAccelerators, AnotherCommandAsksForThem) {
+  const std::string runtime = folder.file("run");
+  std::filesystem::create_directory(runtime);
+  std::filesystem::permissions(runtime, std::filesystem::perms::owner_all);
+  const std::string job = script(std::string(kWaitFor) + "appears; echo found; vanishes; echo gone");
+  const std::string weft = std::string(WEFT_PROGRAM), out = folder.file("out.txt");
+  // The job goes on until a disk has come and gone.
+  const std::string command =
+      "export XDG_RUNTIME_DIR=" + runtime + "; " + weft +
+      " boot greenice -n 1 --engine ideal --quiet --set node.device.ssd.kind=nvme --set "
+      "'node.device.ssd.nodes=[22, 23]' -- " +
+      job + " >" + out + " 2>&1 & job=$!; export XDG_RUNTIME_DIR=" + runtime + "; n=0; until " + weft +
+      " accelerators list >" + folder.file("list") +
+      " 2>/dev/null; do sleep 0.1; n=$((n+1)); [ $n = 100 ] && break; done\n" + weft +
+      " accelerators assign nvme.1 node0 && " + weft + " accelerators list && ! " + weft +
+      " accelerators assign nvme.1 node0; " + weft + " accelerators release nvme.7; echo code $?; " + weft +
+      " accelerators release nvme.1; wait $job; echo ended $?";
+  FILE* pipe = popen(("{ " + command + "\n} 2>&1").c_str(), "r");
+  std::string text;
+  char room[4096];
+  while (pipe && std::fgets(room, sizeof room, pipe)) text += room;
+  if (pipe) pclose(pipe);
+  EXPECT_THAT(read_file(folder.file("list")), HasSubstr("nvme.0       node 22     free"));
+  EXPECT_THAT(text, HasSubstr("node0 has nvme.1\n"));
+  EXPECT_THAT(text, HasSubstr("nvme.1       node 23     node0"));
+  EXPECT_THAT(text, HasSubstr("weft: node0 has nvme.1"));
+  EXPECT_THAT(text, HasSubstr("there is no accelerator 'nvme.7'"));
+  EXPECT_THAT(text, HasSubstr("code 2"));
+  EXPECT_THAT(text, HasSubstr("nvme.1 is free"));
+  EXPECT_THAT(text, HasSubstr("ended 0")) << read_file(out);
+  EXPECT_THAT(read_file(out), HasSubstr("node0: found\nnode0: gone"));
 }
 
 }  // namespace

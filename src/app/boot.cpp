@@ -12,6 +12,7 @@
 #include "app/boot_accelerators.hpp"
 #include "app/rank_program.hpp"
 #include "app/run_place.hpp"
+#include "app/show_pcie.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
 #include "base/own_files.hpp"
@@ -39,7 +40,7 @@ struct Options {
   guest::BootOptions boot;
   unsigned nodes = 2, threads = 1, storm = 0;
   std::string engine, place = "linear", fault, out, trace, memory = "64MiB", kernel, capture, shell;
-  std::string accelerators;
+  std::string accelerators, accelerator_script, tlp_filter;
   std::size_t added_settings = 0;  // of o.machine, which nobody has typed
   bool quiet = false, every_step = false;
   // Ranks beside the nodes.
@@ -293,6 +294,7 @@ std::string command_line(const Options& o) {
   if (o.boot.netboot) out += " --netboot";
   if (!o.boot.image.empty()) out += " --image " + quoted(o.boot.image);
   if (!o.accelerators.empty()) out += " --accelerators " + quoted(o.accelerators);
+  if (!o.accelerator_script.empty()) out += " --accelerator-script " + quoted(o.accelerator_script);
   if (o.storm) out += fmt::format(" --storm {}", o.storm);
   if (o.run.ranks) out += fmt::format(" --ranks {} --program {}", o.run.ranks, quoted(o.program));
   if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
@@ -386,6 +388,8 @@ void prepare_storm(Options& o, const machine::Machine& machine, const network::E
   one.place.resize(2);
   one.skeletons.clear();
   one.record = true;
+  one.control = false;
+  one.tlp_dump.clear();
   auto network = engine.make(machine, {o.boot.seed, o.threads, {}});
   guest::Cluster cluster(machine, one);
   cluster.interrupted = [] { return interrupts != 0; };
@@ -437,9 +441,13 @@ void grant_accelerators(Options& o, machine::Machine& machine,
   const std::vector<std::string> settings = settings_of_accelerators(requests, machine, o.boot.place);
   for (const std::string& setting : settings) add_setting(o, setting);
   if (!settings.empty()) machine = machine::build(o.machine.describe());
+  check_pcie(machine);
   Diagnostics problems;
-  o.boot.accelerators = assign_accelerators(requests, machine, o.boot.place, problems);
+  o.boot.pool = pool_of(machine, o.boot.place);
+  o.boot.accelerators = assign_accelerators(requests, machine, o.boot.pool, o.boot.place.size(), problems);
   problems.throw_if_any();
+  o.boot.grants = read_grants(o.accelerator_script, {o.boot.pool, o.boot.place});
+  o.boot.control = true;
 }
 
 int boot(Options& o) {
@@ -451,6 +459,9 @@ int boot(Options& o) {
   check_storm(o, machine, problems);
   const std::vector<std::size_t> captured = captured_nodes(o, problems);
   const std::vector<AcceleratorRequest> accelerators = parse_accelerators(o.accelerators, problems);
+  o.boot.tlp_filter = nic::parse_tlp_filter(o.tlp_filter, "--tlp-filter", problems);
+  if (!o.tlp_filter.empty() && o.boot.tlp_dump.empty())
+    problems.add({}, "--tlp-filter", "needs --tlp-dump, the file that packets are written into");
   problems.throw_if_any();
   const std::string command = command_line(o);
   o.boot.look_ahead = !o.every_step;
@@ -556,6 +567,18 @@ std::function<int()> declare_boot(CommandLine& app) {
          "Devices of other nodes that the job gets: nvme=2. Linux nodes take turns and find them on their "
          "own PCI bus. A machine that has none of a kind gets them on its last nodes")
       .option_text("KIND=N,...");
+  app.add_option("--accelerator-script", o->accelerator_script,
+                 "Accelerators granted and taken back during the run: \"at 2s assign nvme.0 to node0; at 3s "
+                 "release nvme.0\", or a file; `weft accelerators` asks for the same while it runs")
+      .option_text("SCRIPT");
+  app.add_option(
+         "--tlp-dump", o->boot.tlp_dump,
+         "File for the packets of PCI Express between nodes: a line where one leaves an interface (>), "
+         "and one where it has come (>>)")
+      .option_text("FILE");
+  app.add_option("--tlp-filter", o->tlp_filter,
+                 "Of these only such kinds, and only from or to such nodes: MemoryWrite,Config,22")
+      .option_text("KIND|NODE,...");
   declare_ranks(app, *o);
   app.add_option("--patience", o->boot.patience,
                  "Seconds of processor time that a node may compute without letting virtual time move")

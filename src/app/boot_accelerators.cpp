@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
 
+#include "base/input_file.hpp"
 #include "base/text.hpp"
 #include "node/express_kind.hpp"
 
@@ -13,6 +16,7 @@ namespace {
 
 constexpr const char* kOption = "--accelerators";
 constexpr unsigned kMost = 4096;
+constexpr std::size_t kMostPooled = 256;  // each has an interface in the simulation
 
 bool runs_kernel(std::uint32_t node, const std::vector<network::EndpointId>& place) {
   return std::find(place.begin(), place.end(), node) != place.end();
@@ -22,18 +26,6 @@ bool is_described(const node::DeviceKind& kind, const machine::Machine& machine)
   const auto& devices = machine.description.devices;
   return std::any_of(devices.begin(), devices.end(),
                      [&](const auto& device) { return device.kind == &kind; });
-}
-
-/// Nodes that have a device of the kind: those without a kernel first, then by number.
-std::vector<std::uint32_t> nodes_with(const node::DeviceKind& kind, const machine::Machine& machine,
-                                      const std::vector<network::EndpointId>& place) {
-  std::vector<std::uint32_t> out;
-  for (bool kernel : {false, true})
-    for (std::uint32_t node = 0; node < machine.graph->endpoints(); ++node)
-      for (const machine::Device& device : machine.description.devices)
-        if (device.kind == &kind && device.sits_on(node) && runs_kernel(node, place) == kernel)
-          out.push_back(node);
-  return out;
 }
 
 }  // namespace
@@ -82,19 +74,37 @@ std::vector<std::string> settings_of_accelerators(const std::vector<AcceleratorR
   return out;
 }
 
+std::vector<guest::PooledDevice> pool_of(const machine::Machine& machine,
+                                         const std::vector<network::EndpointId>& place) {
+  std::vector<guest::PooledDevice> out;
+  std::map<std::string, unsigned> numbers;
+  for (bool kernel : {false, true})
+    for (std::uint32_t node = 0; node < machine.graph->endpoints(); ++node) {
+      if (runs_kernel(node, place) != kernel) continue;
+      for (const machine::Device& device : machine.description.devices) {
+        const bool express = node::ExpressKinds::find(device.kind->name) && device.sits_on(node);
+        if (!express || out.size() == kMostPooled) continue;
+        // A port has one host at a time: of several devices below it, the first names it.
+        if (!out.empty() && out.back().node == node) continue;
+        const std::string& kind = device.kind->name;
+        out.push_back({fmt::format("{}.{}", kind, numbers[kind]++), node});
+      }
+    }
+  return out;
+}
+
 std::vector<guest::Assignment> assign_accelerators(const std::vector<AcceleratorRequest>& requests,
                                                    const machine::Machine& machine,
-                                                   const std::vector<network::EndpointId>& place,
-                                                   Diagnostics& problems) {
+                                                   const std::vector<guest::PooledDevice>& pool,
+                                                   std::size_t hosts, Diagnostics& problems) {
   std::vector<guest::Assignment> out;
+  std::vector<std::size_t> held(hosts);
   for (const AcceleratorRequest& request : requests) {
-    const std::vector<std::uint32_t> nodes = nodes_with(*request.kind, machine, place);
     unsigned granted = 0;
-    for (std::uint32_t node : nodes) {
-      const bool taken =
-          std::any_of(out.begin(), out.end(), [&](const auto& one) { return one.device == node; });
-      if (taken || granted == request.count) continue;
-      out.push_back({node, out.size() % place.size()});
+    for (std::size_t i = 0; i < pool.size() && granted < request.count; ++i) {
+      if (!pool[i].name.starts_with(request.kind->name + ".")) continue;
+      out.push_back({i, out.size() % hosts});
+      ++held[out.back().host];
       ++granted;
     }
     if (granted < request.count)
@@ -102,6 +112,31 @@ std::vector<guest::Assignment> assign_accelerators(const std::vector<Accelerator
                    fmt::format("{} of kind {} are asked for; {} has {} on nodes of their own", request.count,
                                request.kind->name, machine.description.identity.name, granted));
   }
+  if (!held.empty() && *std::max_element(held.begin(), held.end()) > guest::Pci::kSlots)
+    problems.add({}, kOption,
+                 fmt::format("{} for {}, which have {} slots each on their buses", out.size(),
+                             count_of(hosts, "Linux node"), guest::Pci::kSlots));
+  return out;
+}
+
+std::vector<guest::GrantRequest> read_grants(const std::string& given, const guest::GrantNames& names) {
+  if (given.empty()) return {};
+  std::string text = given, source = "--accelerator-script";
+  std::error_code ignored;
+  // A script has spaces in it; a single word can only be a file.
+  if (trim(given).find_first_of(" \n;") == std::string_view::npos) {
+    if (!std::filesystem::exists(given, ignored))
+      throw UserError(
+          fmt::format("{}: expected a script such as \"at 2s assign nvme.0 to node0\" or a file with one; "
+                      "there is no file '{}'",
+                      source, given));
+    text = read_file(given, kMostDescriptionBytes);
+    source = given;
+  }
+  Diagnostics problems;
+  std::vector<guest::GrantRequest> out = guest::parse_grant_script(text, source, names, problems);
+  if (problems.empty() && out.empty()) problems.add({source}, "", "says nothing: it has no statement");
+  problems.throw_if_any();
   return out;
 }
 

@@ -24,10 +24,18 @@ std::vector<std::string> settings_of_accelerators(const std::vector<AcceleratorR
                                                   const machine::Machine& machine,
                                                   const std::vector<network::EndpointId>& place);
 
-/// Whose device each of them is: hosts take turns. Nodes without a kernel come first.
+/// All accelerators that the job may be granted: those on nodes without a kernel first, each named by its
+/// kind and its number among these.
+std::vector<guest::PooledDevice> pool_of(const machine::Machine& machine,
+                                         const std::vector<network::EndpointId>& place);
+
+/// Who has which from the start: hosts take turns.
 std::vector<guest::Assignment> assign_accelerators(const std::vector<AcceleratorRequest>& requests,
                                                    const machine::Machine& machine,
-                                                   const std::vector<network::EndpointId>& place,
-                                                   Diagnostics& problems);
+                                                   const std::vector<guest::PooledDevice>& pool,
+                                                   std::size_t hosts, Diagnostics& problems);
+
+/// What `--accelerator-script` was given: a script, or the name of a file that holds one. Throws UserError.
+std::vector<guest::GrantRequest> read_grants(const std::string& given, const guest::GrantNames& names);
 
 }  // namespace weft::app

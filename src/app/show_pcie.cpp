@@ -25,11 +25,22 @@ class NoHost : public nic::Host {
   void slot_free(nic::PortRef, Time) override {}
 };
 
+/// A device on PCI Express, or what leads to one.
+bool is_express(const node::DeviceKind& kind) {
+  return node::ExpressKinds::find(kind.name) || kind.name == "pcie-root-port" || kind.name == "pcie-switch";
+}
+
+bool has_devices(const machine::Machine& machine) {
+  const auto& devices = machine.description.devices;
+  return std::any_of(devices.begin(), devices.end(),
+                     [](const auto& device) { return node::ExpressKinds::find(device.kind->name); });
+}
+
 std::vector<network::EndpointId> nodes_with_devices(const machine::Machine& machine) {
   std::vector<network::EndpointId> out;
   for (network::EndpointId node = 0; node < machine.graph->endpoints(); ++node)
     for (const machine::Device& device : machine.description.devices)
-      if (node::ExpressKinds::find(device.kind->name) && device.sits_on(node)) {
+      if (is_express(*device.kind) && device.sits_on(node)) {
         out.push_back(node);
         break;
       }
@@ -40,7 +51,7 @@ std::vector<network::EndpointId> nodes_with_devices(const machine::Machine& mach
 
 std::string pcie_text(const machine::Machine& machine, bool dump) {
   const std::vector<network::EndpointId> nodes = nodes_with_devices(machine);
-  if (nodes.empty()) return "";
+  if (!has_devices(machine)) return "";
   auto network = config::Registry<network::EngineKind>::find("ideal")->make(machine, {1, 1, {}});
   event::EventQueue queue;
   NoHost host;
@@ -58,6 +69,15 @@ std::string pcie_text(const machine::Machine& machine, bool dump) {
                 : pcie::tree_text(domain, port.found(), name);
   }
   return out;
+}
+
+void check_pcie(const machine::Machine& machine) {
+  const std::vector<network::EndpointId> nodes = nodes_with_devices(machine);
+  if (nodes.empty()) return;
+  auto network = config::Registry<network::EngineKind>::find("ideal")->make(machine, {1, 1, {}});
+  event::EventQueue queue;
+  NoHost host;
+  nic::Fabric fabric(machine, *network, queue, host, nodes, 1);
 }
 
 }  // namespace weft::app

@@ -11,4 +11,7 @@ namespace weft::app {
 /// `lspci -F` reads them. The number of a node is its domain. Empty where no node has any.
 std::string pcie_text(const machine::Machine& machine, bool dump);
 
+/// Finds what is wrong with the trees of all nodes before anything runs. Throws UserError with all of it.
+void check_pcie(const machine::Machine& machine);
+
 }  // namespace weft::app

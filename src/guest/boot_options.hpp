@@ -8,15 +8,17 @@
 #include <vector>
 
 #include "base/quantity.hpp"
+#include "guest/grant_script.hpp"
 #include "guest/storm.hpp"
 #include "network/packet.hpp"
+#include "nic/backdoor.hpp"
 
 namespace weft::guest {
 
-/// A node whose devices a Linux node has, from the start.
+/// An accelerator that a Linux node has from the start.
 struct Assignment {
-  network::EndpointId device = 0;
-  std::size_t host = 0;  // number of the Linux node
+  std::size_t device = 0;  // number in the pool
+  std::size_t host = 0;    // number of the Linux node
 };
 
 struct BootOptions {
@@ -34,7 +36,12 @@ struct BootOptions {
   std::vector<network::EndpointId> skeletons;  // nodes without a kernel that boot by a recording
   Recording recording;                         // for these
   bool record = false;                         // the boot of node 1, which is alone with node 0
+  std::vector<PooledDevice> pool;              // accelerators that the job may be granted
   std::vector<Assignment> accelerators;
+  std::vector<GrantRequest> grants;  // a script of them
+  std::string tlp_dump;              // file for packets of PCI Express; empty: none
+  nic::TlpFilter tlp_filter;
+  bool control = false;  // others may ask for them while the job runs
 };
 
 inline std::string node_name(std::size_t node) { return fmt::format("node{}", node); }

@@ -1,6 +1,10 @@
 #include "guest/calendar.hpp"
 
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
 namespace weft::guest {
 
@@ -19,12 +23,7 @@ enum Operation : std::uint32_t {
   kGetDate
 };
 
-struct Message {
-  std::uint32_t operation = 0, sequence = 0;
-  std::uint64_t time = 0;  // nanoseconds
-};
-static_assert(sizeof(Message) == 16);
-
+constexpr std::uint32_t kNoAnswer = 0;  // our kernels do not acknowledge it; what others say is not needed
 constexpr std::uint64_t kLatest = static_cast<std::uint64_t>(kEndOfTime.value) / 1000;
 
 Time picoseconds(std::uint64_t nanoseconds) {
@@ -34,47 +33,71 @@ std::uint64_t whole_nanoseconds(Time t) { return static_cast<std::uint64_t>(t.va
 
 }  // namespace
 
+Time Calendar::told(Time now) const {
+  return {std::max({clock_.value, nanoseconds(now) * 1000, nanoseconds(free_until_) * 1000})};
+}
+
 bool Calendar::handle(Time now, const StillWaiting& still_waiting) {
-  Message message;
-  if (!read_all(socket(), &message, sizeof message, still_waiting)) return false;
+  constexpr std::size_t kMost = 8 * sizeof(Message);
+  const std::size_t had = read_.size();
+  read_.resize(had + kMost);
+  const ssize_t got = recv(socket(), read_.data() + had, kMost, MSG_DONTWAIT);
+  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
+  read_.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
+  bool waits = false;
+  std::size_t done = 0;
+  for (; read_.size() - done >= sizeof(Message); done += sizeof(Message)) {
+    Message message;
+    std::memcpy(&message, read_.data() + done, sizeof message);
+    take(message, now);
+    if (message.operation != kAcknowledge) waits = message.operation == kWait;
+  }
+  read_.erase(read_.begin(), read_.begin() + static_cast<std::ptrdiff_t>(done));
+  return waits || answer(still_waiting);
+}
+
+void Calendar::take(const Message& message, Time now) {
   ++messages_;
-  if (message.operation == kAcknowledge) return true;
-  // Where it is less free than it was, it hears of that before it goes on.
-  Message answers[2] = {{kFreeUntil, 0, 0}, {kAcknowledge, message.sequence, 0}};
-  Message& answer = answers[1];
-  bool less_free = false;
-  // Its own clock may be ahead of the simulation's, though not beyond what it was free until.
-  const Time told{std::max({clock_.value, nanoseconds(now) * 1000, nanoseconds(free_until_) * 1000})};
+  if (message.operation == kAcknowledge) return;
+  Message answer{kAcknowledge, message.sequence, 0};
   switch (message.operation) {
     case kRequest:
       // A request for the past is one for now; one beyond the end of time is none.
       request_ = message.time > kLatest ? kNoRequest : std::max(clock_, picoseconds(message.time));
       break;
+    case kWait:
+      // One that stands still for a device says what time it is there.
+      if (message.time <= kLatest)
+        clock_ = updated_ = free_until_ =
+            std::clamp(picoseconds(message.time), clock_, std::max(clock_, free_until_));
+      waiting_ = true;
+      break;
     case kGet:
-      clock_ = told;
+      clock_ = told(now);
       answer.time = whole_nanoseconds(clock_);
       break;
     case kGetDate:
-      answer.time =
-          static_cast<std::uint64_t>(date_) * 1'000'000'000 + static_cast<std::uint64_t>(told.value / 1000);
+      answer.time = static_cast<std::uint64_t>(date_) * 1'000'000'000 + whole_nanoseconds(told(now));
       break;
     case kUpdate:
       updated_ = std::clamp(picoseconds(message.time), clock_, std::max(clock_, free_until_));
       if (later(updated_, reaction_) < free_until_) {
-        less_free = true;
+        // Where it is less free than it was, it hears of that before it goes on.
         free_until_ = later(updated_, reaction_);
-        answers[0].sequence = ++sequence_;
-        answers[0].time = whole_nanoseconds(free_until_);
+        answers_.push_back({kFreeUntil, kNoAnswer, whole_nanoseconds(free_until_)});
       }
       break;
     default:  // its start
       break;
   }
-  if (!write_all(socket(), less_free ? &answers[0] : &answer, sizeof answer * (less_free ? 2 : 1),
-                 still_waiting))
-    return false;
-  if (message.operation == kWait) waiting_ = true;
-  return true;
+  answers_.push_back(answer);
+}
+
+bool Calendar::answer(const StillWaiting& still_waiting) {
+  if (answers_.empty()) return true;
+  const bool sent = write_all(socket(), answers_.data(), answers_.size() * sizeof(Message), still_waiting);
+  answers_.clear();
+  return sent;
 }
 
 bool Calendar::run(Time from, Time free_until, const StillWaiting& still_waiting) {
@@ -82,13 +105,10 @@ bool Calendar::run(Time from, Time free_until, const StillWaiting& still_waiting
   free_until_ = std::max(clock_, free_until);
   waiting_ = false;
   request_ = kNoRequest;
-  const bool free = whole_nanoseconds(free_until_) > whole_nanoseconds(clock_);
-  Message messages[2];
-  if (free) messages[0] = {kFreeUntil, ++sequence_, whole_nanoseconds(free_until_)};
-  messages[1] = {kRun, ++sequence_, whole_nanoseconds(clock_)};
-  // It acknowledges both, before all that it says in its turn.
-  return write_all(socket(), free ? &messages[0] : &messages[1], sizeof(Message) * (free ? 2 : 1),
-                   still_waiting);
+  if (whole_nanoseconds(free_until_) > whole_nanoseconds(clock_))
+    answers_.push_back({kFreeUntil, kNoAnswer, whole_nanoseconds(free_until_)});
+  answers_.push_back({kRun, kNoAnswer, whole_nanoseconds(clock_)});
+  return answer(still_waiting);
 }
 
 }  // namespace weft::guest

@@ -5,8 +5,10 @@
 // A kernel that may run freely until a time asks for nothing before it: it is told so with each turn.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "base/quantity.hpp"
 #include "base/virtual_time.hpp"
@@ -23,16 +25,24 @@ class Calendar {
   int socket() const { return socket_.number(); }
   void disconnect() { socket_.close(); }
 
-  /// Reads one message and answers it, at a time of the simulation; false where the kernel is gone.
+  /// Reads what it says and answers, at a time of the simulation; false where the kernel is gone. A kernel
+  /// that has said that it waits is answered with what it hears next.
   bool handle(Time now, const StillWaiting& still_waiting);
+  /// It hears the last answer now: something else is said to it.
+  bool answer(const StillWaiting& still_waiting);
 
   /// Does it stand still, until it is let run?
   bool waiting() const { return waiting_; }
   /// When it wants to go on by itself; kNoRequest: never.
   Time request() const { return request_; }
+  /// It stands still for something that is there now, and goes on whatever it has requested.
+  void wake(Time now) { request_ = std::min(request_, std::max(clock_, now)); }
   static constexpr Time kNoRequest{std::numeric_limits<std::int64_t>::max()};
   /// The time it has been told last.
   Time clock() const { return clock_; }
+  /// The time it is told where it asks: its own may be ahead of the simulation's, though not beyond what it
+  /// was free until.
+  Time told(Time now) const;
 
   /// Lets it run from a time on, at or after all it has seen; false where it is gone. Up to `free_until` it
   /// need not ask again: nothing from outside reaches it before. What it says to a device may be answered
@@ -46,12 +56,20 @@ class Calendar {
   std::uint64_t messages() const { return messages_; }
 
  private:
+  struct Message {
+    std::uint32_t operation = 0, sequence = 0;
+    std::uint64_t time = 0;  // nanoseconds
+  };
+  static_assert(sizeof(Message) == 16);
+  void take(const Message& message, Time now);
+
   std::int64_t date_;
   File socket_;
   bool waiting_ = false;
   Time request_ = kNoRequest, clock_{0}, updated_{0}, free_until_{0}, reaction_{0};
-  std::uint32_t sequence_ = 0;
   std::uint64_t messages_ = 0;
+  std::vector<Message> answers_;    // not sent yet
+  std::vector<std::uint8_t> read_;  // of messages that are not complete
 };
 
 /// Nanoseconds of a time, rounded up: what a kernel may be told at this time.

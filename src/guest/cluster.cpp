@@ -27,20 +27,6 @@ double seconds_since(Clock::time_point from) {
   return std::chrono::duration<double>(Clock::now() - from).count();
 }
 
-nic::NicId nic_of(const nic::Fabric& fabric, network::EndpointId node) {
-  nic::NicId first = 0, count = fabric.nics();  // interfaces are in the order of their nodes
-  while (count > 0) {
-    const nic::NicId half = count / 2;
-    if (fabric.node(first + half) < node) {
-      first += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return first;
-}
-
 /// A node's Ethernet, and its number on the bus there.
 Ethernet& ethernet_of(nic::Fabric& fabric, nic::NicId nic, const std::string& machine,
                       node::DeviceId& device) {
@@ -91,13 +77,27 @@ void Cluster::join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId 
   queue_ = &queue;
   first_space_ = first_space;
   make_nodes();
-  assign_accelerators(machine_.description.host);
+  if (!options_.pool.empty()) make_accelerators(machine_.description.host);
+}
+
+nic::NicId Cluster::nic_of(network::EndpointId node) const {
+  nic::NicId first = 0, count = fabric_->nics();  // interfaces are in the order of their nodes
+  while (count > 0) {
+    const nic::NicId half = count / 2;
+    if (fabric_->node(first + half) < node) {
+      first += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return first;
 }
 
 std::vector<network::EndpointId> Cluster::nodes() const {
   std::vector<network::EndpointId> out = ethernet_nodes();
-  for (const Assignment& one : options_.accelerators)
-    if (std::find(out.begin(), out.end(), one.device) == out.end()) out.push_back(one.device);
+  for (const PooledDevice& one : options_.pool)
+    if (std::find(out.begin(), out.end(), one.node) == out.end()) out.push_back(one.node);
   return out;
 }
 
@@ -114,7 +114,7 @@ void Cluster::make_nodes() {
   watches_.resize(options_.place.size());
   const std::vector<network::EndpointId> all = ethernet_nodes();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const nic::NicId nic = nic_of(*fabric_, all[i]);
+    const nic::NicId nic = nic_of(all[i]);
     node::DeviceId device = 0;
     Ethernet& ethernet = ethernet_of(*fabric_, nic, machine_.description.identity.name, device);
     ethernets_[nic] = &ethernet;
@@ -145,7 +145,7 @@ void Cluster::make_nodes() {
 
 void Cluster::make_skeletons() {
   std::vector<Ethernet*> clients;
-  for (network::EndpointId node : options_.skeletons) clients.push_back(ethernets_[nic_of(*fabric_, node)]);
+  for (network::EndpointId node : options_.skeletons) clients.push_back(ethernets_[nic_of(node)]);
   storm_ = std::make_unique<Storm>(*queue_, options_.recording, clients.size());
   storm_->play_over(*nodes_[0]->ethernet, clients, static_cast<std::uint32_t>(nodes_.size()));
 }
@@ -158,25 +158,6 @@ void Cluster::watch_frame(std::size_t node, bool sent, Time at, std::span<const 
     recorder_.server_frame(sent, at, frame);
   else
     recorder_.client_frame(sent, at, frame);
-}
-
-void Cluster::assign_accelerators(const machine::HostParameters& host) {
-  for (const Assignment& one : options_.accelerators) {
-    GuestNode& node = *nodes_[one.host];
-    const nic::NicId nic = nic_of(*fabric_, one.device);
-    if (!node.pci) node.pci = std::make_unique<Pci>(*fabric_, node.nic, *queue_, host);
-    nic::RootPort& port = *fabric_->root_port(nic);
-    for (const pcie::Found& found : port.found()) {
-      if (found.bridge) continue;
-      const pcie::Function& function = *port.tree().places()[port.tree().find(found.id)].function;
-      PciSlot& slot = node.pci->add({nic, found.id, function.about()});
-      slot.guest_time = [&node] { return node.calendar.updated(); };
-      slot.interrupt_guest = [this, &node, &slot](unsigned queue) { interrupt(node, slot.vhost(), queue); };
-    }
-    node.calendar.set_reaction(Pci::reaction(host));
-  }
-  for (auto& node : nodes_)
-    if (node->pci) node->pci->open_memory(static_cast<std::uint64_t>(options_.memory.value));
 }
 
 // --- Starting.
@@ -216,6 +197,9 @@ void Cluster::end() {
       node->end = now();
     }
   pass_on_consoles();
+  if (accelerators_) accelerators_->end();
+  if (backdoor_) backdoor_->close();
+  control_.reset();
   starter_.reset();
 }
 
@@ -239,6 +223,8 @@ void Cluster::settle() {
   if (!failure_.empty()) return;
   carry_out_kicks();
   pass_on_consoles();
+  if (accelerators_) hear_agents();
+  if (control_) attend_control();
   end_those_who_wait();
   ++rounds_;
 }
@@ -354,6 +340,10 @@ void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
   node.calendar.disconnect();
   node.ethernet->stop();
   if (node.pci) node.pci->stop();
+  if (accelerators_) {
+    const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&](auto& one) { return one.get() == &node; });
+    accelerators_->node_ended(static_cast<std::size_t>(at - nodes_.begin()));
+  }
   node.process.end();
   if (ending.signal && node.failure.empty())
     node.failure =
@@ -444,6 +434,7 @@ void Cluster::attend_terminal() {
     pollfd files[] = {{node.calendar.socket(), POLLIN, 0},
                       {ready_to_hear ? terminal->input() : -1, POLLIN, 0}};
     const int ready = poll(files, 2, static_cast<int>(std::min<std::int64_t>(left.count(), kLook)));
+    if (control_) attend_control();
     if (ready > 0 && files[1].revents) type(node);
     if (ready > 0 && files[0].revents && !node.calendar.handle(now(), [&] { return still_waiting(node); }))
       connection_lost(node);
@@ -456,7 +447,7 @@ void Cluster::attend_terminal() {
 void Cluster::type(GuestNode& node) {
   constexpr const char* kEndOfInput = "\4";  // what a user types to say so
   const std::string text = terminal->read().value_or(kEndOfInput);
-  if (!text.empty())
+  if (!text.empty() && node.calendar.answer([&] { return still_waiting(node); }))
     write_all(node.process.input(), text.data(), text.size(), [&] { return still_waiting(node); });
 }
 
@@ -489,7 +480,11 @@ bool Cluster::advance() {
 }
 
 /// Nothing happens in the fabric before this time, unless a node does something.
-Time Cluster::quiet_until() const { return alone_ && fabric_->idle() ? Calendar::kNoRequest : now(); }
+Time Cluster::quiet_until() const {
+  Time quiet = alone_ ? Calendar::kNoRequest : now();
+  for (const auto& node : nodes_) quiet = std::min(quiet, fabric_->quiet_until(node->nic));
+  return quiet;
+}
 
 /// Where nothing outside the node happens before `quiet`: how far it may go without asking.
 Time Cluster::free_until(const GuestNode& node, Time quiet) const {
@@ -531,7 +526,7 @@ void Cluster::interrupt(GuestNode& node, VhostUser& vhost, unsigned queue) {
   if (node.ended) return;
   const StillWaiting waiting = [&] { return still_waiting(node); };
   node.running_since = Clock::now();
-  bool alive = vhost.send_interrupt(queue, waiting);
+  bool alive = node.calendar.answer(waiting) && vhost.send_interrupt(queue, waiting);
   while (alive) {
     pollfd files[] = {{vhost.interrupt_socket(), POLLIN, 0}, {node.calendar.socket(), POLLIN, 0}};
     const int ready = poll(files, 2, kLook);
@@ -563,7 +558,7 @@ bool Cluster::has_space(node::NodeId node, node::SpaceId space) const {
 }
 
 void Cluster::device_interrupt(node::NodeId at, node::DeviceId device) {
-  const nic::NicId nic = nic_of(*fabric_, at);
+  const nic::NicId nic = nic_of(at);
   if (devices_[nic] == device) ethernets_[nic]->interrupted();
 }
 
@@ -579,14 +574,12 @@ BootResult Cluster::result() const {
   if (storm_) out.skeletons = storm_->ends();
   out.recorded = options_.recording.client.size() + options_.recording.server.size();
   if (options_.record && recorder_.done()) out.recording = recorder_.finish();
+  if (accelerators_) out.grants = accelerators_->records();
   for (const auto& node : nodes_) {
     NodeResult one = result_of(*node);
     one.node = fabric_->node(node->nic);
     one.booted = watches_[out.nodes.size()].at();
-    if (node->pci)
-      for (const auto& slot : node->pci->slots())
-        one.accelerators.push_back(
-            fmt::format("{}, on node {}", slot->function().about, fabric_->node(slot->function().nic)));
+    if (accelerators_) one.accelerators = accelerators_->granted_to(out.nodes.size());
     out.messages += node->calendar.messages();
     out.nodes.push_back(std::move(one));
   }

@@ -13,7 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "guest/accelerators.hpp"
 #include "guest/boot_options.hpp"
+#include "guest/control.hpp"
 #include "guest/guest_node.hpp"
 #include "guest/starter.hpp"
 #include "guest/storm.hpp"
@@ -32,7 +34,7 @@ struct NodeResult {
   Time network_up{0}, end{0};
   Time booted{0};  // over the network: it had all
   EthernetCounters ethernet;
-  std::vector<std::string> accelerators;  // in words
+  std::vector<std::string> accelerators;  // in words, all it has been granted
   std::uint64_t peak_memory = 0;
 };
 
@@ -44,6 +46,7 @@ struct BootResult {
   std::vector<Time> skeletons;  // when each had all it boots with
   std::size_t recorded = 0;     // frames, by which they did
   Recording recording;          // where one was asked for
+  std::vector<GrantRecord> grants;
 };
 
 /// Of a storm; of no nodes where there was none.
@@ -94,8 +97,13 @@ class Cluster : public host::Neighbours, private nic::Host {
   void slot_free(nic::PortRef port, Time at) override;
 
   void make_nodes();
+  nic::NicId nic_of(network::EndpointId node) const;
   std::vector<network::EndpointId> ethernet_nodes() const;
-  void assign_accelerators(const machine::HostParameters& host);
+  void make_accelerators(const machine::HostParameters& host);
+  bool tell_agent(std::size_t node, const std::string& line);
+  void inject(const GrantRequest& request, nic::Backdoor::Answer answer);
+  void hear_agents();
+  void attend_control();
   void make_skeletons();
   void watch_frame(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame);
   void settle();
@@ -137,16 +145,19 @@ class Cluster : public host::Neighbours, private nic::Host {
   node::SpaceId first_space_ = 0;
   bool alone_ = false;  // nobody but them does anything on the fabric
   std::vector<std::unique_ptr<GuestNode>> nodes_;
-  std::vector<Ethernet*> ethernets_;     // by interface; nullptr: of a rank
-  std::vector<node::DeviceId> devices_;  // their numbers on the nodes' buses
-  std::vector<BootWatch> watches_;       // by node, where they boot over the network
+  std::vector<Ethernet*> ethernets_;            // by interface; nullptr: of a rank
+  std::vector<node::DeviceId> devices_;         // their numbers on the nodes' buses
+  std::vector<BootWatch> watches_;              // by node, where they boot over the network
+  std::unique_ptr<Accelerators> accelerators_;  // where the job may have some
+  std::unique_ptr<nic::Backdoor> backdoor_;     // where packets are looked at, or put in
+  std::unique_ptr<Control> control_;
   std::unique_ptr<Storm> storm_;
   Recorder recorder_;
   std::vector<EthernetPeer> peers_;
   std::unique_ptr<Starter> starter_;
   std::string failure_;
   std::uint64_t rounds_ = 0;
-  std::chrono::steady_clock::time_point next_progress_;
+  std::chrono::steady_clock::time_point next_progress_, next_control_;
   Pace pace_;
 };
 

@@ -24,6 +24,7 @@ struct GuestNode {
   Console console;
   File time_door, device_door;  // sockets it has not connected to yet
   std::vector<File> pci_doors;
+  std::string agent_text;  // what its agent has said, and is not a line yet
   bool ended = false;
   bool ran = true;  // since consoles were passed on last
   KernelEnding ending;

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <tuple>
+#include <utility>
 
 #include "base/diagnostics.hpp"
 
@@ -25,7 +27,7 @@ constexpr int kPipeRoom = 1 << 20;  // so that a kernel never stands before a fu
 
 /// In the new process: only calls that are safe there.
 [[noreturn]] void become_kernel(const KernelLaunch& launch, char* const* arguments, char* const* environment,
-                                int console, int input, pid_t parent, int problem) {
+                                int console, int input, int line, pid_t parent, int problem) {
   setsid();
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent || chdir(launch.folder.c_str()) != 0) _exit(127);
@@ -35,6 +37,12 @@ constexpr int kPipeRoom = 1 << 20;  // so that a kernel never stands before a fu
   dup2(input >= 0 ? input : open("/dev/null", O_RDONLY), 0);
   dup2(console, 1);
   dup2(console, 2);
+  if (line >= 0) {
+    constexpr int kAway = 16;  // none of the others may have the number that the line gets
+    line = fcntl(line, F_DUPFD_CLOEXEC, kAway);
+    problem = fcntl(problem, F_DUPFD_CLOEXEC, kAway);
+    dup2(line, KernelProcess::kLine);
+  }
   sigset_t all;
   sigemptyset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -43,6 +51,14 @@ constexpr int kPipeRoom = 1 << 20;  // so that a kernel never stands before a fu
   int error = errno;
   [[maybe_unused]] ssize_t told = write(problem, &error, sizeof error);
   _exit(127);
+}
+
+/// Sockets: a kernel hears of what comes by a signal.
+std::pair<File, File> socket_pair() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+    throw UserError(fmt::format("no input for a node: {}", std::strerror(errno)));
+  return {File(ends[0]), File(ends[1])};
 }
 
 }  // namespace
@@ -55,12 +71,11 @@ void KernelProcess::start(const KernelLaunch& launch) {
   fcntl(console[0], F_SETFL, O_NONBLOCK);
   console_ = File(console[0]);
   File writing(console[1]), problem_reading(problem[0]), problem_writing(problem[1]), typed;
-  if (launch.has_input) {
-    int input[2];  // sockets: a kernel hears of what comes by a signal
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, input) != 0)
-      throw UserError(fmt::format("no input for the console of a node: {}", std::strerror(errno)));
-    typed = File(input[0]);
-    input_ = File(input[1]);
+  File line;
+  if (launch.has_input) std::tie(typed, input_) = socket_pair();
+  if (launch.has_line) {
+    std::tie(line, line_) = socket_pair();
+    fcntl(line_.number(), F_SETFL, O_NONBLOCK);
   }
 
   std::vector<std::string> words = launch.arguments;
@@ -77,8 +92,8 @@ void KernelProcess::start(const KernelLaunch& launch) {
   const pid_t parent = getpid();
   process_ = fork();
   if (process_ == 0)
-    become_kernel(launch, arguments.data(), variables.data(), writing.number(), typed.number(), parent,
-                  problem_writing.number());
+    become_kernel(launch, arguments.data(), variables.data(), writing.number(), typed.number(), line.number(),
+                  parent, problem_writing.number());
   if (process_ < 0) throw UserError(fmt::format("no process for a node: {}", std::strerror(errno)));
   problem_writing.close();
   int error = 0;

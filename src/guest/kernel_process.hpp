@@ -18,6 +18,7 @@ struct KernelLaunch {
   std::string folder;                  // that it starts in
   std::uint64_t seed = 0;              // of all its randomness
   bool has_input = false;              // of its console
+  bool has_line = false;               // to its agent: kLine of the kernel
 };
 
 struct KernelEnding {
@@ -39,6 +40,9 @@ class KernelProcess {
   int console() const { return console_.number(); }
   /// What is typed on its console is written there, where it has an input; -1 where it has none.
   int input() const { return input_.number(); }
+  /// The line to its agent, without waiting; -1 where it has none.
+  int line() const { return line_.number(); }
+  static constexpr int kLine = 3;  // its number in the kernel
   /// How it ended, or nothing while it lives.
   std::optional<KernelEnding> ending();
   /// Ends it and all that it started, and waits until it is gone.
@@ -52,7 +56,7 @@ class KernelProcess {
  private:
   void reaped(int status);
   pid_t process_ = -1;
-  File console_, input_;
+  File console_, input_, line_;
   std::optional<KernelEnding> ending_;
   std::uint64_t peak_memory_ = 0;
 };

@@ -31,21 +31,22 @@ constexpr pcie::FunctionId kProcessor{0, 0, 0};
 
 }  // namespace
 
-PciSlot::PciSlot(std::uint32_t number, nic::HostBridge& bridge, nic::Fabric& fabric, nic::NicId host,
-                 const RemoteFunction& function)
-    : number_(number),
-      bridge_(bridge),
-      fabric_(fabric),
-      host_(host),
-      function_(function),
-      vhost_(kVersion1, 2),
-      shadow_([&] {
-        pcie::Tree& tree = fabric.root_port(function.nic)->tree();
-        return *tree.places()[tree.find(function.id)].space;
-      }()) {
+PciSlot::PciSlot(std::uint32_t number, nic::HostBridge& bridge, nic::Fabric& fabric, nic::NicId host)
+    : number_(number), bridge_(bridge), fabric_(fabric), host_(host), vhost_(kVersion1, 2) {
   vhost_.on_kick = [this](unsigned queue) {
     if (queue == kCommandQueue) kicked();
   };
+}
+
+void PciSlot::plug(const RemoteFunction& function) {
+  pcie::Tree& tree = fabric_.root_port(function.nic)->tree();
+  function_ = function;
+  shadow_ = *tree.places()[tree.find(function.id)].space;
+}
+
+void PciSlot::unplug() {
+  function_.reset();
+  shadow_.reset();
 }
 
 /// The guest stands still until its kick is answered: what it asks for is taken now.
@@ -74,6 +75,7 @@ void PciSlot::take(const Chain& chain) {
 }
 
 void PciSlot::take_kicks() {
+  kicked();  // what the guest stands still for, without a word
   for (std::uint32_t index : kicks_) carry_out(index);
   kicks_.clear();
   if (unheard_ < kMostUnheard || !vhost_.queue(kCommandQueue).wants_interrupt()) return;
@@ -83,17 +85,22 @@ void PciSlot::take_kicks() {
 
 /// Is it an access to one of the function's BARs, all of it?
 bool PciSlot::has_registers(const Header& h) const {
-  if (h.bar >= shadow_.bars().size() || h.size == 0 || h.size > kMostBytes || !shadow_.memory_enabled())
+  if (!shadow_ || h.bar >= shadow_->bars().size() || h.size == 0 || h.size > kMostBytes ||
+      !shadow_->memory_enabled())
     return false;
-  const std::uint64_t size = shadow_.bars()[h.bar].size;
+  const std::uint64_t size = shadow_->bars()[h.bar].size;
   return h.size <= size && h.address <= size - h.size;
+}
+
+bool PciSlot::is_config(const Header& h) const {
+  return function_ && h.address < pcie::ConfigSpace::kSize && (h.size == 1 || h.size == 2 || h.size == 4) &&
+         h.address % 4 + h.size <= 4;
 }
 
 void PciSlot::carry_out(std::uint32_t index) {
   Request& request = requests_[index];
   const Header& h = request.header;
-  const bool config = h.address < pcie::ConfigSpace::kSize && (h.size == 1 || h.size == 2 || h.size == 4) &&
-                      h.address % 4 + h.size <= 4;
+  const bool config = is_config(h);
   if (h.operation == kConfigRead && config) return read(index, true);
   if (h.operation == kRegisterRead && has_registers(h)) return read(index, false);
   if (h.operation == kConfigWrite && config && request.data.size() >= h.size) write_config(request);
@@ -118,7 +125,7 @@ void PciSlot::read(std::uint32_t index, bool config) {
     tlp.requester = kProcessor;
     if (config) {
       tlp.kind = pcie::TlpKind::ConfigRead1;
-      tlp.target = function_.id;
+      tlp.target = function_->id;
       tlp.register_ = static_cast<std::uint16_t>(h.address);
       tlp.bytes = h.size;
     } else {
@@ -130,7 +137,7 @@ void PciSlot::read(std::uint32_t index, bool config) {
     pieces_[piece] = {index, done};
     ++request.pieces;
     done += tlp.bytes;
-    bridge_.read(function_.nic, tlp, request.at, number_ << 24 | piece);
+    bridge_.read(function_->nic, tlp, request.at, number_ << 24 | piece);
   }
 }
 
@@ -155,6 +162,7 @@ void PciSlot::end_read(std::uint32_t index) {
     }
     vhost_.queue(kCommandQueue).push(request.head, done);
     if (request.writable.empty()) ++unheard_;
+    if (request.header.waits) wake_guest();
   }
   requests_.give(index);
 }
@@ -169,34 +177,34 @@ void PciSlot::send_config(pcie::FunctionId to, std::uint32_t at, std::uint32_t b
   tlp.bytes = bytes;
   std::uint8_t data[4];
   std::memcpy(data, &value, sizeof data);
-  bridge_.write(function_.nic, tlp, std::span(data).first(bytes), when);
+  bridge_.write(function_->nic, tlp, std::span(data).first(bytes), when);
 }
 
 void PciSlot::write_config(const Request& request) {
   const Header& h = request.header;
   std::uint32_t value = 0;
   std::memcpy(&value, request.data.data(), h.size);
-  const bool was_on = shadow_.memory_enabled();
-  shadow_.write(static_cast<std::uint32_t>(h.address), h.size, value);
-  if (shadow_.memory_enabled() && !was_on) map(request.at);
-  send_config(function_.id, static_cast<std::uint32_t>(h.address), h.size, value, request.at);
+  const bool was_on = shadow_->memory_enabled();
+  shadow_->write(static_cast<std::uint32_t>(h.address), h.size, value);
+  if (shadow_->memory_enabled() && !was_on) map(request.at);
+  send_config(function_->id, static_cast<std::uint32_t>(h.address), h.size, value, request.at);
 }
 
 /// The kernel has decided where the function's memory is: intervals lead there, and the windows of the
 /// bridges above it let it pass.
 void PciSlot::map(Time when) {
   std::uint64_t first = ~std::uint64_t{0}, end = 0;
-  for (unsigned bar = 0; bar < shadow_.bars().size(); ++bar) {
-    const std::uint64_t size = shadow_.bars()[bar].size, address = shadow_.bar_address(bar);
+  for (unsigned bar = 0; bar < shadow_->bars().size(); ++bar) {
+    const std::uint64_t size = shadow_->bars()[bar].size, address = shadow_->bar_address(bar);
     if (!size) continue;
-    fabric_.smfu(host_).open({address, size, function_.nic, address});
+    fabric_.smfu(host_).open({address, size, function_->nic, address});
     first = std::min(first, address);
     end = std::max(end, address + size);
   }
   if (end == 0) return;
-  const std::vector<pcie::Found>& found = fabric_.root_port(function_.nic)->found();
+  const std::vector<pcie::Found>& found = fabric_.root_port(function_->nic)->found();
   auto own = std::find_if(found.begin(), found.end(),
-                          [&](const pcie::Found& one) { return one.id == function_.id; });
+                          [&](const pcie::Found& one) { return one.id == function_->id; });
   for (std::size_t at = own->parent; at != pcie::Tree::kNone; at = found[at].parent) {
     send_config(found[at].id, pcie::kMemoryBase, 2, static_cast<std::uint32_t>(first >> 16) & 0xfff0, when);
     send_config(found[at].id, pcie::kMemoryLimit, 2, static_cast<std::uint32_t>((end - 1) >> 16) & 0xfff0,
@@ -212,7 +220,7 @@ void PciSlot::write_memory(const Request& request) {
     tlp.requester = kProcessor;
     tlp.address = address_of(h) + done;
     tlp.bytes = pcie::next_piece(tlp.address, h.size - done, kLoad);
-    bridge_.write(function_.nic, tlp, std::span(request.data).subspan(done, tlp.bytes), request.at);
+    bridge_.write(function_->nic, tlp, std::span(request.data).subspan(done, tlp.bytes), request.at);
     done += tlp.bytes;
   }
 }
@@ -243,19 +251,29 @@ void PciSlot::stop() { vhost_.disconnect(); }
 
 Pci::Pci(nic::Fabric& fabric, nic::NicId host, event::EventQueue& queue,
          const machine::HostParameters& parameters)
-    : fabric_(fabric),
-      host_(host),
-      bridge_(fabric.smfu(host), fabric.site(host).bus(), queue, parameters, *this) {}
-
-PciSlot& Pci::add(const RemoteFunction& function) {
-  fabric_.root_port(function.nic)->assign(host_);
-  slots_.push_back(std::make_unique<PciSlot>(static_cast<std::uint32_t>(slots_.size()), bridge_, fabric_,
-                                             host_, function));
-  return *slots_.back();
+    : bridge_(fabric.smfu(host), fabric.site(host).bus(), queue, parameters, *this) {
+  for (std::uint32_t i = 0; i < kSlots; ++i)
+    slots_.push_back(std::make_unique<PciSlot>(i, bridge_, fabric, host));
 }
 
-void Pci::open_memory(std::uint64_t size) {
-  for (const auto& slot : slots_) fabric_.smfu(slot->function().nic).open({0, size, host_, 0});
+bool Pci::plug(const std::vector<RemoteFunction>& functions) {
+  std::vector<PciSlot*> free;
+  for (auto& slot : slots_)
+    if (!slot->function()) free.push_back(slot.get());
+  if (free.size() < functions.size()) return false;
+  for (std::size_t i = 0; i < functions.size(); ++i) free[i]->plug(functions[i]);
+  return true;
+}
+
+std::vector<std::uint32_t> Pci::slots_of(nic::NicId device) const {
+  std::vector<std::uint32_t> out;
+  for (const auto& slot : slots_)
+    if (slot->function() && slot->function()->nic == device) out.push_back(slot->number());
+  return out;
+}
+
+void Pci::unplug(nic::NicId device) {
+  for (std::uint32_t number : slots_of(device)) slots_[number]->unplug();
 }
 
 void Pci::take_kicks() {
@@ -265,17 +283,13 @@ void Pci::take_kicks() {
 void Pci::stop() {
   for (auto& slot : slots_) {
     slot->stop();
-    const nic::NicId device = slot->function().nic;
-    if (fabric_.root_port(device)->owner() != host_) continue;
-    fabric_.root_port(device)->release();
-    fabric_.smfu(device).close(host_);
-    fabric_.smfu(host_).close(device);
+    slot->unplug();
   }
 }
 
 PciSlot* Pci::slot_of(nic::NicId device) {
   for (auto& slot : slots_)
-    if (slot->function().nic == device) return slot.get();
+    if (slot->function() && slot->function()->nic == device) return slot.get();
   return nullptr;
 }
 

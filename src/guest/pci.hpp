@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,19 +24,25 @@ struct RemoteFunction {
   std::string about;
 };
 
-/// One slot of the kernel's bus.
+/// One slot of the kernel's bus: with a function in it, or empty. A kernel finds out when it looks.
 class PciSlot {
  public:
-  PciSlot(std::uint32_t number, nic::HostBridge& bridge, nic::Fabric& fabric, nic::NicId host,
-          const RemoteFunction& function);
+  PciSlot(std::uint32_t number, nic::HostBridge& bridge, nic::Fabric& fabric, nic::NicId host);
 
+  std::uint32_t number() const { return number_; }
   VhostUser& vhost() { return vhost_; }
-  const RemoteFunction& function() const { return function_; }
+  void plug(const RemoteFunction& function);
+  /// Whatever is asked of it from now on is answered with ones.
+  void unplug();
+  /// Nothing where it is empty.
+  const RemoteFunction* function() const { return function_ ? &*function_ : nullptr; }
   static constexpr unsigned kCommandQueue = 0, kInterruptQueue = 1;
 
   /// When the guest kicks; it may be ahead of the simulation.
   std::function<Time()> guest_time = [] { return Time{0}; };
   std::function<void(unsigned queue)> interrupt_guest = [](unsigned) {};
+  /// The guest stands still for an answer, and it is there.
+  std::function<void()> wake_guest = [] {};
 
   /// What the guest has asked for while it ran is carried out, each at its time.
   void take_kicks();
@@ -48,7 +55,7 @@ class PciSlot {
  private:
   struct Header {
     std::uint8_t operation, bar;
-    std::uint16_t reserved;
+    std::uint16_t waits;  // the guest stands still until this is answered, and has kicked nobody
     std::uint32_t size;
     std::uint64_t address;
   };
@@ -73,8 +80,9 @@ class PciSlot {
   void write_memory(const Request& request);
   bool has_registers(const Header& header) const;
   std::uint64_t address_of(const Header& header) const {
-    return shadow_.bar_address(header.bar) + header.address;
+    return shadow_->bar_address(header.bar) + header.address;
   }
+  bool is_config(const Header& header) const;
   void map(Time when);
   void send_config(pcie::FunctionId to, std::uint32_t at, std::uint32_t bytes, std::uint32_t value,
                    Time when);
@@ -84,32 +92,39 @@ class PciSlot {
   nic::HostBridge& bridge_;
   nic::Fabric& fabric_;
   nic::NicId host_;
-  RemoteFunction function_;
+  std::optional<RemoteFunction> function_;
   VhostUser vhost_;
   Chain chain_;
   std::vector<std::uint32_t> kicks_;  // requests, since all nodes waited last
   Slab<Request, 16> requests_;
-  Slab<Piece, 16> pieces_;    // of reads, each a request of its own
-  pcie::ConfigSpace shadow_;  // what the kernel has written of base addresses and of the command register
-  unsigned unheard_ = 0;      // writes given back that the guest has not heard of
+  Slab<Piece, 16> pieces_;  // of reads, each a request of its own
+  std::optional<pcie::ConfigSpace>
+      shadow_;  // of the function: what the kernel has written of base addresses and of the command register
+  unsigned unheard_ = 0;  // writes given back that the guest has not heard of
 };
 
 /// All slots of a node.
 class Pci final : private nic::BridgeUser {
  public:
+  static constexpr std::size_t kSlots = 8;  // of the kernel's bus
+
   Pci(nic::Fabric& fabric, nic::NicId host, event::EventQueue& queue,
       const machine::HostParameters& parameters);
 
-  PciSlot& add(const RemoteFunction& function);
   const std::vector<std::unique_ptr<PciSlot>>& slots() const { return slots_; }
+  /// Puts functions into slots that are free; false where they are too few.
+  bool plug(const std::vector<RemoteFunction>& functions);
+  /// Numbers of the slots that have functions of a node.
+  std::vector<std::uint32_t> slots_of(nic::NicId device) const;
+  void unplug(nic::NicId device);
+
   Time undisturbed_until(Time quiet) const { return bridge_.undisturbed_until(quiet); }
   /// The least time between what the guest says and what it hears of it.
   static Time reaction(const machine::HostParameters& parameters) {
     return std::min(parameters.interrupt, parameters.write_latency + parameters.write_latency);
   }
-  /// The devices may use so much memory of the node, from 0 on, and no other's.
-  void open_memory(std::uint64_t size);
   void take_kicks();
+  /// The guest is gone.
   void stop();
 
  private:
@@ -120,8 +135,6 @@ class Pci final : private nic::BridgeUser {
   void read_done(std::uint32_t token, bool well, std::span<const std::uint8_t> data) override;
   PciSlot* slot_of(nic::NicId device);
 
-  nic::Fabric& fabric_;
-  nic::NicId host_;
   nic::HostBridge bridge_;
   std::vector<std::unique_ptr<PciSlot>> slots_;
 };

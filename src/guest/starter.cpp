@@ -18,6 +18,7 @@ namespace weft::guest {
 
 namespace {
 
+constexpr const char* kAgentLine = "/dev/tty1";
 constexpr unsigned kPciDevice = 1234;  // as tools/linux/config calls PCI over virtio
 
 /// What somebody before a terminal wants to talk to.
@@ -62,6 +63,7 @@ std::string Starter::start_file(std::size_t number) const {
   std::error_code failed;
   add(std::filesystem::current_path(failed).string());
   add(hosts);
+  add(options_.pool.empty() ? "" : kAgentLine);
   const bool shell = options_.shell == number;
   add(shell ? fmt::format("{} {}", terminal_->rows(), terminal_->columns()) : "");
   const std::vector<std::string> command = shell                             ? shell_command()
@@ -120,8 +122,12 @@ void Starter::start(GuestNode& node, std::size_t number) {
   for (std::size_t i = 0; node.pci && i < node.pci->slots().size(); ++i) {
     const std::string door = fmt::format("{}.pci{}", node.name, i);
     node.pci_doors.push_back(listen_at(folder_.path() + "/" + door));
-    launch.arguments.insert(launch.arguments.begin() + 3,
+    launch.arguments.insert(launch.arguments.begin() + 3 + static_cast<std::ptrdiff_t>(i),
                             fmt::format("virtio_uml.device={}:{}", door, kPciDevice));
+  }
+  if (node.pci) {  // before its console, as all that says what it is made of
+    launch.arguments.insert(launch.arguments.begin(), fmt::format("con1=fd:{}", KernelProcess::kLine));
+    launch.has_line = true;
   }
   launch.has_input = options_.shell == number;
   node.running_since = std::chrono::steady_clock::now();

@@ -63,6 +63,7 @@ class Builder {
     const node::BridgeParameters p = roots_.empty() ? node::BridgeParameters{} : roots_[0]->parameters();
     root_ = roots_.empty() ? kImplied : roots_[0]->name();
     places_[root_] = tree_->add_root_port(root_, link_of(p));
+    if (!roots_.empty()) out.root = root_;
     out.window = static_cast<std::uint64_t>(p.window.value);
     // Nobody has said how several devices share the port.
     if (roots_.empty() && switches_.empty() && functions_.size() > 1)

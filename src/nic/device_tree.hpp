@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/diagnostics.hpp"
 #include "machine/description.hpp"
@@ -13,6 +14,7 @@ namespace weft::nic {
 struct DeviceTree {
   std::unique_ptr<pcie::Tree> tree;  // nothing where the node has no such device
   std::uint64_t window = 0;          // addresses the root port passes on
+  std::string root;                  // the port's name; empty where the description does not speak of it
 };
 
 /// `payload`: what a packet of the network carries at most. Without a word of bridges there is one root port,

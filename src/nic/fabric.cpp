@@ -120,9 +120,15 @@ void Fabric::add_interface(network::EndpointId node, Diagnostics& problems) {
   for (const machine::Device& device : description.devices)
     if (device.sits_on(node))
       n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
+  const std::size_t before = problems.size();
   DeviceTree below = device_tree(n.site, n.smfu.payload(), description, problems);
-  if (below.tree && problems.empty())
-    n.root_port = std::make_unique<RootPort>(n.smfu, queue_, std::move(below.tree), below.window);
+  if (!below.tree || problems.size() > before) return;
+  std::string error;
+  n.root_port = std::make_unique<RootPort>(n.smfu, queue_, std::move(below.tree), below.window, error);
+  if (error.empty()) return;
+  const std::string key =
+      below.root.empty() ? "node.device" : fmt::format("node.device.{}.window", below.root);
+  problems.add(description.origin(key), key, fmt::format("node {}: {}", node, error));
 }
 
 NicId Fabric::attach(network::EndpointId node) {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/diagnostics.hpp"
-
 namespace weft::nic {
 
 namespace {
@@ -15,11 +13,9 @@ constexpr std::uint64_t kWindow = 0xc0000000;
 }  // namespace
 
 RootPort::RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree,
-                   std::uint64_t window)
+                   std::uint64_t window, std::string& error)
     : smfu_(smfu), queue_(queue), component_(queue.join(*this)), tree_(std::move(tree)) {
-  std::string error;
   found_ = pcie::enumerate(pcie::access_to(*tree_), kWindow, window, error);
-  if (!error.empty()) throw UserError("node.device: " + error);
   pcie::Credits credits;
   for (std::size_t i = 0; i < tree_->places().size(); ++i) {
     const pcie::Tree::Place& place = tree_->places()[i];
@@ -31,6 +27,7 @@ RootPort::RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::T
 
 void RootPort::release() {
   owner_ = kNobody;
+  ++grant_;
   for (const pcie::Tree::Place& place : tree_->places())
     if (place.function) {
       place.space->write(pcie::kCommand, 2, 0);
@@ -44,6 +41,7 @@ std::uint32_t RootPort::new_job(NicId other, std::size_t place, const pcie::Tlp&
   Job& job = jobs_[index];
   job.other = other;
   job.place = place;
+  job.grant = grant_;
   job.tlp = tlp;
   job.data.assign(data.begin(), data.end());
   return index;
@@ -102,7 +100,13 @@ void RootPort::handle(const event::Event& event) {
   const auto index = static_cast<std::uint32_t>(event.data);
   if (event.kind == kUp) return leave(index);
   const std::size_t place = jobs_[index].place;
-  carry_out(index);
+  if (!is_stale(jobs_[index])) {
+    carry_out(index);
+  } else if (jobs_[index].tlp.traffic() == pcie::Traffic::NonPosted) {
+    // Asked for by a host that has the port no more: it hears that nothing comes of it.
+    const Job& request = jobs_[index];
+    answer(request, pcie::failure_of(request.tlp, {}, pcie::CompletionStatus::Unsupported), {});
+  }
   links_[place]->down.give_back(jobs_[index].tlp);
   pump_down(place);
   jobs_.give(index);
@@ -183,6 +187,7 @@ void RootPort::go_up(NicId to, std::size_t place, const pcie::Tlp& tlp, std::spa
 void RootPort::leave(std::uint32_t index) {
   Job& job = jobs_[index];
   NicId to = job.other;
+  if (to == kNobody && is_stale(job)) return drop(index);
   if (to == kNobody) {
     const Interval* interval = smfu_.find(job.tlp.address, job.tlp.bytes);
     if (!interval) {
@@ -201,6 +206,14 @@ void RootPort::leave(std::uint32_t index) {
   }
   smfu_.send(Side::Port, to, job.tlp, job.data, job.place);
   jobs_.give(index);
+}
+
+/// A request of a function that was meant for a host which has the port no more: it leads to nobody else.
+void RootPort::drop(std::uint32_t index) {
+  const std::size_t place = jobs_[index].place;
+  links_[place]->up.give_back(jobs_[index].tlp);
+  jobs_.give(index);
+  pump_up(place);
 }
 
 /// What has left the interface makes room for the next packet of that function.

@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/slab.hpp"
@@ -21,8 +22,9 @@ namespace weft::nic {
 
 class RootPort final : public TlpSink, private pcie::Upstream, private event::EventHandler {
  public:
-  /// `window`: bytes of addresses it passes on. Throws UserError where they are too few.
-  RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree, std::uint64_t window);
+  /// `window`: bytes of addresses it passes on; `error` says where they are too few.
+  RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree, std::uint64_t window,
+           std::string& error);
 
   pcie::Tree& tree() { return *tree_; }
   /// What our own enumeration has found when the node came up.
@@ -42,6 +44,7 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   struct Job {
     NicId other = kNobody;
     std::size_t place = 0;
+    std::uint32_t grant = 0;  // under which it came here
     pcie::Tlp tlp;
     std::vector<std::uint8_t> data;
   };
@@ -67,6 +70,8 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   void configure(const Job& job);
   void read_memory(const Job& job);
   void answer(const Job& request, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
+  bool is_stale(const Job& job) const { return job.grant != grant_; }
+  void drop(std::uint32_t index);
   void go_up(NicId to, std::size_t place, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
   void leave(std::uint32_t index);
 
@@ -77,6 +82,7 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   std::vector<pcie::Found> found_;
   std::vector<std::unique_ptr<Link>> links_;  // by place; bridges have none of their own
   NicId owner_ = kNobody;
+  std::uint32_t grant_ = 0;  // counts releases: what came before is nobody's
   Slab<Job, 64> jobs_;
   std::vector<std::uint8_t> answer_;
 };

@@ -38,18 +38,33 @@ void Smfu::send(Side from, NicId to, const pcie::Tlp& tlp, std::span<const std::
                 std::uint64_t token) {
   const std::uint32_t index = context_.new_packet();
   Packet& packet = context_.packets[index];
+  packet.header.kind = tlp.is_completion() ? PacketKind::TlpAnswer : PacketKind::Tlp;
+  packet.header.bytes = tlp.has_data() ? tlp.bytes : 0;  // the packet's header carries the other
+  pcie::encode(tlp, data, packet.data);
+  queue(index, from, to, token);
+}
+
+void Smfu::inject(Side from, NicId to, std::span<const std::uint8_t> bytes) {
+  const std::uint32_t index = context_.new_packet();
+  Packet& packet = context_.packets[index];
+  packet.header.kind = PacketKind::Tlp;
+  packet.header.bytes = static_cast<std::uint32_t>(bytes.size());
+  packet.data.assign(bytes.begin(), bytes.end());
+  queue(index, from, to, ~std::uint64_t{0});  // its room is nobody's
+}
+
+void Smfu::queue(std::uint32_t index, Side from, NicId to, std::uint64_t token) {
+  Packet& packet = context_.packets[index];
   Header& h = packet.header;
-  h.kind = tlp.is_completion() ? PacketKind::TlpAnswer : PacketKind::Tlp;
   h.from = interface_;
   h.to = to;
   h.flags = static_cast<std::uint16_t>(from);
   h.context = token;
-  h.bytes = tlp.has_data() ? tlp.bytes : 0;  // the packet's header carries the other
   if (sequences_.size() < context_.nodes.size()) sequences_.resize(context_.nodes.size());
   h.sequence = sequences_[to]++;
-  pcie::encode(tlp, data, packet.data);
   ++counters_.sent;
   counters_.bytes += h.bytes;
+  if (watch_) watch_->passed(interface_, to, true, packet.data);
   waiting_.push_back(index);
   go_on();
 }
@@ -112,8 +127,11 @@ void Smfu::here(std::uint32_t index) {
   const pcie::Decoded decoded = pcie::decode(packet.data);
   ++counters_.received;
   counters_.bytes += packet.header.bytes;
+  if (watch_) watch_->passed(packet.header.from, interface_, false, packet.data);
   TlpSink* sink = sinks_[static_cast<std::size_t>(other_side(static_cast<Side>(packet.header.flags)))];
-  if (decoded.error || !sink) {
+  if (watch_ && !decoded.error && decoded.tlp.is_completion() && decoded.tlp.requester == kWatch) {
+    watch_->answered(decoded.tlp, decoded.data);
+  } else if (decoded.error || !sink) {
     ++counters_.refused;
   } else {
     sink->arrived(packet.header.from, decoded.tlp, decoded.data);

@@ -25,6 +25,17 @@ class TlpSink {
   virtual void left(const pcie::Tlp& tlp, std::uint64_t token) { (void)tlp, (void)token; }
 };
 
+/// Somebody who looks at packets as they leave and come, and puts in some of his own.
+class TlpWatch {
+ public:
+  virtual ~TlpWatch() = default;
+  virtual void passed(NicId from, NicId to, bool sent, std::span<const std::uint8_t> bytes) = 0;
+  /// A completion for what he asked for; nobody else sees it.
+  virtual void answered(const pcie::Tlp& tlp, std::span<const std::uint8_t> data) = 0;
+};
+/// His number, as no function has it.
+inline constexpr pcie::FunctionId kWatch{0xff, 0x1f, 7};
+
 /// An interface may have all of them behind it. What host or port sends is for the other of the two, here or
 /// elsewhere; what loads and stores of programs send is for their like.
 enum class Side : std::uint8_t { Host, Port, Program };
@@ -52,6 +63,7 @@ class Smfu {
       : context_(context), interface_(interface), egress_(egress) {}
 
   void set_sink(Side side, TlpSink* sink) { sinks_[static_cast<std::size_t>(side)] = sink; }
+  void set_watch(TlpWatch* watch) { watch_ = watch; }
   SmfuCounters& counters() { return counters_; }
 
   /// False where it overlaps another.
@@ -63,6 +75,8 @@ class Smfu {
 
   void send(Side from, NicId to, const pcie::Tlp& tlp, std::span<const std::uint8_t> data,
             std::uint64_t token = 0);
+  /// A packet as it is, whether it makes sense or not.
+  void inject(Side from, NicId to, std::span<const std::uint8_t> bytes);
   /// Most data of one packet.
   std::uint32_t payload() const { return static_cast<std::uint32_t>(context_.payload); }
 
@@ -80,6 +94,7 @@ class Smfu {
     std::vector<std::uint32_t> early;
   };
 
+  void queue(std::uint32_t packet, Side from, NicId to, std::uint64_t token);
   void launch(std::uint32_t packet);
   void accept(std::uint32_t packet, Time when);
   void answer_late(const pcie::Tlp& tlp, NicId asked, Side side);
@@ -88,6 +103,7 @@ class Smfu {
   NicId interface_;
   Egress& egress_;
   TlpSink* sinks_[3] = {};
+  TlpWatch* watch_ = nullptr;
   SmfuCounters counters_;
   std::vector<Interval> intervals_;
   std::deque<std::uint32_t> waiting_;     // for room on the way out

@@ -86,19 +86,41 @@ class BridgeHost : public BridgeUser {
   std::uint64_t value_ = 0;
 };
 
-/// Queues at the beginning of the host's memory, data behind them.
+/// Queues at the beginning of the host's memory, or from `base` on, data behind them.
 class NvmeDriver {
  public:
   static constexpr std::uint64_t kData = 0x100000;
   static constexpr std::uint32_t kEntries = 64;
 
   /// Gets the port, lets the device use `memory` bytes, and starts it; `failed` says what did not work.
-  NvmeDriver(BridgeHost& host, NicId device, std::uint64_t memory) : host_(host), device_(device) {
+  NvmeDriver(BridgeHost& host, NicId device, std::uint64_t memory) : NvmeDriver(host, device, memory, 0) {}
+
+  /// Starts one that the host has been granted.
+  static NvmeDriver of_granted(BridgeHost& host, NicId device, std::uint64_t base) {
+    return NvmeDriver(host, device, kGranted, base);
+  }
+  static std::vector<Interval> intervals(std::uint64_t memory) {
+    return {{0, memory, kNobody, 0}, {BridgeHost::kInterrupts, 0x1000, kNobody, BridgeHost::kInterrupts}};
+  }
+  std::uint64_t data() const { return base_ + kData; }
+
+ private:
+  static constexpr std::uint64_t kGranted = ~std::uint64_t{0};
+  NvmeDriver(BridgeHost& host, NicId device, std::uint64_t memory, std::uint64_t base)
+      : host_(host), device_(device), base_(base) {
     RootPort& port = *host.bench().fabric->root_port(device);
-    port.assign(host.here());
-    host.bench().fabric->smfu(device).open({0, memory, host.here(), 0});
-    host.bench().fabric->smfu(device).open(
-        {BridgeHost::kInterrupts, 0x1000, host.here(), BridgeHost::kInterrupts});
+    for (Queue& queue : queues_) {
+      queue.submission += base;
+      queue.completion += base;
+      std::memset(host.memory.data() + queue.completion, 0, kEntries * sizeof(node::NvmeCompletion));
+    }
+    if (memory != kGranted) {
+      port.assign(host.here());
+      for (Interval interval : intervals(memory)) {
+        interval.target = host.here();
+        host.bench().fabric->smfu(device).open(interval);
+      }
+    }
     for (const pcie::Found& found : port.found())
       if (!found.bridge) {
         id = found.id;
@@ -107,6 +129,7 @@ class NvmeDriver {
     start();
   }
 
+ public:
   pcie::FunctionId id;
   std::uint64_t bar = 0;
   std::string failed;
@@ -194,7 +217,7 @@ class NvmeDriver {
       e.prp2 = address + first;
       return;
     }
-    e.prp2 = 0x40000 + 4096 * (turn_++ % kEntries);
+    e.prp2 = base_ + 0x40000 + 4096 * (turn_++ % kEntries);
     std::uint64_t page = address + first;
     for (std::uint64_t at = e.prp2; page < address + bytes; page += 4096, at += 8)
       std::memcpy(host_.memory.data() + at, &page, 8);
@@ -228,6 +251,7 @@ class NvmeDriver {
 
   BridgeHost& host_;
   NicId device_;
+  std::uint64_t base_;
   Queue queues_[2] = {{0x1000, 0x3000, 0, 0, true}, {0x5000, 0x7000, 0, 0, true}};
   std::uint16_t next_id_ = 1;
   std::uint32_t turn_ = 0;

@@ -39,7 +39,7 @@ WEFT_REGISTER(DeviceKind,
               device_kind<P>("pcie-root-port", "a root port of PCI Express, which the node's interface is",
                              link_keys()
                                  .field(&P::window, "window", "Addresses it passes on to below",
-                                        Range<DataSize>{{1 << 20}, {1023 << 20}})
+                                        Range<DataSize>{{4096}, {1023 << 20}})
                                  .section(),
                              make_root));
 WEFT_REGISTER(DeviceKind,

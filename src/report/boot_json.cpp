@@ -60,6 +60,15 @@ Json boot_json(const BootReport& report) {
         {"nodes", storm.nodes},          {"skeletons", storm.skeletons},    {"recorded", result.recorded},
         {"first_ps", storm.first.value}, {"median_ps", storm.median.value}, {"last_ps", storm.last.value}};
   if (!report.ranks.ranks.empty()) out["ranks"] = ranks_json(report.ranks);
+  if (!result.grants.empty()) {
+    Json grants = Json::array();
+    for (const guest::GrantRecord& one : result.grants)
+      grants.push_back(Json{{"at_ps", one.at.value},
+                            {"done_ps", one.done.value},
+                            {"request", one.request},
+                            {"outcome", one.outcome}});
+    out["grants"] = std::move(grants);
+  }
   Json incidents = Json::array();
   for (const network::Network::Incident& incident : report.incidents)
     incidents.push_back(Json{{"at_ps", incident.at.value}, {"what", incident.what}});

@@ -5,9 +5,9 @@
  *   init FILE [own-root]
  *
  * The file has strings, each ended by a zero byte: name, address, mask, working folder, text of /etc/hosts,
- * rows and columns of the terminal that its console is ("" where it is none), number of words of the job, its
- * words, and its environment. own-root: the files are the node's own already, as after a boot over the
- * network.
+ * the line over which accelerators come and go ("" where there are none), rows and columns of the terminal
+ * that its console is ("" where it is none), number of words of the job, its words, and its environment.
+ * own-root: the files are the node's own already, as after a boot over the network.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -190,6 +190,52 @@ static void take_terminal(const char* size) {
   if (console > 2) close(console);
 }
 
+static int write_text(const char* path, const char* text) {
+  int file = open(path, O_WRONLY | O_CLOEXEC), well;
+  if (file < 0) return 0;
+  well = write(file, text, strlen(text)) == (ssize_t)strlen(text);
+  close(file);
+  return well;
+}
+
+/* "remove 3 4": the devices in these slots; one that is gone already is no mistake. */
+static int remove_devices(char* slots) {
+  char path[64], *end;
+  int well = 1;
+  for (;;) {
+    long slot = strtol(slots, &end, 10);
+    if (end == slots) return well;
+    slots = end;
+    snprintf(path, sizeof path, "/sys/bus/pci/devices/0000:00:%02lx.0/remove", slot & 31);
+    if (!write_text(path, "1") && errno != ENOENT) well = 0;
+  }
+}
+
+/* The agent: devices of other nodes come onto this node's bus and go, and the kernel is told to look, or to
+ * let go of one, here. */
+static void serve_accelerators(const char* line) {
+  struct termios settings;
+  char command[256];
+  FILE* commands;
+  pid_t agent = fork();
+  int file;
+  if (agent != 0) return;
+  setsid();
+  file = open(line, O_RDWR | O_NOCTTY);
+  if (file < 0 || tcgetattr(file, &settings) != 0 || !(commands = fdopen(dup(file), "r"))) _exit(1);
+  cfmakeraw(&settings);
+  tcsetattr(file, TCSANOW, &settings);
+  dprintf(file, "ready\n");
+  while (fgets(command, sizeof command, commands)) {
+    int well = 0;
+    errno = EINVAL;
+    if (strcmp(command, "rescan\n") == 0) well = write_text("/sys/bus/pci/rescan", "1");
+    if (strncmp(command, "remove", 6) == 0) well = remove_devices(command + 6);
+    dprintf(file, well ? "done\n" : "its kernel says: %s\n", strerror(errno));
+  }
+  _exit(0);
+}
+
 static int run_job(char** words, char** environment, const char* folder, const char* terminal) {
   int status = 0;
   pid_t job = fork(), ended;
@@ -213,7 +259,7 @@ static int run_job(char** words, char** environment, const char* folder, const c
 
 int main(int count, char** arguments) {
   char *end, *at, **words, **environment;
-  const char *name, *address, *mask, *folder, *hosts, *terminal;
+  const char *name, *address, *mask, *folder, *hosts, *accelerators, *terminal;
   int job_words, code;
   if (count < 2) { /* the kernel adds words of its own about its console */
     fprintf(stderr, "weft-init: the first process of a Linux node; `weft boot` starts it\n");
@@ -227,6 +273,7 @@ int main(int count, char** arguments) {
   mask = next(&at, end);
   folder = next(&at, end);
   hosts = next(&at, end);
+  accelerators = next(&at, end);
   terminal = next(&at, end);
   job_words = atoi(next(&at, end));
   words = calloc(kMostWords + 1, sizeof *words);
@@ -237,6 +284,7 @@ int main(int count, char** arguments) {
   if (count < 3 || strcmp(arguments[2], "own-root") != 0) make_root();
   mount_all();
   set_network(name, address, mask, hosts);
+  if (*accelerators) serve_accelerators(accelerators);
   code = run_job(words, environment, folder, terminal);
   kill(-1, SIGTERM);
   kill(-1, SIGKILL);

@@ -1,0 +1,111 @@
+// What a cluster does for its accelerators: buses of nodes, lines to and from the nodes' agents, and the
+// control socket.
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "guest/cluster.hpp"
+
+namespace weft::guest {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr int kLook = 1000;                             // milliseconds between looks at processes
+constexpr std::chrono::milliseconds kControlPause{10};  // between looks at the control socket
+
+}  // namespace
+
+/// Every node gets an empty bus, and some have accelerators on it from the start.
+void Cluster::make_accelerators(const machine::HostParameters& host) {
+  std::vector<nic::NicId> nics;
+  for (const PooledDevice& one : options_.pool) nics.push_back(nic_of(one.node));
+  for (auto& owned : nodes_) {
+    GuestNode& node = *owned;
+    node.pci = std::make_unique<Pci>(*fabric_, node.nic, *queue_, host);
+    node.calendar.set_reaction(Pci::reaction(host));
+    for (auto& slot : node.pci->slots()) {
+      slot->guest_time = [&node] { return node.calendar.updated(); };
+      slot->wake_guest = [this, &node] { node.calendar.wake(now()); };
+      slot->interrupt_guest = [this, &node, &one = *slot](unsigned queue) {
+        interrupt(node, one.vhost(), queue);
+      };
+    }
+  }
+  accelerators_ = std::make_unique<Accelerators>(*fabric_, *queue_, options_.pool, nics, nodes_,
+                                                 static_cast<std::uint64_t>(options_.memory.value));
+  accelerators_->tell_agent = [this](std::size_t node, const std::string& line) {
+    return tell_agent(node, line);
+  };
+  accelerators_->inject = [this](const GrantRequest& request, nic::Backdoor::Answer answer) {
+    inject(request, std::move(answer));
+  };
+  if (!options_.tlp_dump.empty()) {
+    backdoor_ = std::make_unique<nic::Backdoor>(*fabric_, *queue_);
+    backdoor_->dump(options_.tlp_dump, options_.tlp_filter);
+  }
+  for (const Assignment& one : options_.accelerators) accelerators_->assign_at_start(one.device, one.host);
+  accelerators_->schedule(options_.grants);
+  if (options_.control) control_ = std::make_unique<Control>();
+}
+
+void Cluster::inject(const GrantRequest& request, nic::Backdoor::Answer answer) {
+  if (!backdoor_) backdoor_ = std::make_unique<nic::Backdoor>(*fabric_, *queue_);
+  backdoor_->inject(nic_of(request.from), request.from_port ? nic::Side::Port : nic::Side::Host,
+                    nic_of(request.to), request.packet, std::move(answer));
+}
+
+/// The line interrupts the node, which asks for the time and requests its turn. One whose turn has come
+/// already would not request another: it hears of it after that.
+bool Cluster::tell_agent(std::size_t number, const std::string& line) {
+  GuestNode& node = *nodes_[number];
+  const Time told = node.calendar.told(now());
+  if (node.ended || node.calendar.request() <= told) return false;
+  const StillWaiting waiting = [&] { return still_waiting(node); };
+  const std::string text = line + "\n";
+  node.running_since = Clock::now();
+  bool alive =
+      node.calendar.answer(waiting) && write_all(node.process.line(), text.data(), text.size(), waiting);
+  while (alive && node.calendar.request() > told) {
+    pollfd file{node.calendar.socket(), POLLIN, 0};
+    alive = poll(&file, 1, kLook) > 0 ? node.calendar.handle(now(), waiting) : waiting();
+  }
+  if (!alive && !node.ended) connection_lost(node);
+  queue_->stop();  // its turn has come
+  return true;
+}
+
+void Cluster::hear_agents() {
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    GuestNode& node = *nodes_[i];
+    if (node.ended || !accelerators_->listens_to(i)) continue;
+    char room[512];
+    for (ssize_t got; (got = recv(node.process.line(), room, sizeof room, MSG_DONTWAIT)) > 0;)
+      node.agent_text.append(room, static_cast<std::size_t>(got));
+    constexpr std::size_t kMost = 65'536;  // of a node that says no end of a line
+    if (node.agent_text.size() > kMost) node.agent_text.clear();
+    for (std::size_t end; (end = node.agent_text.find('\n')) != std::string::npos;) {
+      const std::string line = node.agent_text.substr(0, end);
+      node.agent_text.erase(0, end + 1);
+      accelerators_->agent_said(i, line);
+    }
+  }
+}
+
+void Cluster::attend_control() {
+  if (Clock::now() < next_control_) return;
+  next_control_ = Clock::now() + kControlPause;
+  control_->attend([&](const std::string& line, std::size_t client) {
+    Diagnostics problems;
+    const GrantRequest request =
+        parse_grant_request(line, "request", {accelerators_->pool(), options_.place}, problems);
+    if (!problems.empty()) return control_->misunderstood(client, problems.all().front().message);
+    accelerators_->request(request, [this, client](bool well, const std::string& text) {
+      if (control_) control_->answer(client, well, text);
+    });
+  });
+}
+
+}  // namespace weft::guest
