@@ -623,6 +623,8 @@ void Simulation::device_interrupt(node::NodeId node, node::DeviceId device) {
   calls_->device_interrupt(node, device);
 }
 
+void Simulation::device_copied(std::uint64_t token, bool well) { calls_->device_copied(token, well); }
+
 void Simulation::message(nic::PortRef port, const nic::Message& message) {
   const RankPorts::Place place = ports_->place_of(port);
   segments_[place.rank]->push(place.index, message);
