@@ -640,11 +640,10 @@ void Simulation::event(nic::PortRef port, const nic::Event& event) {
 void Simulation::slot_free(nic::PortRef port, Time at) {
   const RankPorts::Place place = ports_->place_of(port);
   if (!ports_->is_open(place.rank, place.index)) return;
-  if (ports_->queue_full(place.rank, place.index)) {
+  if (ports_->queue_full(place.rank, place.index))
     scheduler_.has_room(place.rank, place.index, at);
-  } else {
+  else
     scheduler_.note_activity(at);  // there was room all the time
-  }
   segments_[place.rank]->slot_free(place.index);
 }
 
