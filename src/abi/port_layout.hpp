@@ -64,18 +64,25 @@ enum class Call : std::uint32_t {
   Stall,             // the processor stands before the full queue of `port`: for room, or the deadline
   MoveGlobal,        // arguments: lower part of the global address, address
   Physical,          // arguments: key, offset -> physical address
-  Pause,        // a wait of a program that looks at its memory: for anything that comes, or the deadline;
-                // arguments: as Spin, then 1 where ranks of its node may change it
-  YieldUntil,   // as Yield, with a deadline that is the program's own
-  Files,        // for files of its own, something in the rings of `port`, or the deadline; arguments: 1,
-                // where they are named (pollfd) and how many, the system call it is about
-  MoveMemory,   // arguments: key, address; registered memory lies elsewhere in the process, at no cost
-  DeviceOpen,   // arguments: name of a device of its node, filled up with zeros -> number
-  DeviceRead,   // arguments: device, register -> value
-  DeviceWrite,  // arguments: device, register, value
-  DeviceWait,   // for an interrupt of the device, or the deadline; arguments: device
-  Share,        // arguments: key, offset, length -> number
-  Unshare,      // arguments: number
+  Pause,         // a wait of a program that looks at its memory: for anything that comes, or the deadline;
+                 // arguments: as Spin, then 1 where ranks of its node may change it
+  YieldUntil,    // as Yield, with a deadline that is the program's own
+  Files,         // for files of its own, something in the rings of `port`, or the deadline; arguments: 1,
+                 // where they are named (pollfd) and how many, the system call it is about
+  MoveMemory,    // arguments: key, address; registered memory lies elsewhere in the process, at no cost
+  DeviceOpen,    // arguments: name of a device of its node, filled up with zeros -> number
+  DeviceRead,    // arguments: device, register -> value
+  DeviceWrite,   // arguments: device, register, value
+  DeviceWait,    // for an interrupt of the device, or the deadline; arguments: device
+  DeviceMemory,  // memory of a device, mapped by the process; arguments: device, bytes, where it will be
+                 // mapped
+                 // -> offset in the device's memory, process and file to map, 1 where interfaces reach it
+  DeviceFree,    // arguments: where it was mapped
+  DeviceCopy,    // until it is done; arguments: where memory of a device is mapped, address of other memory,
+                 // bytes, 1 where they go to the device
+  DevicePort,    // hands `port` to a device; arguments: device -> number of the port
+  Share,         // arguments: key, offset, length -> number
+  Unshare,       // arguments: number
   Map,    // arguments: node, number, size, how (0: by its interval, 1: by a mask, 2: unchanged) -> window
   Unmap,  // arguments: window
   Load,   // arguments: window, offset, bytes -> value

@@ -98,6 +98,11 @@ void CallHandler::act(ThreadRef t) {
     case Call::DeviceWrite:
     case Call::DeviceWait:
       return act_on_device(t, begin);
+    case Call::DeviceMemory:
+    case Call::DeviceFree:
+    case Call::DeviceCopy:
+    case Call::DevicePort:
+      return act_on_device_memory(t, begin);
     case Call::Share:
     case Call::Unshare:
     case Call::Map:
@@ -134,12 +139,14 @@ Time CallHandler::act_on_memory(ThreadRef t, Time begin) {
   };
   switch (r.call) {
     case Call::Register:
-      if (settled(fabric_.register_memory(ref, r.argument[0], r.argument[1], word(r.argument[2]), a.value[0],
-                                          r.argument[3])))
+      if ((a.result = register_memory(t)) == 0)
         return with_registration(r.argument[3] ? r.argument[3] : r.argument[0], r.argument[1]);
       break;
     case Call::MoveMemory:
-      settled(fabric_.move_memory(ref, r.argument[0], r.argument[1]));
+      if (const DeviceMemory::Mapping* m = device_memory_.find(t.rank, r.argument[1], 1))
+        settled(fabric_.move_memory(ref, r.argument[0], m->offset + (r.argument[1] - m->address)));
+      else
+        settled(fabric_.move_memory(ref, r.argument[0], r.argument[1]));
       return Time{0};
     case Call::Unregister:
       if (settled(fabric_.unregister_memory(ref, r.argument[0], &length))) return with_unregistration();
@@ -151,6 +158,8 @@ Time CallHandler::act_on_memory(ThreadRef t, Time begin) {
       settled(fabric_.join_domain(ref, word(r.argument[0])));
       break;
     case Call::RegisterGlobal:
+      a.result = -EOPNOTSUPP;
+      if (device_memory_.touches(t.rank, r.argument[0], r.argument[1])) break;
       if (settled(
               fabric_.register_global(ref, r.argument[0], r.argument[1], word(r.argument[2]), a.value[0])))
         return with_registration(r.argument[0], r.argument[1]);
@@ -159,6 +168,8 @@ Time CallHandler::act_on_memory(ThreadRef t, Time begin) {
       if (settled(fabric_.unregister_global(ref, r.argument[0], &length))) return with_unregistration();
       break;
     case Call::MoveGlobal:
+      a.result = -EOPNOTSUPP;
+      if (device_memory_.touches(t.rank, r.argument[1], 1)) break;
       if (settled(fabric_.move_global(ref, r.argument[0], r.argument[1], length)))
         return with_registration(r.argument[1], length);
       break;
@@ -169,6 +180,23 @@ Time CallHandler::act_on_memory(ThreadRef t, Time begin) {
       break;
   }
   return cost;
+}
+
+/// Of the process, or of a device that it has allocated memory of.
+std::int32_t CallHandler::register_memory(ThreadRef t) {
+  const Request& r = request(t);
+  const nic::PortRef ref = ports_.port(t.rank, r.port);
+  std::uint64_t address = r.argument[0];
+  node::SpaceId space = node::kNoSpace;
+  if (const DeviceMemory::Mapping* m = device_memory_.find(t.rank, address, r.argument[1])) {
+    if (!m->is_peer) return -EOPNOTSUPP;
+    address = m->offset + (address - m->address);
+    space = m->space;
+  } else if (device_memory_.touches(t.rank, address, r.argument[1])) {
+    return -EINVAL;  // what begins in one memory and ends in another is nobody's
+  }
+  return error_of(fabric_.register_memory(ref, address, r.argument[1], word(r.argument[2]),
+                                          answer(t).value[0], r.argument[3], space));
 }
 
 std::int32_t CallHandler::open_port(ThreadRef t) {
@@ -303,6 +331,7 @@ void CallHandler::rank_ended(std::uint32_t rank) {
     if (stage == Stage::Meets) --meeting_;
     if (!files_.empty()) files_.give_back(file_owner({rank, i}));
   }
+  device_memory_.rank_ended(rank);
   if (storage_) storage_->rank_ended(rank);
 }
 

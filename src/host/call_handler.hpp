@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host/device_memory.hpp"
 #include "host/files.hpp"
 #include "host/rank_ports.hpp"
 #include "host/scheduler.hpp"
@@ -53,6 +54,8 @@ class CallHandler {
   void loaded(std::uint64_t token, nic::Status status, std::uint64_t value);
   /// A device interrupts: one of the threads that wait for it goes on, or the next that comes.
   void device_interrupt(node::NodeId node, node::DeviceId device);
+  /// A copy to or from a device's memory has ended.
+  void device_copied(std::uint64_t token, bool well);
   /// What a device of a rank's node is called; empty where there is no such device.
   std::string device_name(std::uint32_t rank, std::uint64_t device) const;
 
@@ -67,6 +70,9 @@ class CallHandler {
   void wait(ThreadRef thread);
   Time act_on_memory(ThreadRef thread, Time begin);
   void act_on_device(ThreadRef thread, Time begin);
+  void act_on_device_memory(ThreadRef thread, Time begin);
+  std::int32_t allocate_on_device(ThreadRef thread);
+  std::int32_t register_memory(ThreadRef thread);
   void act_on_window(ThreadRef thread, Time begin);
   unsigned& unseen_interrupts(nic::NicId nic, node::DeviceId device);
   std::int32_t open_port(ThreadRef thread);
@@ -85,6 +91,7 @@ class CallHandler {
   std::vector<Answer> answers_;  // by rank and thread
   std::vector<bool> left_;       // by rank
   BorrowedFiles files_;
+  DeviceMemory device_memory_;
   std::vector<std::vector<unsigned>> interrupts_;  // by nic and device: those no rank has waited for yet
   unsigned leaving_ = 0, meeting_ = 0;
   Time meeting_time_{0};

@@ -1,5 +1,7 @@
 // What ranks do with the devices of their node: look them up, read and write their registers, wait for their
 // interrupts.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -47,6 +49,62 @@ void CallHandler::act_on_device(ThreadRef t, Time begin) {
   }
   a.result = -ETIMEDOUT;
   if (r.deadline != kNever) scheduler_.plan(t, std::max(begin, r.deadline));
+}
+
+std::int32_t CallHandler::allocate_on_device(ThreadRef t) {
+  const Request& r = request(t);
+  const nic::NicId nic = ports_.nic(t.rank);
+  node::Node& site = fabric_.site(nic);
+  if (r.argument[0] >= site.devices()) return -ENODEV;
+  const auto device = static_cast<node::DeviceId>(r.argument[0]);
+  const node::OwnMemory* memory = site.device(device).own_memory();
+  if (!memory || memory->file < 0) return -ENODEV;
+  const DeviceMemory::Mapping* m =
+      device_memory_.allocate(t.rank, nic, device, *memory, r.argument[2], r.argument[1]);
+  if (!m) return -ENOMEM;
+  const auto file = static_cast<std::uint64_t>(static_cast<unsigned>(memory->file));
+  answer(t).value = {m->offset, static_cast<std::uint64_t>(getpid()), file, m->is_peer ? 1u : 0u};
+  return 0;
+}
+
+/// Memory of devices: allocation, copies, and ports that devices use themselves.
+void CallHandler::act_on_device_memory(ThreadRef t, Time begin) {
+  const Request& r = request(t);
+  const nic::NicId nic = ports_.nic(t.rank);
+  Answer& a = answer(t);
+  scheduler_.set_stage(t, Stage::Waits);
+  const Time done = later(begin, costs_.system_call);
+  if (r.call == Call::DeviceCopy) {
+    const DeviceMemory::Mapping* m = device_memory_.find(t.rank, r.argument[0], r.argument[2]);
+    a.result = m ? 0 : -EFAULT;
+    if (!m) return scheduler_.plan(t, done);
+    const node::Copy copy{r.argument[3] != 0, m->offset + (r.argument[0] - m->address), t.rank, r.argument[1],
+                          r.argument[2],      std::uint64_t{t.rank} << 8 | t.thread};
+    return fabric_.site(nic).copy(m->device, copy, done);  // goes on when it has ended
+  }
+  if (r.call == Call::DeviceMemory) {
+    a.result = allocate_on_device(t);
+  } else if (r.call == Call::DeviceFree) {
+    a.result = device_memory_.free(t.rank, r.argument[0]) ? 0 : -EINVAL;
+  } else {
+    a.result = -EBADF;
+    if (ports_.is_open(t.rank, r.port)) {
+      const nic::PortRef port = ports_.port(t.rank, r.port);
+      const auto device = static_cast<node::DeviceId>(std::min<std::uint64_t>(r.argument[0], ~0u));
+      const nic::Status status = fabric_.give_port(port, device);
+      a.result = status == nic::Status::Ok ? 0 : status == nic::Status::Busy ? -EBUSY : -ENODEV;
+      a.value[0] = port.port;
+    }
+  }
+  scheduler_.plan(t, done);
+}
+
+void CallHandler::device_copied(std::uint64_t token, bool well) {
+  const ThreadRef t{static_cast<std::uint32_t>(token >> 8), static_cast<std::uint32_t>(token & 255)};
+  if (scheduler_.thread(t).state != State::Waiting || request(t).call != Call::DeviceCopy) return;  // killed
+  answer(t).result = well ? 0 : -EFAULT;
+  scheduler_.note_activity(fabric_.now());
+  scheduler_.plan(t, std::max(request(t).clock, fabric_.now()));
 }
 
 unsigned& CallHandler::unseen_interrupts(nic::NicId nic, node::DeviceId device) {

@@ -73,6 +73,9 @@ class SharedHost : public nic::Host {
   void device_interrupt(node::NodeId node, node::DeviceId device) override {
     (has_node(node) ? others_ : ranks_).device_interrupt(node, device);
   }
+  void device_copied(std::uint64_t token, bool well) override {
+    ranks_.device_copied(token, well);  // others ask for none
+  }
   void message(nic::PortRef port, const nic::Message& message) override { of(port).message(port, message); }
   void event(nic::PortRef port, const nic::Event& event) override { of(port).event(port, event); }
   void slot_free(nic::PortRef port, Time at) override { of(port).slot_free(port, at); }

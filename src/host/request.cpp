@@ -15,6 +15,14 @@ const char* name_of_other(Call call) {
       return "write register";
     case Call::DeviceWait:
       return "wait for an interrupt";
+    case Call::DeviceMemory:
+      return "allocate memory of a device";
+    case Call::DeviceFree:
+      return "free memory of a device";
+    case Call::DeviceCopy:
+      return "copy memory of a device";
+    case Call::DevicePort:
+      return "hand a port to a device";
     case Call::Share:
       return "share memory";
     case Call::Unshare:
@@ -100,7 +108,8 @@ bool only_waits(Call call) {
 bool waits_for_others(Call call) {
   return call == Call::Wait || call == Call::Spin || call == Call::Pause || call == Call::LookUp ||
          call == Call::Close || call == Call::Leave || call == Call::Room || call == Call::Stall ||
-         call == Call::Meet || call == Call::Files || call == Call::DeviceWait || call == Call::Storage;
+         call == Call::Meet || call == Call::Files || call == Call::DeviceWait || call == Call::DeviceCopy ||
+         call == Call::Storage;
 }
 
 bool names_files(const Request& r) {

@@ -630,6 +630,8 @@ void Simulation::device_interrupt(node::NodeId node, node::DeviceId device) {
   calls_->device_interrupt(node, device);
 }
 
+void Simulation::device_copied(std::uint64_t token, bool well) { calls_->device_copied(token, well); }
+
 void Simulation::message(nic::PortRef port, const nic::Message& message) {
   const RankPorts::Place place = ports_->place_of(port);
   segments_[place.rank]->push(place.index, message);
@@ -645,11 +647,10 @@ void Simulation::event(nic::PortRef port, const nic::Event& event) {
 void Simulation::slot_free(nic::PortRef port, Time at) {
   const RankPorts::Place place = ports_->place_of(port);
   if (!ports_->is_open(place.rank, place.index)) return;
-  if (ports_->queue_full(place.rank, place.index)) {
+  if (ports_->queue_full(place.rank, place.index))
     scheduler_.has_room(place.rank, place.index, at);
-  } else {
+  else
     scheduler_.note_activity(at);  // there was room all the time
-  }
   segments_[place.rank]->slot_free(place.index);
 }
 

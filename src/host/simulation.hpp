@@ -71,6 +71,7 @@ class Simulation : private nic::Host {
   bool read(node::SpaceId owner, std::uint64_t address, void* to, std::uint64_t length) override;
   bool write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) override;
   bool has_space(node::NodeId node, node::SpaceId space) const override;
+  void device_copied(std::uint64_t token, bool well) override;
   void loaded(std::uint64_t token, nic::Status status, std::uint64_t value) override;
   void register_read(std::uint64_t token, std::uint64_t value) override;
   void device_interrupt(node::NodeId node, node::DeviceId device) override;

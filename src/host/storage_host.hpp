@@ -37,6 +37,9 @@ class StorageHost final : public nic::Host {
   void device_interrupt(node::NodeId node, node::DeviceId device) override {
     ranks_.device_interrupt(node, device);
   }
+  void device_copied(std::uint64_t token, bool well) override {
+    ranks_.device_copied(token, well);  // others ask for none
+  }
   void message(nic::PortRef port, const nic::Message& message) override {
     if (storage::Service* service = service_of(port)) return service->message(port, message);
     ranks_.message(port, message);

@@ -40,6 +40,8 @@ std::string WaitExplainer::request(std::uint32_t rank, const Request& r) const {
       return "waits for the file system";
     case Call::DeviceRead:
       return "reads a register";
+    case Call::DeviceCopy:
+      return "copies memory of a device";
     case Call::Load:
       return "loads from memory of another node";
     case Call::DeviceWait:

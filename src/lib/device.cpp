@@ -1,4 +1,6 @@
 // The functions of weft.h for devices of the node.
+#include "lib/device.hpp"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,10 +11,6 @@ using weft::abi::Call;
 using weft::abi::Thread;
 namespace abi = weft::abi;
 namespace lib = weft::lib;
-
-struct weft_device {
-  std::uint64_t number;  // of its node
-};
 
 namespace {
 

@@ -204,6 +204,26 @@ int weft_wait_device(weft_device* device, int64_t timeout_ns);
 /* The number of this process's memory, for devices that reach memory of several on their node. */
 int64_t weft_space(void);
 
+/* Memory of a device that has its own (kind "compute"): mapped into this process, so that it can be registered
+ * and be a buffer of MPI. What the processor itself loads and stores there takes no virtual time; copies do.
+ * -ENOMEM where the device has not so much left. */
+int weft_device_memory(weft_device* device, size_t bytes, void** memory);
+int weft_device_free(void* memory);
+/* Copies between memory of a device and other memory of the process, by the device's own engine; returns when it
+ * is done. Exactly one of the two is memory of a device (-EINVAL). */
+int weft_device_copy(void* to, const void* from, size_t bytes);
+/* Where mapped memory is in its device, for commands to it. -EINVAL where it is no memory of a device. */
+int weft_device_offset(const void* memory, uint64_t* offset);
+/* 1 where interfaces read and write this memory themselves, 0 where it has to be copied first (path = "staged"),
+ * -EINVAL where it is no memory of a device. */
+int weft_device_is_peer(const void* memory);
+/* From now on the device posts on the port and hears of its events; the process only closes it. `number` is what
+ * the device's commands name it by. */
+int weft_give_port(weft_port* port, weft_device* device, uint32_t* number);
+/* A command to a device of kind "compute": its registers and its doorbell. With `interrupt`, one follows when the
+ * command has ended (weft_wait_device). Commands are carried out in their order. */
+int weft_command(weft_device* device, uint64_t command, const uint64_t* arguments, unsigned count, int interrupt);
+
 /* Memory of another node by loads and stores. Its owner shares a range of registered memory and hands over
  * what weft_share gives; another maps it and uses words of 1, 2, 4 or 8 bytes in their natural place. */
 typedef struct {
@@ -262,6 +282,48 @@ enum {
   WEFT_DMA_BAD_SPACE,
   WEFT_DMA_BAD_MEMORY,
   WEFT_DMA_QUEUE_FULL
+};
+
+/* Registers of a device of kind "compute", its commands with their arguments, and what its status may be.
+ * Addresses are offsets in the device's memory, of doubles where nothing else is said; a double that is an
+ * argument is given by its bits. */
+enum {
+  WEFT_COMPUTE_COMMAND = 0,
+  WEFT_COMPUTE_ARGUMENT = 8,  /* the first of eight */
+  WEFT_COMPUTE_DOORBELL = 72, /* written: the nine above are a command; 1: with an interrupt when it has ended */
+  WEFT_COMPUTE_STATUS = 80,   /* of the command that ended last, or why one was not taken */
+  WEFT_COMPUTE_DONE = 88,     /* commands that have ended, well or not */
+  WEFT_COMPUTE_TIME = 96,     /* picoseconds the last kernel has taken */
+  WEFT_COMPUTE_MEMORY = 104,  /* bytes of its memory */
+  WEFT_COMPUTE_SPACE = 112,
+  WEFT_COMPUTE_BLOCKS = 120,
+  WEFT_COMPUTE_USE = 128 /* blocks that the kernels that follow are spread over; may be written */
+};
+enum {
+  WEFT_COMPUTE_COPY_IN = 1, /* to here, space, address there, bytes */
+  WEFT_COMPUTE_COPY_OUT,    /* from here, space, address there, bytes */
+  WEFT_COMPUTE_FILL,        /* y, count, value */
+  WEFT_COMPUTE_STREAM,      /* y, x, count: y = x */
+  WEFT_COMPUTE_AXPY,        /* y, x, count, a: y += a x */
+  WEFT_COMPUTE_DOT,         /* result, x, y, count */
+  WEFT_COMPUTE_MULTIPLY,    /* c, a, b, rows, columns, inner: c += a b, by rows */
+  WEFT_COMPUTE_FORCES, /* f, x, lengths, lists, atoms, places, cutoff: of Lennard-Jones. x and f have three doubles
+                          for each atom; lengths, and lists of `places` for each, are 32-bit words */
+  WEFT_COMPUTE_PUT, /* port, key, offset, node << 32 | port there, key there, offset there, bytes, event data; an
+                       event at both ends */
+  WEFT_COMPUTE_GET, /* the same, without an event there */
+  WEFT_COMPUTE_WAIT /* kind of an event (WEFT_EVENT_...), how many of them: ends when there have been so many */
+};
+enum {
+  WEFT_COMPUTE_IDLE = 0,
+  WEFT_COMPUTE_BUSY,
+  WEFT_COMPUTE_DONE_WELL,
+  WEFT_COMPUTE_BAD_COMMAND,
+  WEFT_COMPUTE_BAD_SPACE,
+  WEFT_COMPUTE_BAD_MEMORY,
+  WEFT_COMPUTE_QUEUE_FULL,
+  WEFT_COMPUTE_NO_PORT,
+  WEFT_COMPUTE_FAILED
 };
 
 int64_t weft_now_ps(void);

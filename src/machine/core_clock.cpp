@@ -77,6 +77,9 @@ void apply_processor(const ProcessorParameters& processor, HostParameters& host,
   for (Time* time : {&host.post_cost, &host.poll_cost, &host.receive_cost, &host.cache_read,
                      &host.system_call, &mpi.send_cost, &mpi.receive_cost, &mpi.match_cost, &mpi.test_cost})
     *time = {scaled(time->value, nominal, clock)};
+  // What a program computes between its calls: measured on a core of the nominal clock, or fixed for it.
+  host.compute_fixed = {scaled(host.compute_fixed.value, nominal, clock)};
+  host.compute_scale *= static_cast<double>(nominal) / static_cast<double>(clock);
 }
 
 }  // namespace weft::machine

@@ -48,6 +48,22 @@ TEST(ProcessorClock, DrivesWhatTheProcessorDoes) {
   EXPECT_EQ(half.nic.send_latency, plain.nic.send_latency);
 }
 
+TEST(ProcessorClock, DrivesHowLongProgramsCompute) {  // F221
+  auto with = [](const std::vector<std::string>& settings) {
+    std::vector<std::string> all{"host.compute_fixed=3us", "host.compute_scale=1.5"};
+    all.insert(all.end(), settings.begin(), settings.end());
+    return chip(all);
+  };
+  Description slow = with({"processor.nominal_clock=2GHz", "processor.clock=500MHz"}),
+              fast = with({"processor.nominal_clock=2GHz", "processor.clock=3GHz"}),
+              plain = with({"processor.clock=500MHz"});
+  EXPECT_EQ(slow.host.compute_fixed, Time{12'000'000});
+  EXPECT_DOUBLE_EQ(slow.host.compute_scale, 6);
+  EXPECT_EQ(fast.host.compute_fixed, Time{2'000'000});
+  EXPECT_DOUBLE_EQ(fast.host.compute_scale, 1);
+  EXPECT_EQ(plain.host.compute_fixed, Time{3'000'000}) << "a clock alone says nothing";
+}
+
 TEST(CoreClock, AWiderPathCarriesMoreInTheSameCycles) {  // F216
   Description wide = chip({"core.width=8B"}), plain = chip({});
   EXPECT_EQ(wide.router.latency, plain.router.latency);

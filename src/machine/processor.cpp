@@ -23,7 +23,9 @@ const config::Section& processor_section() {
           .field(
               &P::nominal_clock, "nominal_clock",
               "The clock at which the processor's times in this description hold: host.post_cost, poll_cost, "
-              "receive_cost, cache_read and system_call, and the costs of MPI; 0: they follow no clock",
+              "receive_cost, cache_read and system_call, the costs of MPI, and what a program computes "
+              "between its calls "
+              "(host.compute); 0: they follow no clock",
               Range<Frequency>{{0}, {100'000'000'000}})
           .field(&P::flops_per_cycle, "flops_per_cycle",
                  "Double-precision operations of a core in a cycle; 0: not given", Range<double>{0, 1024})

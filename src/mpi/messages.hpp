@@ -135,6 +135,7 @@ struct Outgoing {
   bool tagged = false, has_data = false;
   bool inject = false;    // the buffer may change as soon as the call returns
   bool delivery = false;  // done when it has arrived, not when it has left
+  bool direct = false;    // the processor does not copy its data: however short, the interface fetches it
   // The user's own.
   std::uint64_t completion = 0;
   void *context = nullptr, *queue = nullptr, *counter = nullptr;

@@ -14,7 +14,7 @@ int Transport::send(Port& port, std::uint32_t peer, const Outgoing& out, std::ui
   sent = 0;
   const std::size_t length = out.buffer.length;
   if (length > UINT32_MAX) return -EMSGSIZE;
-  const bool eager = length <= model_.eager_limit || length == 0;
+  const bool eager = (length <= model_.eager_limit && !out.direct) || length == 0;
   if (eager && !out.delivery) {
     send_eager(port, peer, out, 0);
     if (!out.inject && !pairs_[peer].waiting.empty()) {  // not all of it has left: it is done when that has

@@ -12,6 +12,7 @@
 #include "nic/chips.hpp"
 #include "nic/packet.hpp"
 #include "nic/reductions.hpp"
+#include "node/spaces.hpp"
 
 namespace weft::nic {
 
@@ -90,6 +91,7 @@ struct Context {
   Slab<Packet> packets = {};
   std::vector<std::uint32_t> nodes_of_group = {};  // how many a group has, its sender's among them
   std::uint64_t received = 0;                      // packets that errors may have hit
+  node::Spaces memory{host};                       // of processes, and of devices
   Ledger ledger{queue};
   Reductions reductions{network};
   Chips chips{machine};

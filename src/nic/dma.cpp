@@ -36,8 +36,8 @@ Time MemoryReader::on_chip(Staging& staging, const Place& place, Packet& packet,
   if (h.offset < staging.first || h.offset + h.bytes > staging.first + staging.data.size()) {
     staging.first = h.offset;
     staging.data.resize(std::min(kStage, h.length - h.offset));
-    if (!context_.host.read(place.space, place.address + h.offset, staging.data.data(),
-                            staging.data.size())) {
+    if (!context_.memory.read(place.space, place.address + h.offset, staging.data.data(),
+                              staging.data.size())) {
       staging.data.clear();
       return from;
     }
@@ -45,8 +45,8 @@ Time MemoryReader::on_chip(Staging& staging, const Place& place, Packet& packet,
   const std::uint8_t* begin = staging.data.data() + (h.offset - staging.first);
   packet.data.assign(begin, begin + h.bytes);
   Time translated = from + registration_.translate(place, h.offset, h.bytes, from, h.flags & kPhysical);
-  if (snooped) translated = translated + context_.host_parameters.snoop;
-  return bus_.from_memory(translated, h.bytes);
+  if (snooped && !node::is_of_device(place.space)) translated = translated + context_.host_parameters.snoop;
+  return bus_.from_memory(translated, h.bytes, place.space);
 }
 
 }  // namespace weft::nic

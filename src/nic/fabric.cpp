@@ -15,10 +15,10 @@
 namespace weft::nic {
 
 /// One interface: its parts, in the order in which they need each other.
-struct Interface {
+struct Interface final : node::DevicePorts {
   Interface(Context& context, NicId number)
       : site(context.nodes[number], context.host_parameters.bus_parameters(),
-             context.host_parameters.interrupt, context.queue, context.host, context.host),
+             context.host_parameters.interrupt, context.queue, context.memory, context.host),
         bus(site.bus()),
         registration(context, number, ports),
         notifier(context, number, ports, bus, counters),
@@ -41,6 +41,16 @@ struct Interface {
     groups.on_released = [this](std::uint32_t operation, Status status) {
       sender.released(operation, status);
     };
+    notifier.on_device = [this](PortNo port, const Event& event) {
+      site.device(ports[port].device).port_event(port, event);
+    };
+    site.set_ports(*this);
+  }
+
+  bool post(node::DeviceId device, std::uint32_t port, const Descriptor& descriptor) override {
+    if (!ports.is_open(port) || ports[port].device != device) return false;
+    submission.post(port, descriptor);
+    return true;
   }
 
   node::Node site;
@@ -217,8 +227,16 @@ void Fabric::close(PortRef ref) {
 }
 
 Status Fabric::register_memory(PortRef ref, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                               std::uint64_t& key, std::uint64_t simulated) {
-  return interfaces_[ref.nic]->registration.add(ref.port, address, length, rights, key, simulated);
+                               std::uint64_t& key, std::uint64_t simulated, node::SpaceId space) {
+  return interfaces_[ref.nic]->registration.add(ref.port, address, length, rights, key, simulated, space);
+}
+
+Status Fabric::give_port(PortRef ref, node::DeviceId device) {
+  Interface& n = *interfaces_[ref.nic];
+  if (!n.ports.is_open(ref.port) || device >= n.site.devices()) return Status::NoPort;
+  if (n.ports[ref.port].device != kNobody) return Status::Busy;
+  n.ports[ref.port].device = device;
+  return Status::Ok;
 }
 
 Status Fabric::move_memory(PortRef ref, std::uint64_t key, std::uint64_t address) {

@@ -65,9 +65,12 @@ class Fabric : private event::EventHandler {
   unsigned ring_slots(PortRef port) const;
   void close(PortRef port);
   /// `simulated`: the address that is translated in place of its own, which differs from run to run; 0: its
-  /// own.
+  /// own. `space`: whose memory it is, where it is not that of the port's owner.
   Status register_memory(PortRef port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                         std::uint64_t& key, std::uint64_t simulated = 0);
+                         std::uint64_t& key, std::uint64_t simulated = 0,
+                         node::SpaceId space = node::kNoSpace);
+  /// From now on a device of the node posts there and hears of events; its process does no more.
+  Status give_port(PortRef port, node::DeviceId device);
   /// Memory that has a simulated address lies elsewhere in its process: to the interface it is the same.
   Status move_memory(PortRef port, std::uint64_t key, std::uint64_t address);
   /// What registering takes from `from` on, and so does unregistering where a microcontroller keeps the

@@ -26,8 +26,8 @@ bool Groups::hold(Outgoing& x, std::uint32_t operation) {
   const auto tag = static_cast<std::uint32_t>(x.d.spare[0] - 1);
   if (!triggered_.waits(x.port, tag, x.d.spare[1])) return false;
   held_.push_back({x.port, tag & 0xffff, operation, x.d.spare[1]});
-  x.first_data =
-      bus_.from_memory(context_.now(), static_cast<std::int64_t>(std::min(context_.payload, x.d.length)));
+  x.first_data = bus_.from_memory(
+      context_.now(), static_cast<std::int64_t>(std::min(context_.payload, x.d.length)), x.local.space);
   return true;
 }
 
@@ -70,7 +70,7 @@ Status Groups::read_nodes(const Outgoing& x, nic::Place& memory, std::vector<net
     return Status::BadLength;
   if (Status status = registration_.find_local(x.port, d, memory); status != Status::Ok) return status;
   std::vector<std::uint32_t> list(nodes);
-  if (!context_.host.read(memory.space, memory.address, list.data(), d.length)) return Status::BadMemory;
+  if (!context_.memory.read(memory.space, memory.address, list.data(), d.length)) return Status::BadMemory;
   bool here = false, elsewhere = false;
   for (std::uint32_t node : list) {
     const NicId nic = context_.interface_of(node);
@@ -197,7 +197,8 @@ void Groups::receive(const Packet& packet) {
     task.data.assign(packet.data.begin(), packet.data.end());
     const Time ready = packet.stamps.ready;
     const Time translated = ready + registration_.translate(landing.memory, h.offset, h.bytes, ready, false);
-    context_.at(bus_.to_memory(translated, h.bytes), What::GroupData, interface_, index);
+    context_.at(bus_.to_memory(translated, h.bytes, landing.memory.space), What::GroupData, interface_,
+                index);
   }
 }
 
@@ -209,8 +210,8 @@ void Groups::land(std::uint32_t index) {
         places_[task.member.port][task.member.tag].landings[h.operand % context_.nic.trigger_rounds];
     if (landing.open && landing.round == h.operand) {
       landing.damaged |= h.damaged;
-      if (!context_.host.write(landing.memory.space, landing.memory.address + h.offset, task.data.data(),
-                               task.data.size()))
+      if (!context_.memory.write(landing.memory.space, landing.memory.address + h.offset, task.data.data(),
+                                 task.data.size()))
         refuse(h, Status::BadMemory);
       landing.arrived += h.bytes;
       if (landing.arrived >= landing.length) complete(task, landing);

@@ -202,11 +202,11 @@ void LoadStore::arrived(NicId from, const pcie::Tlp& tlp, std::span<const std::u
   if (write) {
     std::memcpy(&job.value, data.data(), data.size());
     job.stage = Stage::Write;
-    last_write_ = std::max(last_write_, bus_.to_memory(ready, tlp.bytes));
+    last_write_ = std::max(last_write_, bus_.to_memory(ready, tlp.bytes, found.space));
     return plan(last_write_, job);
   }
   job.stage = Stage::Read;
-  plan(std::max(last_write_, bus_.from_memory(ready, tlp.bytes)), job);
+  plan(std::max(last_write_, bus_.from_memory(ready, tlp.bytes, found.space)), job);
 }
 
 /// The memory behind an address that has travelled.
@@ -233,7 +233,7 @@ void LoadStore::end_read(const Job& job) {
   Place found;
   Status status = place(job.tlp, kRemoteRead, found);
   std::uint8_t data[8] = {};
-  if (status == Status::Ok && !context_.host.read(found.space, found.address, data, job.tlp.bytes))
+  if (status == Status::Ok && !context_.memory.read(found.space, found.address, data, job.tlp.bytes))
     status = Status::BadMemory;
   if (status != Status::Ok) return refuse(job, status);
   smfu_.send(Side::Program, job.other, pcie::completion_of(job.tlp, {}, 0, job.tlp.bytes),
@@ -243,7 +243,7 @@ void LoadStore::end_read(const Job& job) {
 void LoadStore::end_write(const Job& job) {
   Place found;
   Status status = place(job.tlp, kRemoteWrite, found);
-  if (status == Status::Ok && !context_.host.write(found.space, found.address, &job.value, job.tlp.bytes))
+  if (status == Status::Ok && !context_.memory.write(found.space, found.address, &job.value, job.tlp.bytes))
     status = Status::BadMemory;
   if (status != Status::Ok) refuse(job, status);
 }

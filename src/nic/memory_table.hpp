@@ -15,6 +15,7 @@ struct Region {
   std::uint32_t port = 0;
   std::uint32_t rights = 0;
   std::uint64_t shift = 0;  // from its addresses to those that are translated
+  std::uint32_t space = 0;  // whose memory it is
 };
 
 class MemoryTable {
@@ -25,7 +26,7 @@ class MemoryTable {
 
   /// The new key, or 0 where the table is full.
   std::uint64_t add(std::uint32_t port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                    std::uint64_t shift) {
+                    std::uint64_t shift, std::uint32_t space) {
     std::uint32_t index;
     if (!free_.empty()) {
       index = free_.back();
@@ -37,7 +38,7 @@ class MemoryTable {
     }
     std::uint64_t secret = random_bits(seed_ ^ 0x6b6579, node_, ++issued_) >> 20;
     std::uint64_t key = (secret | 1) << 20 | index;
-    regions_[index] = {key, address, length, port, rights, shift};
+    regions_[index] = {key, address, length, port, rights, shift, space};
     if (rights & kIsLocks) {
       if (locks_.size() <= port) locks_.resize(port + 1);
       locks_[port] = key;
@@ -92,6 +93,11 @@ class MemoryTable {
   std::uint64_t shift(std::uint64_t key) const {
     const Region* region = find(key);
     return region ? region->shift : 0;
+  }
+  /// 0 where there is no such key.
+  std::uint32_t space(std::uint64_t key) const {
+    const Region* region = find(key);
+    return region ? region->space : 0;
   }
 
  private:

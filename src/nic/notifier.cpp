@@ -59,8 +59,9 @@ void Notifier::tell(std::uint32_t index) {
   Telling telling = tellings_[index];
   tellings_.give(index);
   if (!ports_.is_open(telling.port, telling.generation)) return;
-  Queue& q = queue(telling.port);
   telling.event.time = context_.now().value;
+  if (ports_[telling.port].device != kNobody) return on_device(telling.port, telling.event);
+  Queue& q = queue(telling.port);
   if (q.events >= context_.nic.event_slots || !q.held.empty()) {
     ++counters_.events_held;
     if (q.held.empty()) {

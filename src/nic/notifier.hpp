@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <functional>
 
 #include "nic/context.hpp"
 #include "nic/port.hpp"
@@ -14,6 +15,9 @@ class Notifier {
  public:
   Notifier(Context& context, NicId interface, const PortTable& ports, node::Bus& bus, Counters& counters)
       : context_(context), interface_(interface), ports_(ports), bus_(bus), counters_(counters) {}
+
+  /// Hears of the events of ports that are a device's.
+  std::function<void(PortNo port, const Event& event)> on_device;
 
   /// Writes an event to a port's queue from `when` on.
   void notify(PortNo port, std::uint32_t generation, const Event& event, Time when);

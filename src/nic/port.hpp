@@ -17,6 +17,8 @@ struct Port {
   std::uint32_t owner = 0;       // of the memory it works on
   std::uint32_t generation = 0;  // tells users of one port apart
   std::uint32_t domain = kNoDomain;
+  std::uint32_t device =
+      kNobody;  // of its node: whoever posts there and hears of events, where it is no process
   std::uint32_t interrupts = Interrupt::Asked;  // causes that interrupt the processor
 };
 

@@ -127,7 +127,7 @@ void Receiver::receive(std::uint32_t index, Time when) {
       if (!x || x->finished) return release(index);
       Time& ready = packet.stamps.ready;
       ready = ready + registration_.translate(x->local, h.offset, h.bytes, ready, h.flags & kPhysical);
-      return context_.at(bus_.to_memory(ready, h.bytes), What::Data, interface_, index);
+      return context_.at(bus_.to_memory(ready, h.bytes, x->local.space), What::Data, interface_, index);
     }
     case PacketKind::PutData:
     case PacketKind::Whole:
@@ -210,7 +210,8 @@ Status Receiver::place(Packet& packet, std::uint32_t rights, Place& place) {
   Time& ready = packet.stamps.ready;
   ready = ready + registration_.translate(place, h.offset, get ? 1 : h.bytes, ready, physical);
   packet.stamps.physical = physical ? place.physical : registration_.physical_of(place);
-  if (!get && h.from != h.to) ready = ready + context_.host_parameters.snoop;
+  if (!get && h.from != h.to && !node::is_of_device(place.space))
+    ready = ready + context_.host_parameters.snoop;
   packet.space = place.space;
   packet.address = place.address;
   return Status::Ok;
@@ -256,7 +257,9 @@ void Receiver::receive_data(std::uint32_t index) {
     return release(index);
   }
   Time ready = packet.stamps.ready;
-  context_.at(h.atomic() ? bus_.to_memory(bus_.from_memory(ready, 8), 8) : bus_.to_memory(ready, h.bytes),
+  const node::SpaceId space = found.space;
+  context_.at(h.atomic() ? bus_.to_memory(bus_.from_memory(ready, 8, space), 8, space)
+                         : bus_.to_memory(ready, h.bytes, space),
               What::Data, interface_, index);
 }
 
@@ -386,7 +389,7 @@ void Receiver::land_get_data(Packet& packet) {
     x->attempt = 0;  // it goes on
   }
   std::uint64_t at = x->local.address + h.offset;
-  if (!context_.host.write(x->local.space, at, packet.data.data(), packet.data.size())) {
+  if (!context_.memory.write(x->local.space, at, packet.data.data(), packet.data.size())) {
     x->old_value = at;
     return sender_.finish(h.operation_id, Status::BadMemory, context_.now());
   }
@@ -415,7 +418,7 @@ void Receiver::land_put(Packet& packet) {
     in->have[number] = true;
   }
   std::uint64_t at = packet.address + h.offset;
-  if (h.length && !context_.host.write(packet.space, at, packet.data.data(), packet.data.size()))
+  if (h.length && !context_.memory.write(packet.space, at, packet.data.data(), packet.data.size()))
     return reject(packet, Status::BadMemory, at, context_.now());
   if (!in) return arrived(packet, Status::Ok, 0, h.damaged);
   in->damaged |= h.damaged;
@@ -464,7 +467,7 @@ void Receiver::land_atomic(Packet& packet) {
 void Receiver::execute_atomic(const Packet& packet, Status& status, std::uint64_t& old) {
   const Header& h = packet.header;
   std::uint64_t value = 0;
-  if (!context_.host.read(packet.space, packet.address, &value, 8)) {
+  if (!context_.memory.read(packet.space, packet.address, &value, 8)) {
     status = Status::BadMemory;
     old = packet.address;
     return;
@@ -485,7 +488,7 @@ void Receiver::execute_atomic(const Packet& packet, Status& status, std::uint64_
   }
   if ((h.flags & kLogical) && h.remote_key == kLocksKey)  // locks have 32 bits, and a sign
     value = static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(value)});
-  if (fits && !context_.host.write(packet.space, packet.address, &value, 8)) status = Status::BadMemory;
+  if (fits && !context_.memory.write(packet.space, packet.address, &value, 8)) status = Status::BadMemory;
 }
 
 /// The last byte of somebody else's operation is where it belongs.

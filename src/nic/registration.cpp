@@ -25,21 +25,21 @@ Registration::Registration(Context& context, NicId interface, PortTable& ports)
                 static_cast<unsigned>(__builtin_ctzll(static_cast<std::uint64_t>(context.nic.page.value)))) {}
 
 Status Registration::add(PortNo port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-                         std::uint64_t& key, std::uint64_t simulated) {
-  std::uint32_t owner = ports_[port].owner;
+                         std::uint64_t& key, std::uint64_t simulated, node::SpaceId space) {
+  std::uint32_t owner = space == node::kNoSpace ? ports_[port].owner : space;
   if (Status status = check_region(address, length, rights); status != Status::Ok) return status;
   if (Status status = check_region(simulated, length, rights); status != Status::Ok) return status;
   std::uint64_t shift = simulated ? simulated - address : 0;
   if (!physical_.pin(owner, address, length, shift, false)) return Status::NoRoom;
-  key = memory_.add(port, address, length, rights, shift);
+  key = memory_.add(port, address, length, rights, shift, owner);
   if (!key) physical_.unpin(owner, address, length, shift);
   return key ? Status::Ok : Status::NoRoom;
 }
 
 Status Registration::move(PortNo port, std::uint64_t key, std::uint64_t address) {
-  std::uint32_t owner = ports_[port].owner;
   Region* region = memory_.find(port, key);
   if (!region || !region->shift) return Status::BadKey;
+  const std::uint32_t owner = region->space;
   if (Status status = check_region(address, region->length, region->rights); status != Status::Ok)
     return status;
   std::uint64_t shift = region->address + region->shift - address;
@@ -71,7 +71,7 @@ Time Registration::unregistration_time(Time from, std::uint64_t length) {
 Status Registration::remove(PortNo port, std::uint64_t key, std::uint64_t* length) {
   Region gone = memory_.remove(port, key);
   if (!gone.key) return Status::BadKey;
-  physical_.unpin(ports_[port].owner, gone.address, gone.length, gone.shift);
+  physical_.unpin(gone.space, gone.address, gone.length, gone.shift);
   if (length) *length = gone.length;
   return Status::Ok;
 }
@@ -139,14 +139,13 @@ Status Registration::physical_address(PortNo port, std::uint64_t key, std::uint6
   std::uint64_t address = 0;
   Status status = memory_.check(port, key, offset, 1, 0, address);
   if (status == Status::Ok)
-    physical = physical_.translate(ports_[port].owner, address + memory_.shift(key)).value_or(0);
+    physical = physical_.translate(memory_.space(key), address + memory_.shift(key)).value_or(0);
   return status;
 }
 
 bool Registration::close(PortNo port) {
   Port& closed = ports_[port];
-  for (const Region& r : memory_.remove_port(port))
-    physical_.unpin(closed.owner, r.address, r.length, r.shift);
+  for (const Region& r : memory_.remove_port(port)) physical_.unpin(r.space, r.address, r.length, r.shift);
   if (closed.domain == kNoDomain) return false;
   for (const DomainTable::Region& r : domains_.leave(closed.domain, port))
     physical_.unpin(closed.owner, r.address, r.length, 0);
@@ -157,7 +156,7 @@ Status Registration::find_local(PortNo port, const Descriptor& d, Place& place) 
   if (d.flags & kPhysical) return find_physical(d.local_offset, d.length, place);
   std::uint64_t key = d.local_key, offset = d.local_offset;
   if (d.flags & kLogical) key = memory_.key_of_logical(port, 0, d.local_offset, offset);
-  place.space = ports_[port].owner;
+  place.space = memory_.space(key);
   place.shift = memory_.shift(key);
   return memory_.check(port, key, offset, d.length, 0, place.address);
 }
@@ -180,7 +179,7 @@ Status Registration::find_target(const Header& h, std::uint32_t rights, Place& p
   if (h.flags & kLogical) key = memory_.key_of_logical(h.target_port, key, h.remote_offset, offset);
   Status status = memory_.check(h.target_port, key, offset, h.length, rights, place.address);
   if (status != Status::Ok) return status;
-  place.space = ports_[h.target_port].owner;
+  place.space = memory_.space(key);
   place.shift = memory_.shift(key);
   return status;
 }

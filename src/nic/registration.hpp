@@ -24,7 +24,7 @@ class Registration {
   Registration(Context& context, NicId interface, PortTable& ports);
 
   Status add(PortNo port, std::uint64_t address, std::uint64_t length, std::uint32_t rights,
-             std::uint64_t& key, std::uint64_t simulated);
+             std::uint64_t& key, std::uint64_t simulated, node::SpaceId space);
   Status move(PortNo port, std::uint64_t key, std::uint64_t address);
   Status remove(PortNo port, std::uint64_t key, std::uint64_t* length);
   Status join_domain(PortNo port, std::uint32_t domain);

@@ -84,8 +84,10 @@ void Submission::fetch(std::uint32_t index) {
 
 void Submission::leave(Outgoing& x) {
   if (std::exchange(x.slot_freed, true)) return;
-  context_.queue.stop();
-  context_.host.slot_free({interface_, x.port}, context_.now());
+  if (ports_[x.port].device == kNobody) {
+    context_.queue.stop();
+    context_.host.slot_free({interface_, x.port}, context_.now());
+  }
   leave_buffer(x);
 }
 

@@ -84,7 +84,8 @@ Status Triggered::accept_arm(const Outgoing& x) {
   task.descriptor = d;
   task.place = place;
   Time from = context_.now() + registration_.translate(place, 0, d.length, context_.now(), false);
-  context_.at(bus_.from_memory(from, static_cast<std::int64_t>(d.length)), What::Trigger, interface_, index);
+  context_.at(bus_.from_memory(from, static_cast<std::int64_t>(d.length), place.space), What::Trigger,
+              interface_, index);
   return Status::Ok;
 }
 
@@ -133,7 +134,7 @@ void Triggered::arm(Task& task) {
   event.tag = task.sequence;
   event.context = d.context;
   task.data.resize(d.length);
-  if (!context_.host.read(task.place.space, task.place.address, task.data.data(), d.length))
+  if (!context_.memory.read(task.place.space, task.place.address, task.data.data(), d.length))
     return tell_failure(task.port, task.generation, event, Status::BadMemory, context_.now());
   TriggerImage image;
   std::memcpy(&image, task.data.data(), sizeof image);
@@ -184,7 +185,8 @@ Status Triggered::accept_trigger(const Outgoing& x) {
     return Status::Ok;
   }
   Time from = context_.now() + registration_.translate(place, 0, d.length, context_.now(), false);
-  context_.at(bus_.from_memory(from, static_cast<std::int64_t>(d.length)), What::Trigger, interface_, index);
+  context_.at(bus_.from_memory(from, static_cast<std::int64_t>(d.length), place.space), What::Trigger,
+              interface_, index);
   return Status::Ok;
 }
 
@@ -552,7 +554,8 @@ void Triggered::deliver(Task& fired, const Sequence& s, std::uint64_t kind, bool
   task.place = place;
   task.data.assign(value_.begin(), value_.end());
   Time from = context_.now() + registration_.translate(place, 0, d.length, context_.now(), false);
-  context_.at(bus_.to_memory(from, static_cast<std::int64_t>(d.length)), What::Trigger, interface_, index);
+  context_.at(bus_.to_memory(from, static_cast<std::int64_t>(d.length), place.space), What::Trigger,
+              interface_, index);
 }
 
 void Triggered::act(std::uint32_t index) {
@@ -565,7 +568,7 @@ void Triggered::act(std::uint32_t index) {
         break;
       case Task::Read:
         task.data.resize(task.descriptor.length);
-        if (context_.host.read(task.place.space, task.place.address, task.data.data(), task.data.size())) {
+        if (context_.memory.read(task.place.space, task.place.address, task.data.data(), task.data.size())) {
           send(task);
         } else {
           Event event;
@@ -580,7 +583,7 @@ void Triggered::act(std::uint32_t index) {
         fire(task);
         break;
       case Task::Written:
-        if (context_.host.write(task.place.space, task.place.address, task.data.data(), task.data.size())) {
+        if (context_.memory.write(task.place.space, task.place.address, task.data.data(), task.data.size())) {
           notifier_.notify(task.port, task.generation, task.event, context_.now());
         } else {
           tell_failure(task.port, task.generation, task.event, Status::BadMemory, context_.now());

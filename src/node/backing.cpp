@@ -39,7 +39,23 @@ Backing::Backing(std::uint64_t size, const std::string& file) : size_(size) {
   bytes_ = static_cast<std::uint8_t*>(mapped);
 }
 
-Backing::~Backing() { munmap(bytes_, size_); }
+Backing::Backing(std::uint64_t size) : size_(size), file_(memfd_create("weft-device", MFD_CLOEXEC)) {
+  void* mapped = MAP_FAILED;
+  if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(size)) == 0)
+    mapped = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_, 0);
+  if (mapped != MAP_FAILED) {
+    bytes_ = static_cast<std::uint8_t*>(mapped);
+    return;
+  }
+  const int error = errno;
+  if (file_ >= 0) close(file_);
+  throw UserError(fmt::format("a device's memory of {} bytes cannot be had: {}", size, std::strerror(error)));
+}
+
+Backing::~Backing() {
+  munmap(bytes_, size_);
+  if (file_ >= 0) close(file_);
+}
 
 void Backing::clear(std::uint64_t from, std::uint64_t bytes) { std::memset(bytes_ + from, 0, bytes); }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "abi/descriptor.hpp"
 #include "event/event_queue.hpp"
 #include "node/bus.hpp"
 #include "node/memory.hpp"
@@ -18,6 +19,34 @@ class InterruptLine {
  public:
   virtual ~InterruptLine() = default;
   virtual void raise(DeviceId device) = 0;
+  /// A copy that the processor asked for (Copy::token) has ended; it has been told by a word in its memory.
+  virtual void copied(std::uint64_t token, bool well) { (void)token, (void)well; }
+};
+
+/// Ports of the node's interface that processes have handed to devices.
+class DevicePorts {
+ public:
+  virtual ~DevicePorts() = default;
+  /// Posts on a port; false where it is not the device's.
+  virtual bool post(DeviceId device, std::uint32_t port, const nic::Descriptor& descriptor) = 0;
+};
+
+/// A copy between a process's memory and that of a device, which the device carries out.
+struct Copy {
+  bool to_device = true;
+  std::uint64_t offset = 0;  // in the device's memory
+  SpaceId space = 0;
+  std::uint64_t address = 0, length = 0;
+  std::uint64_t token = 0;
+};
+
+/// What a device with memory of its own says of it.
+struct OwnMemory {
+  SpaceId space = kNoSpace;
+  std::uint64_t size = 0;
+  int file = -1;  // for processes that map it; -1: none can
+  bool is_peer =
+      true;  // other devices of the node reach it; else it is copied to the processor's memory first
 };
 
 /// A device's place on a node, and all that it can use there.
@@ -29,6 +58,7 @@ struct Slot {
   Bus& bus;
   Memory& memory;
   InterruptLine& interrupts;
+  DevicePorts* ports = nullptr;  // nothing where the node has no interface
 };
 
 class Device : public event::EventHandler {
@@ -42,6 +72,16 @@ class Device : public event::EventHandler {
   /// bytes; one that is not there reads as all ones and ignores what is written, as on a real bus.
   virtual std::uint64_t read_register(std::uint64_t offset) = 0;
   virtual void write_register(std::uint64_t offset, std::uint64_t value) = 0;
+
+  /// Nothing where it has no memory that others could use.
+  virtual const OwnMemory* own_memory() const { return nullptr; }
+  /// Begins a copy, or lets it wait its turn; false where it has no memory.
+  virtual bool copy(const Copy& copy) {
+    (void)copy;
+    return false;
+  }
+  /// An event of a port that is the device's.
+  virtual void port_event(std::uint32_t port, const nic::Event& event) { (void)port, (void)event; }
 
   /// An event the device asked for (after, at).
   void handle(const event::Event& event) override { act(event.kind, event.data); }
@@ -57,6 +97,10 @@ class Device : public event::EventHandler {
   Memory& memory() { return slot_.memory; }
   bool reaches(SpaceId space) const { return slot_.memory.has_space(slot_.node, space); }
   void interrupt() { slot_.interrupts.raise(slot_.id); }
+  void copied(std::uint64_t token, bool well) { slot_.interrupts.copied(token, well); }
+  bool post(std::uint32_t port, const nic::Descriptor& descriptor) {
+    return slot_.ports && slot_.ports->post(slot_.id, port, descriptor);
+  }
   NodeId node() const { return slot_.node; }
 
  private:

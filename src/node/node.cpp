@@ -9,6 +9,7 @@ DeviceKind::~DeviceKind() = default;
 namespace {
 
 constexpr std::int64_t kRegisterBytes = 8;
+constexpr std::int64_t kCommandBytes = 64;  // of a copy: a descriptor and its doorbell
 
 }  // namespace
 
@@ -34,6 +35,17 @@ void Node::write(DeviceId device, std::uint64_t offset, std::uint64_t value, Tim
             new_access({device, offset, value, 0}));
 }
 
+void Node::copy(DeviceId device, const Copy& copy, Time from) {
+  const std::uint32_t index = copies_.take();
+  copies_[index] = {device, copy};
+  queue_.at(std::max(queue_.now(), bus_.to_device(from, kCommandBytes)), component_, StartCopy, index);
+}
+
+void Node::copied(std::uint64_t token, bool well) {
+  queue_.stop();
+  processor_.device_copied(token, well);
+}
+
 void Node::raise(DeviceId device) { queue_.at(queue_.now() + interrupt_, component_, Interrupt, device); }
 
 void Node::handle(const event::Event& event) {
@@ -42,6 +54,12 @@ void Node::handle(const event::Event& event) {
     return processor_.device_interrupt(id_, static_cast<DeviceId>(event.data));
   }
   auto index = static_cast<std::uint32_t>(event.data);
+  if (event.kind == StartCopy) {
+    const Asked asked = copies_[index];
+    copies_.give(index);
+    if (!devices_[asked.device]->copy(asked.copy)) copied(asked.copy.token, false);
+    return;
+  }
   Access& access = accesses_[index];
   if (event.kind == Read) {
     access.value = devices_[access.device]->read_register(access.offset);

@@ -25,6 +25,8 @@ class Processor {
   virtual void register_read(std::uint64_t token, std::uint64_t value) { (void)token, (void)value; }
   /// A device has interrupted the node's processor.
   virtual void device_interrupt(NodeId node, DeviceId device) { (void)node, (void)device; }
+  /// A copy has ended (Copy::token).
+  virtual void device_copied(std::uint64_t token, bool well) { (void)token, (void)well; }
 };
 
 class Node : private event::EventHandler, private InterruptLine {
@@ -45,8 +47,11 @@ class Node : private event::EventHandler, private InterruptLine {
 
   /// The place of the next device, to make it with; add() puts it there.
   Slot next_slot(std::string name) {
-    return {id_, static_cast<DeviceId>(devices_.size()), std::move(name), queue_, bus_, memory_, *this};
+    return {id_,   static_cast<DeviceId>(devices_.size()), std::move(name), queue_, bus_, memory_, *this,
+            ports_};
   }
+  /// Of the node's interface; for devices that are made later.
+  void set_ports(DevicePorts& ports) { ports_ = &ports; }
   void add(std::unique_ptr<Device> device) { devices_.push_back(std::move(device)); }
 
   DeviceId devices() const { return static_cast<DeviceId>(devices_.size()); }
@@ -58,9 +63,11 @@ class Node : private event::EventHandler, private InterruptLine {
   /// The processor's accesses, begun at `from`; `token` comes back with the value.
   void read(DeviceId device, std::uint64_t offset, Time from, std::uint64_t token);
   void write(DeviceId device, std::uint64_t offset, std::uint64_t value, Time from);
+  /// The processor's driver asks a device for a copy.
+  void copy(DeviceId device, const Copy& copy, Time from);
 
  private:
-  enum Kind : std::uint32_t { Read, Answer, Write, Interrupt };
+  enum Kind : std::uint32_t { Read, Answer, Write, Interrupt, StartCopy };
   struct Access {
     DeviceId device;
     std::uint64_t offset, value, token;
@@ -68,6 +75,7 @@ class Node : private event::EventHandler, private InterruptLine {
 
   void handle(const event::Event& event) override;
   void raise(DeviceId device) override;
+  void copied(std::uint64_t token, bool well) override;
   std::uint32_t new_access(const Access& access);
 
   NodeId id_;
@@ -77,8 +85,14 @@ class Node : private event::EventHandler, private InterruptLine {
   event::ComponentId component_;
   Memory& memory_;
   Processor& processor_;
+  DevicePorts* ports_ = nullptr;
   std::vector<std::unique_ptr<Device>> devices_;
   Slab<Access> accesses_;
+  struct Asked {
+    DeviceId device;
+    Copy copy;
+  };
+  Slab<Asked> copies_;  // on their way to devices
 };
 
 }  // namespace weft::node

@@ -137,6 +137,9 @@ int register_parts(fid* f, const iovec* parts, std::size_t count, std::uint64_t 
 }
 
 int register_attributes(fid* f, const fi_mr_attr* attr, std::uint64_t flags, fid_mr** out) {
+  // Devices of the machine have no number among libfabric's: their memory is known by its address.
+  if (attr->iface != FI_HMEM_SYSTEM)
+    return refuse(FI_ENOSYS, FI_LOG_MR, "memory of real accelerators cannot be registered\n");
   return register_parts(f, attr->mr_iov, attr->iov_count, attr->access, attr->offset, attr->requested_key,
                         flags, out, attr->context);
 }

@@ -102,9 +102,13 @@ bool Engine::is_posted(const void* context) const {
 
 void Engine::sent_at_once(mpi::Port& at, const mpi::Outgoing& out) { outcomes_.sent(at.now(), out); }
 
-void Engine::request_ended(mpi::Port& at, const Request& r) { outcomes_.ended(at.now(), r); }
+void Engine::request_ended(mpi::Port& at, const Request& r) {
+  outcomes_.ended(at.now(), r);
+  staging_.sent(r.id);
+}
 
 void Engine::received(mpi::Port& at, const Incoming& in, std::size_t stored, int error, bool last) {
+  if (staging_.received(in.receive->buffer, stored) != 0 && !error) error = FI_EIO;
   outcomes_.received(at.now(), in, contact(in.peer).handle, stored, error, last);
 }
 
@@ -130,7 +134,16 @@ ssize_t Engine::send(Thread& thread, const Outgoing& out, std::uint32_t& sent) {
   mpi::Outgoing message = out;
   message.queue = out.quiet ? nullptr : endpoint.send_cq;
   message.counter = endpoint.send_counter;
-  return Transport::send(at, peer, message, sent);
+  if (!on_device(message.buffer)) return Transport::send(at, peer, message, sent);
+  // The interface fetches it from the device; but who may change it at once has a copy taken.
+  message.direct = on_peer(message.buffer) && !message.inject;
+  if (message.direct) return Transport::send(at, peer, message, sent);
+  Staging::Sent copy;
+  if (int result = Staging::stage(message.buffer, copy); result != 0) return result;
+  message.buffer = copy.buffer;
+  const int result = Transport::send(at, peer, message, sent);
+  if (result == 0 && sent) staging_.keep(sent, std::move(copy));
+  return result;
 }
 
 thread_local const void* last_receive = nullptr;
@@ -140,7 +153,13 @@ ssize_t Engine::receive(Thread& thread, const Receive& wanted) {
   last_receive = wanted.context;
   if (wanted.multi && wanted.buffer.parts != 1) return -FI_EINVAL;
   ThreadPort at(*this, thread);
-  Transport::receive(at, wanted);
+  if (wanted.multi || !on_device(wanted.buffer) || on_peer(wanted.buffer)) {
+    Transport::receive(at, wanted);
+    return 0;
+  }
+  Receive staged = wanted;
+  staged.buffer = staging_.expect(wanted.buffer);
+  Transport::receive(at, staged);
   return 0;
 }
 
@@ -151,6 +170,7 @@ ssize_t Engine::claim(Thread& thread, Receive wanted) {
   claimed_.erase(found);
   lib::found_something();
   if (wanted.discard) wanted.buffer = Buffer();
+  if (on_device(wanted.buffer) && !on_peer(wanted.buffer)) wanted.buffer = staging_.expect(wanted.buffer);
   ThreadPort at(*this, thread);
   take_unexpected(at, in, wanted);
   return 0;
@@ -159,6 +179,7 @@ ssize_t Engine::claim(Thread& thread, Receive wanted) {
 ssize_t Engine::cancel(void* context) {
   Receive receive;
   if (!Transport::cancel(context, receive)) return -FI_ENOENT;
+  staging_.cancelled(receive.buffer);
   outcomes_.cancelled(receive);
   return 0;
 }

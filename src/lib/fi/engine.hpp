@@ -8,6 +8,7 @@
 
 #include "lib/fi/objects.hpp"
 #include "lib/fi/outcomes.hpp"
+#include "lib/fi/staging.hpp"
 #include "lib/port.hpp"
 #include "mpi/transport.hpp"
 
@@ -134,6 +135,7 @@ struct Engine final : private mpi::Transport {
   void atomic_reply(mpi::Port& at, const nic::Message& m);
 
   Outcomes outcomes_;
+  Staging staging_;
   bool own_port_;
   bool computing_ = false;         // the program does, meanwhile
   std::int64_t owed_ = 0;          // processor time for what was done meanwhile

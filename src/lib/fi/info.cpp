@@ -18,7 +18,7 @@ constexpr std::uint64_t kRemoteMemory = FI_RMA | FI_ATOMIC;
 constexpr std::uint64_t kDirections =
     FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
 constexpr std::uint64_t kExtras =
-    FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_RMA_EVENT;
+    FI_MULTI_RECV | FI_SOURCE | FI_DIRECTED_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM | FI_RMA_EVENT | FI_HMEM;
 constexpr std::uint64_t kAll = kMessages | kRemoteMemory | kDirections | kExtras;
 constexpr std::uint64_t kOrders = FI_ORDER_SAS;
 constexpr std::uint64_t kAtomicOrders =
@@ -117,6 +117,9 @@ void offer_domain(fi_info* info, const fi_info* hints, bool keys) {
                        ? hints->domain_attr->av_type
                        : FI_AV_TABLE;
   domain.mr_mode = (info->caps & kRemoteMemory) && keys ? FI_MR_PROV_KEY | FI_MR_ALLOCATED : 0;
+  // Memory of devices is known by its address, registered or not; who says so registers it all the same.
+  if ((info->caps & FI_HMEM) && hints && hints->domain_attr)
+    domain.mr_mode |= hints->domain_attr->mr_mode & FI_MR_HMEM;
   domain.mr_key_size = 8;
   domain.cq_data_size = 4;
   domain.cq_cnt = domain.cntr_cnt = 64;
@@ -133,7 +136,7 @@ fi_info* offer(std::uint32_t version, const fi_info* hints, const abi::Header& h
   if (!info) return nullptr;
   bool keys = gives_keys(version, hints);
   // Events at targets cost the target's processor something: only for those who ask.
-  std::uint64_t all = (keys ? kAll : kAll & ~kRemoteMemory) & ~FI_RMA_EVENT;
+  std::uint64_t all = (keys ? kAll : kAll & ~kRemoteMemory) & ~(FI_RMA_EVENT | FI_HMEM);
   info->caps = hints && hints->caps ? hints->caps | (FI_LOCAL_COMM | FI_REMOTE_COMM) : all;
   // A primary capability without directions means all of them.
   if (!(info->caps & (FI_SEND | FI_RECV)) && (info->caps & kMessages)) info->caps |= FI_SEND | FI_RECV;

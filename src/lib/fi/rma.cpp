@@ -51,7 +51,8 @@ ssize_t Engine::put(Thread& thread, const Buffer& from, const Remote& to) {
     operand = mpi::kOperationHere | peer_at(peer).address.port;
   }
   const mpi::Address owner = memory_of(peer);
-  if (from.length <= port->header->limits.immediate_limit) {
+  const bool device = on_device(from);
+  if (from.length <= port->header->limits.immediate_limit && !device) {
     nic::Descriptor d;
     d.operation = nic::Operation::ImmediatePut;
     d.flags = static_cast<std::uint16_t>(nic::kNotifyDone | flags);
@@ -67,7 +68,14 @@ ssize_t Engine::put(Thread& thread, const Buffer& from, const Remote& to) {
     at.post(d);
     return 0;
   }
-  if (to.inject) {
+  if (device && (to.inject || !on_peer(from))) {
+    request.has_bounce = true;
+    request.bounce.resize(from.length);
+    if (int result = copy_out(from, request.bounce.data()); result != 0) {
+      requests_.end(request);
+      return result;
+    }
+  } else if (to.inject) {
     operations_.keep_data(at, request, from);
   }
   std::uint64_t key = to.local_key, offset = to.local_offset;
@@ -97,7 +105,11 @@ ssize_t Engine::get(Thread& thread, const Buffer& into, const Remote& from) {
     return 0;
   }
   std::uint64_t key = from.local_key, offset = from.local_offset;
-  if (!key || !into.whole()) {
+  if (on_device(into) && !on_peer(into)) {
+    request.has_bounce = true;
+    request.bounce.resize(into.length);
+  }
+  if (!key || request.has_bounce || !into.whole()) {
     offset = 0;
     if (int result = register_buffer(at, request, 0, key); result != 0) {
       requests_.end(request);
@@ -128,8 +140,12 @@ bool Engine::interface_tells(const Request& request) {
 
 void Engine::one_sided_done(mpi::Port& at, Request& request) {
   if (request.kind == Request::Kind::Get && request.has_bounce) {
-    request.buffer.write(0, request.bounce.data(), request.length);
-    costs_.copied(at, request.length, request.protocol);
+    if (on_device(request.buffer)) {
+      if (copy_in(request.buffer, request.bounce.data(), request.length) != 0) request.error = FI_EIO;
+    } else {
+      request.buffer.write(0, request.bounce.data(), request.length);
+      costs_.copied(at, request.length, request.protocol);
+    }
   }
   tell_target(at, request);
 }

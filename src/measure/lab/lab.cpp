@@ -6,6 +6,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "node/compute_registers.hpp"
 #include "workload/replay.hpp"
 
 namespace weft::measure::lab {
@@ -106,6 +107,51 @@ Time Process::unregister_memory(std::uint64_t key, Time from) {
   std::uint64_t bytes = 0;
   lab_.fabric_->unregister_memory(port_, key, &bytes);
   return lab_.fabric_->unregistration_time(port_.nic, from, bytes);
+}
+
+void Process::use_device(const std::string& name) {
+  constexpr std::size_t kDevices = 64;
+  node::Node& site = lab_.fabric_->site(port_.nic);
+  device_ = site.find(name);
+  const node::OwnMemory* own = device_ < site.devices() ? site.device(device_).own_memory() : nullptr;
+  if (!own)
+    throw UserError(
+        {{lab_.machine_.description.origin("node.device." + name), "node.device." + name,
+          "an experiment needs an accelerator of this name, with memory, on every node it uses"}});
+  std::size_t place = port_.nic * kDevices + device_;
+  if (lab_.device_used_.size() <= place) lab_.device_used_.resize(place + 1);
+  device_offset_ = lab_.device_used_[place];
+  lab_.device_used_[place] += memory_.size();
+  WEFT_CHECK(lab_.device_used_[place] <= own->size, "an experiment's data fits into the device");
+  if (!own->is_peer) return;
+  nic::Status status = lab_.fabric_->register_memory(port_, device_offset_, memory_.size(), nic::kAllRights,
+                                                     device_key_, 0, own->space);
+  WEFT_CHECK(status == nic::Status::Ok, "an experiment's memory can be registered");
+}
+
+Task Process::copy(bool to_device, std::uint64_t bytes) {
+  clock = clock + lab_.machine().description.host.system_call;
+  if (lab_.fabric().now() < clock) co_await in_step();
+  lab_.fabric_->site(port_.nic).copy(
+      device_,
+      {to_device, device_offset_, number_, reinterpret_cast<std::uint64_t>(memory_.data()), bytes, number_},
+      clock);
+  co_await Suspend{*this, Wait::Copy};
+}
+
+void Process::write_device(std::uint64_t offset, std::uint64_t value) {
+  lab_.fabric_->site(port_.nic).write(device_, offset, value, clock);
+}
+
+std::uint64_t Process::look_at_device(std::uint64_t offset) {
+  return lab_.fabric_->site(port_.nic).device(device_).read_register(offset);
+}
+
+void Process::command(std::uint64_t what, std::span<const std::uint64_t> arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    write_device(node::kComputeArgument + 8 * i, arguments[i]);
+  write_device(node::kComputeCommand, what);
+  write_device(node::kComputeDoorbell, 0);
 }
 
 Lab::Lab(const machine::Machine& machine, const std::string& engine,
@@ -209,6 +255,13 @@ void Lab::slot_free(nic::PortRef port, Time when) {
   process.waits_ = Process::Wait::None;
   process.clock = std::max(process.clock, when);
   plan(process, when);
+}
+
+void Lab::device_copied(std::uint64_t token, bool well) {
+  WEFT_CHECK(well, "an experiment copies memory that is there");
+  Process& process = *processes_[token];
+  process.clock = std::max(process.clock, fabric_->now());
+  plan(process, fabric_->now());
 }
 
 bool Lab::read(std::uint32_t, std::uint64_t address, void* to, std::uint64_t length) {

@@ -58,6 +58,21 @@ class Process {
   Task meet(Gate& gate);
   Item item;
 
+  /// From now on the process has memory of a device of its node, as much as of its own; interfaces know it
+  /// where they reach it. Throws UserError where the node has no such device.
+  void use_device(const std::string& name);
+  bool device_is_peer() const { return device_key_ != 0; }
+  std::uint64_t device_key() const { return device_key_; }
+  /// Copies the first bytes of its own memory to the device's, or the reverse, and waits until that is done.
+  Task copy(bool to_device, std::uint64_t bytes);
+  void write_device(std::uint64_t offset, std::uint64_t value);
+  /// What a register holds now; looking takes no time.
+  std::uint64_t look_at_device(std::uint64_t offset);
+  /// A command to the device (node/compute_registers.hpp); copies that follow wait until it has ended.
+  void command(std::uint64_t what, std::span<const std::uint64_t> arguments);
+  /// Where its memory of the device begins there.
+  std::uint64_t device_offset() const { return device_offset_; }
+
   /// A descriptor for an operation on another process; all of both memories is registered.
   nic::Descriptor to(const Process& other, nic::Operation operation, std::uint64_t length,
                      std::uint16_t flags = 0) const;
@@ -80,6 +95,8 @@ class Process {
   unsigned number_;
   nic::PortRef port_;
   std::uint64_t key_ = 0;
+  node::DeviceId device_ = 0;
+  std::uint64_t device_key_ = 0, device_offset_ = 0;
   unsigned queued_ = 0;  // descriptors in its submission queue
   std::deque<Item> arrived_;
   std::vector<std::uint8_t> memory_;
@@ -90,7 +107,7 @@ class Process {
   std::vector<Placed> placed_;
   std::coroutine_handle<> waiter_;
   std::size_t program_ = 0;
-  enum class Wait { None, Slot, Arrival, Step, Gate } waits_ = Wait::None;
+  enum class Wait { None, Slot, Arrival, Step, Gate, Copy } waits_ = Wait::None;
 };
 
 class Lab : private nic::Host {
@@ -123,6 +140,7 @@ class Lab : private nic::Host {
   void message(nic::PortRef port, const nic::Message& message) override;
   void event(nic::PortRef port, const nic::Event& event) override;
   void slot_free(nic::PortRef port, Time at) override;
+  void device_copied(std::uint64_t token, bool well) override;
 
   Process& at(nic::PortRef port);
   void arrived(nic::PortRef port, Item item);
@@ -137,6 +155,7 @@ class Lab : private nic::Host {
   std::vector<std::vector<Process*>> by_port_;  // nic, port
   std::vector<std::pair<Process*, Task>> programs_;
   std::vector<Plan> plans_;
+  std::vector<std::uint64_t> device_used_;  // bytes of devices that processes have, by node and device
   std::uint64_t order_ = 0;
 };
 

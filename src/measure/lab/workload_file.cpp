@@ -58,6 +58,22 @@ const config::Section& halo_exchange_section() {
   return section;
 }
 
+const config::Section& force_kernel_section() {
+  using F = ForceKernel;
+  static const config::Section section =
+      config::Schema<F>()
+          .field(&F::atoms, "atoms", "Atoms", Range<unsigned>{1, 1u << 26})
+          .required()
+          .field(&F::neighbours, "neighbours", "Entries of an atom's list", Range<unsigned>{1, 4096})
+          .required()
+          .field(&F::evaluations, "evaluations", "How often all forces are computed", kCount)
+          .required()
+          .field(&F::efficiency, "efficiency", "What a processor reaches of its peak", Range<double>{1e-4, 1})
+          .required()
+          .section();
+  return section;
+}
+
 struct File {
   std::vector<config::Setting> settings;
   std::vector<std::pair<std::string, std::string>> sources;
@@ -104,7 +120,7 @@ File read(const std::string& path, const config::Section& section, void* to) {
   return file;
 }
 
-constexpr const char *kRandomAccess = "random-access", *kWeather = "weather";
+constexpr const char *kRandomAccess = "random-access", *kWeather = "weather", *kForceKernel = "minimd";
 
 std::string shipped(const std::string& name) {
   std::string path = machine::profile_path("workloads/" + name);
@@ -130,6 +146,12 @@ HaloExchange read_halo_exchange(const std::string& path) {
 RandomUpdates random_access_workload() { return read_random_updates(shipped(kRandomAccess)); }
 HaloExchange weather_workload() { return read_halo_exchange(shipped(kWeather)); }
 
+ForceKernel force_kernel_workload() {
+  ForceKernel out;
+  read(shipped(kForceKernel), force_kernel_section(), &out);
+  return out;
+}
+
 std::vector<WorkloadValue> workload_values() {
   std::vector<WorkloadValue> out;
   auto add = [&](const char* name, const File& file) {
@@ -140,7 +162,9 @@ std::vector<WorkloadValue> workload_values() {
   RandomUpdates updates;
   HaloExchange halo;
   add(kRandomAccess, read(shipped(kRandomAccess), random_updates_section(), &updates));
+  ForceKernel forces;
   add(kWeather, read(shipped(kWeather), halo_exchange_section(), &halo));
+  add(kForceKernel, read(shipped(kForceKernel), force_kernel_section(), &forces));
   return out;
 }
 

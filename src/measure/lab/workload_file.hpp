@@ -16,6 +16,12 @@ HaloExchange read_halo_exchange(const std::string& path);
 /// Those that come with Weft.
 RandomUpdates random_access_workload();
 HaloExchange weather_workload();
+/// Forces between atoms, as miniMD computes them: on a node's processor, or on an accelerator.
+struct ForceKernel {
+  unsigned atoms = 0, neighbours = 0, evaluations = 0;
+  double efficiency = 0;  // of the processor's peak
+};
+ForceKernel force_kernel_workload();
 
 struct WorkloadValue {
   std::string workload, key, value, source;

@@ -12,13 +12,12 @@ constexpr const char* kNaa = "003_a07a75d9e8ce80e7.txt ";
 
 std::string at(const char* paper, const char* place) { return std::string(paper) + place; }
 
-constexpr const char *kAccelerators = "accelerators on a node's bus and on the network",
+constexpr const char *kAccelerators =
+                         "a description of the node that was measured, with what is between its GPUs",
                      *kKernels = "times of application kernels on a node's processor",
                      *kWires = "a model of signal quality over frequency";
 
 const std::vector<MissingFigure> kMissing{
-    {"V-EXN-10", "miniMD's force kernel, processor and FPGA", "1.3 s and 0.56 s", at(kExanest, "section 5.3"),
-     Basis::Calibrated, kAccelerators},
     {"V-EXN-11", "DPSNN on ARM nodes, 1 to 16 cores", "3044.4 s to 254.8 s", at(kExanest, "table 2"),
      Basis::Predicted, kKernels},
     {"V-EXN-12", "DPSNN on Intel nodes, 1 to 16 cores", "632.9 s to 40.7 s", at(kExanest, "table 2"),
@@ -27,14 +26,6 @@ const std::vector<MissingFigure> kMissing{
      Basis::Predicted, kKernels},
     {"V-APE-04", "rate of a lane without errors", "3 Gb/s", at(kApenet, "section 3.3"), Basis::Calibrated,
      kWires},
-    {"V-APE-09", "latency between GPUs, InfiniBand over APEnet+", "3 times", at(kNaa, "section 3.2.5"),
-     Basis::Predicted, kAccelerators},
-    {"V-APE-10", "sending from GPU memory", "higher latency, less bandwidth", at(kNaa, "section 3.2.5"),
-     Basis::Predicted, kAccelerators},
-    {"V-NAA-01", "time of communication with network-attached accelerators", "32 to 47% less",
-     at(kNaa, "section 6.1"), Basis::Predicted, kAccelerators},
-    {"V-NAA-02", "bandwidth with network-attached accelerators", "30% more", at(kNaa, "section 6.1"),
-     Basis::Predicted, kAccelerators},
     {"V-REF-01", "GPUs behind one PCIe switch", "10.6 GB/s, 7.7 us", at(kNaa, "table 3.1"), Basis::Calibrated,
      kAccelerators},
     {"V-REF-02", "GPUs behind two switches", "9.8 GB/s, 7.9 us", at(kNaa, "table 3.1"), Basis::Predicted,

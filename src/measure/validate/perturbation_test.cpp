@@ -123,7 +123,12 @@ const std::vector<Perturbation>& perturbations() {
        {times("V-EXN-07", 2, 0.01), stays("V-EXN-01"), plus("V-EXN-05", 4 * 13.333, 2)}},
       {"exanest-trenz",
        "processor.clock=0.6GHz",
-       {plus("V-EXN-01", 168.7), stays("V-EXN-04"), stays("V-EXN-06", 0.001)}},
+       {plus("V-EXN-01", 168.7), stays("V-EXN-04"), stays("V-EXN-06", 0.001), times("V-EXN-10 processor", 2),
+        stays("V-EXN-10 FPGA")}},
+      // Half of what the blocks of the FPGA share: half as fast, and half as many are enough.
+      {"exanest-trenz",
+       "node.device.fpga.memory_bandwidth=20.67Gbps",
+       {times("V-EXN-10 FPGA", 2), plus("V-EXN-10 blocks", -4, 0.1), stays("V-EXN-10 processor")}},
 
       // NVM that is slower than the disk makes every query slower.
       {"exanest-trenz", "storage.device.channel_rate=1Mbps", {plus("V-EXN-17", -22)}},
@@ -143,6 +148,16 @@ const std::vector<Perturbation>& perturbations() {
        {plus("V-EX1-13 ASIC", 26.9, 3), plus("V-EX1-13 Virtex-6", 25.9, 3)}},
 
       {"apenet-plus", "router.latency=100ns", {plus("V-APE-01", 40), stays("V-APE-02")}},
+      // Requests that a GPU answers later: half the bandwidth, and 1.8 us more for what is read there.
+      {"apenet-plus",
+       "node.device.gpu.peer_read_latency=3.6us",
+       {times("V-APE-09", 0.663, 0.02), times("V-APE-10 latency", 1.58, 0.02),
+        times("V-APE-10 bandwidth", 2, 0.01), times("V-APE-10 mended", 1.233, 0.02), stays("V-APE-01")}},
+      // Two copies that begin 15 us later.
+      {"greenice",
+       "node.device.knc.copy_startup=20us",
+       {plus("V-NAA-01 least", 1.96, 0.2), plus("V-NAA-01 most", 11.17, 0.2), plus("V-NAA-02", 9.95, 0.5),
+        stays("C38 diameter")}},
       {"apenet-plus", "cable.default.length=50m", {stays("V-APE-01"), stays("C27")}},
       // The bytes the paper counts, and the unit that takes them one after the other.
       {"infiniband-qdr",

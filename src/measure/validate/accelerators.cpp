@@ -1,0 +1,199 @@
+// Figures of accelerators: kernels on ExaNeSt's FPGA, GPUs over APEnet+ and InfiniBand, and accelerators that
+// are attached to the network.
+#include "measure/lab/accelerators.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "machine/description.hpp"
+#include "measure/lab/workload_file.hpp"
+#include "measure/validate/figure.hpp"
+#include "node/kernels.hpp"
+
+namespace weft::measure {
+
+namespace {
+
+void force_kernel(Trial& trial) {
+  const machine::Machine m = trial.machine();
+  const lab::ForceKernel how = lab::force_kernel_workload();
+  const double pairs = 1.0 * how.atoms * how.neighbours * how.evaluations;
+  trial.give("V-EXN-10", "processor",
+             pairs * node::kPairOperations / (m.description.processor.peak_gflops() * 1e9 * how.efficiency),
+             "all cores of the node, and no accelerator");
+  const lab::ForceTimes times = lab::force_times(m, "fpga", how.neighbours);
+  Plot plot{"Time of the force kernel over blocks",
+            "exanest-trenz",
+            "Blocks of the FPGA share its way to memory; the paper gives one time, and says that more than "
+            "eight help "
+            "little.",
+            "blocks",
+            "s",
+            false,
+            false,
+            {{"ours", Series::Look::Ours, {}}}};
+  std::vector<double> seconds;
+  for (double one : times.picoseconds) seconds.push_back(one * 1e-12 * pairs / times.pairs);
+  for (std::size_t i = 0; i < seconds.size(); ++i)
+    plot.series[0].points.emplace_back(static_cast<double>(i + 1), seconds[i]);
+  trial.plots.push_back(plot);
+  trial.give(
+      "V-EXN-10", "FPGA", seconds.back(),
+      fmt::format("computed on {:.0f} pairs, of {:.0f}; in the middle of the crystal the force is {:.1e}",
+                  times.pairs, pairs, times.force_in_the_middle));
+  std::size_t enough = 1;  // blocks; one more makes it faster by less than a tenth
+  while (enough < seconds.size() && seconds[enough] < 0.9 * seconds[enough - 1]) ++enough;
+  trial.give("V-EXN-10", "blocks", static_cast<double>(enough));
+}
+
+WEFT_REGISTER(ExperimentKind, {"exanest-trenz/kernel",
+                               32,
+                               "exanest-trenz",
+                               {{"V-EXN-10", "processor", "miniMD's force kernel on four cores", "s", 1.3,
+                                 percent_off(2), Basis::Calibrated, true, "section 5.3"},
+                                {"V-EXN-10", "FPGA", "miniMD's force kernel on the FPGA", "s", 0.56,
+                                 percent_off(2), Basis::Calibrated, true, "section 5.3"},
+                                {"V-EXN-10",
+                                 "blocks",
+                                 "blocks after which more help little",
+                                 "blocks",
+                                 8,
+                                 points_off(0.5),
+                                 Basis::Derived,
+                                 true,
+                                 "section 5.3",
+                                 {"V-EXN-10"}}},
+                               force_kernel});
+
+/// GPUs of two nodes: four combinations of where a buffer lies, and InfiniBand that knows none of them.
+void gpus(Trial& trial) {
+  constexpr std::uint64_t kShort = 32, kLong = 1 << 20;
+  const machine::Machine m = trial.machine();
+  lab::DevicePair both, from_gpu, from_host;
+  from_gpu.to_device = from_host.from_device = from_host.to_device = false;
+  const machine::Machine other = machine::build(machine::describe("infiniband-qdr", {}));
+  const double peers = lab::device_put_latency_ns(m, both, kShort);
+  const double staged = lab::device_library_latency_ns(other, both, kShort);
+  trial.give(
+      "V-APE-09", "", staged / peers,
+      fmt::format("32 B: {:.1f} us with two copies and MPI over InfiniBand, {:.1f} us by a put between GPUs",
+                  staged * 1e-3, peers * 1e-3));
+  const double host_latency = lab::device_put_latency_ns(m, from_host, kShort);
+  const double gpu_latency = lab::device_put_latency_ns(m, from_gpu, kShort);
+  trial.give("V-APE-10", "latency", gpu_latency / host_latency,
+             fmt::format("a put of 32 B: {:.2f} us from memory of the GPU, {:.2f} us from the processor's",
+                         gpu_latency * 1e-3, host_latency * 1e-3));
+  const double host_rate = lab::device_put_bandwidth(m, from_host, kLong);
+  const double gpu_rate = lab::device_put_bandwidth(m, from_gpu, kLong);
+  trial.give("V-APE-10", "bandwidth", host_rate / gpu_rate,
+             fmt::format("puts of 1 MiB: {:.2f} GB/s from the GPU, {:.2f} GB/s from the processor's memory",
+                         gpu_rate * 1e-9, host_rate * 1e-9));
+  const machine::Machine mended =
+      trial.machine({"node.device.gpu.peer_reads=64", "node.device.gpu.peer_read_latency=1.2us"});
+  trial.give("V-APE-10", "mended", lab::device_put_bandwidth(mended, from_gpu, kLong) / gpu_rate,
+             "with gpu.peer_reads = 64 and gpu.peer_read_latency = 1.2 us");
+}
+
+WEFT_REGISTER(
+    ExperimentKind,
+    {"apenet-plus/gpu",
+     63,
+     "apenet-plus",
+     {{"V-APE-09",
+       "",
+       "latency between GPUs, InfiniBand over APEnet+",
+       "times",
+       3,
+       percent_off(25),
+       Basis::Predicted,
+       true,
+       "003_a07a75d9e8ce80e7.txt section 3.2.5",
+       {},
+       Figure::Open{"a copy of 10 us is assumed, and so are the times of the card's own parts: the papers "
+                    "give the ratio and neither of the two latencies",
+                    "what a put between GPUs took on the cards, of which only the router is published"}},
+      {"V-APE-10", "latency", "a put from memory of a GPU, over one from the processor's", "times", 1,
+       at_least(), Basis::Predicted, true, "003_a07a75d9e8ce80e7.txt section 3.2.5: higher"},
+      {"V-APE-10", "bandwidth", "from the processor's memory, over that of a GPU", "times", 1, at_least(),
+       Basis::Predicted, true, "003_a07a75d9e8ce80e7.txt section 3.2.5: less from a GPU"},
+      {"V-APE-10", "mended", "bandwidth from a GPU with more and faster reads, over that before", "times", 1,
+       at_least(), Basis::Predicted, true,
+       "003_a07a75d9e8ce80e7.txt section 3.2.5: solved in a later paper"}},
+     gpus});
+
+/// Two accelerators exchange: their interfaces reach their memory, or all of it goes through processors'
+/// memory.
+void attached(Trial& trial) {
+  const machine::Machine direct = trial.machine(), staged = trial.machine({"node.device.knc.path=staged"});
+  lab::DevicePair pair;
+  pair.device = "knc";
+  double least = 100, most = -100;
+  std::string note;
+  for (std::uint64_t bytes : {std::uint64_t{65'536}, std::uint64_t{262'144}, std::uint64_t{1'048'576}}) {
+    const double with = lab::device_put_latency_ns(direct, pair, bytes);
+    const double without = lab::device_put_latency_ns(staged, pair, bytes);
+    const double less = 100 * (1 - with / without);
+    least = std::min(least, less);
+    most = std::max(most, less);
+    note += fmt::format("{}{} KiB: {:.1f} us for {:.1f} us", note.empty() ? "" : ", ", bytes / 1024,
+                        with * 1e-3, without * 1e-3);
+  }
+  trial.give("V-NAA-01", "least", least, note);
+  trial.give("V-NAA-01", "most", most);
+  const std::uint64_t bytes = 1 << 20;
+  const double with = lab::device_put_bandwidth(direct, pair, bytes);
+  const double without = lab::device_put_bandwidth(staged, pair, bytes);
+  trial.give("V-NAA-02", "", 100 * (with / without - 1),
+             fmt::format("puts of 1 MiB: {:.2f} GB/s for {:.2f} GB/s", with * 1e-9, without * 1e-9));
+}
+
+WEFT_REGISTER(
+    ExperimentKind,
+    {"greenice/accelerators",
+     71,
+     "greenice",
+     {{"V-NAA-01",
+       "least",
+       "time of a message between accelerators, less than staged",
+       "%",
+       32,
+       points_off(10),
+       Basis::Predicted,
+       true,
+       "section 6.1",
+       {},
+       Figure::Open{"what it is less than, and the sizes of messages, are in a paper that the thesis quotes "
+                    "(its reference 38); ours is one copy, one put and one copy, one after the other",
+                    "the baseline of that paper"}},
+      {"V-NAA-01",
+       "most",
+       "time of a message between accelerators, less than staged",
+       "%",
+       47,
+       points_off(10),
+       Basis::Predicted,
+       true,
+       "section 6.1",
+       {},
+       Figure::Open{"what it is less than, and the sizes of messages, are in a paper that the thesis quotes "
+                    "(its reference 38); ours is one copy, one put and one copy, one after the other",
+                    "the baseline of that paper"}},
+      {"V-NAA-02",
+       "",
+       "bandwidth between accelerators, more than staged",
+       "%",
+       30,
+       points_off(10),
+       Basis::Predicted,
+       true,
+       "section 6.1",
+       {},
+       Figure::Open{"what the accelerator's copies reach over the bus is assumed, and ours overlap with "
+                    "puts; the thesis does not say what it compares with",
+                    "the baseline of its reference 38"}}},
+     attached});
+
+}  // namespace
+
+}  // namespace weft::measure
