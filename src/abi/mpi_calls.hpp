@@ -214,16 +214,19 @@ struct Doing {
   std::int64_t since() const { return static_cast<std::int64_t>(packed >> 16) * 1000; }
 };
 
+// Flags of collectives that a recording names.
+inline constexpr std::uint8_t kCombines = 1;  // interfaces have units for its type and operation
+inline constexpr std::uint8_t kBeside = 2;    // others were open that do not wait: they send during any call
+
 struct CallRecord {
   std::int64_t begin, end;     // virtual time
   std::uint64_t bytes;         // that this process gives or asks for
   std::uint64_t communicator;  // the same number in all its members, another one than others have
   std::uint32_t members;       // of the communicator
-  std::int32_t peer, tag;      // the peer by its rank in the world; tag of a collective: this one's rank in the
-                               // communicator, or less than 0 where that has two sides
+  std::int32_t peer;           // by its rank in the world
+  std::int32_t tag;  // of a collective: this one's rank in the communicator; less than 0: that has two sides
   std::uint16_t call;
-  std::uint8_t thread;
-  bool combines;  // of reduces: interfaces have units for its type and operation
+  std::uint8_t thread, flags;
 };
 
 /// Records follow it in memory. Written by the process, believed by nobody.

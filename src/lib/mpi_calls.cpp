@@ -102,8 +102,9 @@ class Watch {
     if (abi::is_named(record_.call) && log_if_any()) {
       ++collectives_called;
       in_collective = true;
-      record_.combines =
-          (call == MpiCall::Reduce || call == MpiCall::Allreduce) && interfaces_combine(facts, words);
+      const bool reduces = call == MpiCall::Reduce || call == MpiCall::Allreduce;
+      if (reduces && interfaces_combine(facts, words)) record_.flags |= abi::kCombines;
+      if (lib::collectives_open()) record_.flags |= abi::kBeside;
     }
     record_.begin = lib::now(*thread_);
     thread_->doing = abi::Doing::begun(record_.call, record_.begin, record_.peer, record_.tag);
@@ -181,6 +182,28 @@ class FirstByte {
 
  private:
   Word type_ = 0;
+};
+
+/// Around calls that begin collectives which go on after them, or end such. Who keeps no log need not know.
+template <bool kConcerned>
+class Follow {
+ public:
+  template <std::size_t N>
+  Follow(MpiCall call, const Word (&words)[N], const Watch& watch)
+      : call_(call), words_(kConcerned && watch.counts() && log_if_any() ? words : nullptr) {
+    if constexpr (kConcerned)
+      if (words_) lib::before_open_ones(call, words_);
+  }
+  ~Follow() {
+    if constexpr (kConcerned)
+      if (words_) lib::after_open_ones(call_, words_);
+  }
+  Follow(const Follow&) = delete;
+  Follow& operator=(const Follow&) = delete;
+
+ private:
+  MpiCall call_;
+  const Word* words_;
 };
 
 /// MPI_Abort of an MPICH comes back where its launcher does not kill it.
@@ -261,6 +284,7 @@ std::uint32_t lib::collective_number() { return in_collective ? collectives_call
       }                                                                                   \
     }                                                                                     \
     FirstByte first(MpiCall::name, words);                                                \
+    Follow<lib::concerns_open_ones(MpiCall::name)> open(MpiCall::name, words, watch);     \
     return watch.over(next(PASS_##arguments));                                            \
   }
 #define WEFT_WRAP_BOTH(name, arguments, ...) \

@@ -1,6 +1,7 @@
 #include "lib/mpi_collectives.hpp"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 namespace weft::lib {
@@ -111,6 +112,65 @@ bool start(const Requests& requests, Word& result) {
 }
 
 }  // namespace
+
+namespace {
+
+pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+LentList open_ones;  // their requests; the places are not used
+bool open_for_good = false;
+thread_local LentList ending;  // of those, what the call under way may end
+
+bool is_open(Word request) {
+  for (const Lent& one : open_ones)
+    if (one.request == request) return true;
+  return false;
+}
+
+void close(Word request) {
+  for (int i = 0; i < open_ones.count; ++i)
+    if (open_ones.first[i].request == request) {
+      open_ones.first[i] = open_ones.first[--open_ones.count];
+      return;
+    }
+}
+
+}  // namespace
+
+void before_open_ones(abi::MpiCall call, const Word* arguments) {
+  pthread_mutex_lock(&open_lock);
+  ending.count = 0;
+  if (finishes(call) && open_ones.count) {
+    const Requests requests = requests_of(call, arguments);
+    for (int i = 0; i < requests.count; ++i) {
+      const Word place = requests.first + i * handle_size(), request = handle_at(place);
+      if (is_open(request)) ending.push({place, request});
+    }
+  }
+  // Nobody hears of the end of a request that is given back.
+  if (call == abi::MpiCall::Request_free && is_open(handle_at(arguments[0]))) open_for_good = true;
+  if (prepared_request(call) >= 0) open_for_good = true;
+  pthread_mutex_unlock(&open_lock);
+}
+
+void after_open_ones(abi::MpiCall call, const Word* arguments) {
+  pthread_mutex_lock(&open_lock);
+  for (const Lent& one : ending)
+    if (is_null_request(handle_at(one.place))) close(one.request);
+  ending.count = 0;
+  if (goes_on(call))
+    if (const Word request =
+            handle_at(arguments[abi::call_facts(static_cast<std::size_t>(call)).arguments - 1]);
+        request && !is_null_request(request) && !is_open(request))
+      open_ones.push({0, request});
+  pthread_mutex_unlock(&open_lock);
+}
+
+bool collectives_open() {
+  pthread_mutex_lock(&open_lock);
+  const bool open = open_for_good || open_ones.count > 0;
+  pthread_mutex_unlock(&open_lock);
+  return open;
+}
 
 bool run_collective(abi::MpiCall call, const Word* arguments, Word& result) {
   if (starts(call)) return start(requests_of(call, arguments), result);

@@ -87,6 +87,20 @@ constexpr int made_communicator(abi::MpiCall call) {
   }
 }
 
+/// Collectives that go on after their call, until a wait or a test ends their request.
+constexpr bool goes_on(abi::MpiCall call) {
+  return (call >= abi::MpiCall::Ibarrier && call <= abi::MpiCall::Iallreduce) ||
+         call == abi::MpiCall::Comm_idup || call == abi::MpiCall::Comm_idup_with_info;
+}
+constexpr bool concerns_open_ones(abi::MpiCall call) {
+  return goes_on(call) || finishes(call) || prepared_request(call) >= 0 || call == abi::MpiCall::Request_free;
+}
+/// Around such a call and those that may end one.
+void before_open_ones(abi::MpiCall call, const Word* arguments);
+void after_open_ones(abi::MpiCall call, const Word* arguments);
+/// Some may go on now. Persistent ones may from when they are prepared.
+bool collectives_open();
+
 /// Before and after the library's part of a call.
 bool run_collective(abi::MpiCall call, const Word* arguments, Word& result);
 void after_call(abi::MpiCall call, const Word* arguments, Word result);

@@ -118,6 +118,7 @@ class Net {
       auto [from, d] = posted_[at];
       posted_.erase(posted_.begin() + static_cast<std::ptrdiff_t>(at));
       ++carried[d.operation];
+      if (d.spare[4]) ++marked[d.spare[4]];
       carry(*members[from], *members[d.node], d);
     }
   }
@@ -125,7 +126,8 @@ class Net {
 
   std::vector<std::unique_ptr<Member>> members;
   std::map<nic::Operation, unsigned> carried;
-  bool broken = false;  // somebody reached beyond memory, or without a right
+  std::map<std::uint64_t, unsigned> marked;  // operations with that mark
+  bool broken = false;                       // somebody reached beyond memory, or without a right
 
  private:
   friend class Member;

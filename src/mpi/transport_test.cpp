@@ -6,6 +6,7 @@
 
 #include <cerrno>
 
+#include "abi/mpi_calls.hpp"
 #include "mpi/test_pair.hpp"
 
 namespace weft::mpi {
@@ -358,6 +359,32 @@ TEST(Transport, AnIdIsOfOneRequestAlone) {
   net.run();
   EXPECT_EQ(again, data);
   EXPECT_EQ(a.sent, 2u);
+}
+
+/// What is sent is marked as its sender wants, whenever it leaves; what others need for it is not.
+TEST(Transport, MarksStayWithWhatWaitsForCredit) {
+  for (std::uint32_t eager : {0u, 1u, 2u}) {
+    Net net;
+    Member &a = net.add(model(eager, 0, 0, 2)), &b = net.add(model(eager, 0, 0, 2));
+    std::vector<char> data = data_of(eager ? 100 : 20, 1), into(400);
+    a.mark = 5;
+    for (int i = 0; i < 6; ++i) a.send_to(1, data);
+    a.mark = 0;
+    for (int i = 0; i < 6; ++i) post_receive(b, into, 0);
+    net.run();
+    ASSERT_EQ(b.got.size(), 6u) << eager;
+    EXPECT_GE(net.marked[5], 6u) << eager;
+    EXPECT_EQ(net.marked.size(), 1u) << eager;
+    EXPECT_GT(net.carried[nic::Operation::Message], 6u) << "credit or blocks, without a mark";
+    a.mark = 6;
+    post_receive(b, into, 0);
+    std::vector<char> long_data = data_of(400, 1);
+    a.send_to(1, long_data);
+    a.mark = 0;
+    net.run();
+    EXPECT_EQ(net.marked[6 | abi::kOthersFollow], 1u) << "of a rendezvous the request alone";
+    EXPECT_EQ(net.marked.count(6), 0u);
+  }
 }
 
 TEST(Transport, GarbageInMessagesIsPassedOver) {

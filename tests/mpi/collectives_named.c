@@ -3,7 +3,7 @@
  *   mixed N      N rounds of barriers, all-reduces, broadcasts and reduces from and to several roots, short and long,
  *                with an operation of the program's own, and messages under way meanwhile
  *   splits SEED  collectives of random communicators
- *   open N       the same barriers, beside one that does not wait
+ *   open N       a barrier, N beside one that does not wait, and N after that
  * The first rank prints how many collectives there were, how many of them interfaces could run up to 256 bytes, and the sum
  * of all results. */
 #include <mpi.h>
@@ -132,6 +132,7 @@ int main(int arguments_given, char** arguments) {
     MPI_Ibarrier(MPI_COMM_WORLD, &open);
     for (int i = 0; i < n; ++i) barrier(MPI_COMM_WORLD);
     MPI_Wait(&open, MPI_STATUS_IGNORE);
+    for (int i = 0; i < n; ++i) barrier(MPI_COMM_WORLD);
   }
   if (!strcmp(what, "barriers"))
     for (int i = 0; i < n; ++i) barrier(MPI_COMM_WORLD);

@@ -12,16 +12,6 @@ using workload::Collective;
 
 namespace {
 
-/// Collectives that go on after their call, in whatever the process calls next: what they send cannot be told
-/// from what that sends.
-bool goes_on(const CallRecord& r) {
-  const abi::CallFacts& facts = abi::call_facts(r.call);
-  const auto call = static_cast<MpiCall>(r.call);
-  if (call >= MpiCall::Barrier_init && call <= MpiCall::Allreduce_init) return true;
-  if (call == MpiCall::Comm_idup || call == MpiCall::Comm_idup_with_info) return true;
-  return facts.kind == CallKind::Collective && !facts.waits;
-}
-
 Collective::Kind kind_of(std::uint16_t call) {
   switch (static_cast<MpiCall>(call)) {
     case MpiCall::Bcast:
@@ -43,9 +33,7 @@ bool has_root(Collective::Kind kind) {
 
 void RecordedCollectives::add(std::uint32_t rank, const std::vector<CallRecord>& calls) {
   std::unordered_map<std::uint64_t, std::size_t> turns;  // by communicator
-  bool others_go_on = false;
   for (const CallRecord& r : calls) {
-    others_go_on |= goes_on(r);
     const bool named = abi::is_named(r.call);
     const auto number = static_cast<std::uint32_t>(calls_[rank].size());
     if (named && r.thread == 0) calls_[rank].push_back({Time{r.begin}, Time{r.end}});
@@ -58,8 +46,8 @@ void RecordedCollectives::add(std::uint32_t rank, const std::vector<CallRecord>&
     g.alike &= named && g.call == r.call && g.size == r.members && r.thread == 0;
     if (!g.alike) continue;
     g.bytes = std::max(g.bytes, r.bytes);
-    g.combines &= r.combines;
-    g.whole &= !others_go_on;
+    g.combines &= (r.flags & abi::kCombines) != 0;
+    g.whole &= (r.flags & abi::kBeside) == 0;
     g.members.push_back({rank, number, r.tag, r.peer});
   }
 }
