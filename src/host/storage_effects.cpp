@@ -131,7 +131,8 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
     cut->durable_from(piece.work == Work::Change || piece.work == Work::Write ? piece.durable : Time{0});
   if (p.stage == Pending::Stage::Flushes) {
     storage::Inode* inode = inode_of(piece.file);
-    return inode ? write_back(*inode, t.rank, piece) : 0;
+    const std::int32_t refused = inode ? write_back(*inode, t.rank, piece) : 0;
+    return refused ? host_refuses(-refused, tree_->path(), told_of_host_) : 0;
   }
   if (p.stage == Pending::Stage::Tells) return 0;
   if (p.call > FileCall::LastByFile) return by_path(p, t.rank, piece);
