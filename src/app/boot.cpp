@@ -517,6 +517,27 @@ void declare_ranks(CommandLine& app, Options& o) {
       .one_of({"yes", "no", "auto"});
 }
 
+/// Options of devices on other nodes.
+void declare_accelerators(CommandLine& app, Options& o) {
+  app.add_option(
+         "--accelerators", o.accelerators,
+         "Devices of other nodes that the job gets: nvme=2. Linux nodes take turns and find them on their "
+         "own PCI bus. A machine that has none of a kind gets them on its last nodes")
+      .option_text("KIND=N,...");
+  app.add_option("--accelerator-script", o.accelerator_script,
+                 "Accelerators granted and taken back during the run: \"at 2s assign nvme.0 to node0; at 3s "
+                 "release nvme.0\", or a file; `weft accelerators` asks for the same while it runs")
+      .option_text("SCRIPT");
+  app.add_option(
+         "--tlp-dump", o.boot.tlp_dump,
+         "File for the packets of PCI Express between nodes: a line where one leaves an interface (>), "
+         "and one where it has come (>>)")
+      .option_text("FILE");
+  app.add_option("--tlp-filter", o.tlp_filter,
+                 "Of these only such kinds, and only from or to such nodes: MemoryWrite,Config,22")
+      .option_text("KIND|NODE,...");
+}
+
 std::function<int()> declare_boot(CommandLine& app) {
   auto o = std::make_shared<Options>();
   o->machine.declare(app);
@@ -562,23 +583,7 @@ std::function<int()> declare_boot(CommandLine& app) {
   app.add_option("--image", o->boot.image,
                  "With --netboot: the root that is served, as a cpio archive; without: busybox and the job")
       .option_text("FILE");
-  app.add_option(
-         "--accelerators", o->accelerators,
-         "Devices of other nodes that the job gets: nvme=2. Linux nodes take turns and find them on their "
-         "own PCI bus. A machine that has none of a kind gets them on its last nodes")
-      .option_text("KIND=N,...");
-  app.add_option("--accelerator-script", o->accelerator_script,
-                 "Accelerators granted and taken back during the run: \"at 2s assign nvme.0 to node0; at 3s "
-                 "release nvme.0\", or a file; `weft accelerators` asks for the same while it runs")
-      .option_text("SCRIPT");
-  app.add_option(
-         "--tlp-dump", o->boot.tlp_dump,
-         "File for the packets of PCI Express between nodes: a line where one leaves an interface (>), "
-         "and one where it has come (>>)")
-      .option_text("FILE");
-  app.add_option("--tlp-filter", o->tlp_filter,
-                 "Of these only such kinds, and only from or to such nodes: MemoryWrite,Config,22")
-      .option_text("KIND|NODE,...");
+  declare_accelerators(app, *o);
   declare_ranks(app, *o);
   app.add_option("--patience", o->boot.patience,
                  "Seconds of processor time that a node may compute without letting virtual time move")

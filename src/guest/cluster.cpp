@@ -77,7 +77,13 @@ void Cluster::join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId 
   queue_ = &queue;
   first_space_ = first_space;
   make_nodes();
-  if (!options_.pool.empty()) make_accelerators(machine_.description.host);
+  if (options_.pool.empty()) return;
+  accelerators_ = std::make_unique<AcceleratorService>(
+      fabric, queue, options_, machine_.description.host, nodes_,
+      ClusterCalls{[this](network::EndpointId node) { return nic_of(node); },
+                   [this](GuestNode& node, VhostUser& vhost, unsigned of) { interrupt(node, vhost, of); },
+                   [this](GuestNode& node) { return still_waiting(node); },
+                   [this](GuestNode& node) { connection_lost(node); }});
 }
 
 nic::NicId Cluster::nic_of(network::EndpointId node) const {
@@ -198,8 +204,6 @@ void Cluster::end() {
     }
   pass_on_consoles();
   if (accelerators_) accelerators_->end();
-  if (backdoor_) backdoor_->close();
-  control_.reset();
   starter_.reset();
 }
 
@@ -223,8 +227,7 @@ void Cluster::settle() {
   if (!failure_.empty()) return;
   carry_out_kicks();
   pass_on_consoles();
-  if (accelerators_) hear_agents();
-  if (control_) attend_control();
+  if (accelerators_) accelerators_->attend();
   end_those_who_wait();
   ++rounds_;
 }
@@ -340,10 +343,7 @@ void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
   node.calendar.disconnect();
   node.ethernet->stop();
   if (node.pci) node.pci->stop();
-  if (accelerators_) {
-    const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&](auto& one) { return one.get() == &node; });
-    accelerators_->node_ended(static_cast<std::size_t>(at - nodes_.begin()));
-  }
+  if (accelerators_) accelerators_->node_ended(node);
   node.process.end();
   if (ending.signal && node.failure.empty())
     node.failure =
@@ -434,7 +434,7 @@ void Cluster::attend_terminal() {
     pollfd files[] = {{node.calendar.socket(), POLLIN, 0},
                       {ready_to_hear ? terminal->input() : -1, POLLIN, 0}};
     const int ready = poll(files, 2, static_cast<int>(std::min<std::int64_t>(left.count(), kLook)));
-    if (control_) attend_control();
+    if (accelerators_) accelerators_->attend_control();
     if (ready > 0 && files[1].revents) type(node);
     if (ready > 0 && files[0].revents && !node.calendar.handle(now(), [&] { return still_waiting(node); }))
       connection_lost(node);

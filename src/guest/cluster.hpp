@@ -13,9 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "guest/accelerators.hpp"
+#include "guest/accelerator_service.hpp"
 #include "guest/boot_options.hpp"
-#include "guest/control.hpp"
 #include "guest/guest_node.hpp"
 #include "guest/starter.hpp"
 #include "guest/storm.hpp"
@@ -99,11 +98,6 @@ class Cluster : public host::Neighbours, private nic::Host {
   void make_nodes();
   nic::NicId nic_of(network::EndpointId node) const;
   std::vector<network::EndpointId> ethernet_nodes() const;
-  void make_accelerators(const machine::HostParameters& host);
-  bool tell_agent(std::size_t node, const std::string& line);
-  void inject(const GrantRequest& request, nic::Backdoor::Answer answer);
-  void hear_agents();
-  void attend_control();
   void make_skeletons();
   void watch_frame(std::size_t node, bool sent, Time at, std::span<const std::uint8_t> frame);
   void settle();
@@ -145,19 +139,17 @@ class Cluster : public host::Neighbours, private nic::Host {
   node::SpaceId first_space_ = 0;
   bool alone_ = false;  // nobody but them does anything on the fabric
   std::vector<std::unique_ptr<GuestNode>> nodes_;
-  std::vector<Ethernet*> ethernets_;            // by interface; nullptr: of a rank
-  std::vector<node::DeviceId> devices_;         // their numbers on the nodes' buses
-  std::vector<BootWatch> watches_;              // by node, where they boot over the network
-  std::unique_ptr<Accelerators> accelerators_;  // where the job may have some
-  std::unique_ptr<nic::Backdoor> backdoor_;     // where packets are looked at, or put in
-  std::unique_ptr<Control> control_;
+  std::vector<Ethernet*> ethernets_;                  // by interface; nullptr: of a rank
+  std::vector<node::DeviceId> devices_;               // their numbers on the nodes' buses
+  std::vector<BootWatch> watches_;                    // by node, where they boot over the network
+  std::unique_ptr<AcceleratorService> accelerators_;  // where the job may have some
   std::unique_ptr<Storm> storm_;
   Recorder recorder_;
   std::vector<EthernetPeer> peers_;
   std::unique_ptr<Starter> starter_;
   std::string failure_;
   std::uint64_t rounds_ = 0;
-  std::chrono::steady_clock::time_point next_progress_, next_control_;
+  std::chrono::steady_clock::time_point next_progress_;
   Pace pace_;
 };
 

@@ -1,12 +1,10 @@
-// What a cluster does for its accelerators: buses of nodes, lines to and from the nodes' agents, and the
-// control socket.
+#include "guest/accelerator_service.hpp"
+
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <cerrno>
-
-#include "guest/cluster.hpp"
+#include <algorithm>
 
 namespace weft::guest {
 
@@ -18,23 +16,14 @@ constexpr std::chrono::milliseconds kControlPause{10};  // between looks at the 
 
 }  // namespace
 
-/// Every node gets an empty bus, and some have accelerators on it from the start.
-void Cluster::make_accelerators(const machine::HostParameters& host) {
+AcceleratorService::AcceleratorService(nic::Fabric& fabric, event::EventQueue& queue,
+                                       const BootOptions& options, const machine::HostParameters& host,
+                                       Nodes& nodes, ClusterCalls calls)
+    : fabric_(fabric), queue_(queue), options_(options), nodes_(nodes), calls_(std::move(calls)) {
   std::vector<nic::NicId> nics;
-  for (const PooledDevice& one : options_.pool) nics.push_back(nic_of(one.node));
-  for (auto& owned : nodes_) {
-    GuestNode& node = *owned;
-    node.pci = std::make_unique<Pci>(*fabric_, node.nic, *queue_, host);
-    node.calendar.set_reaction(Pci::reaction(host));
-    for (auto& slot : node.pci->slots()) {
-      slot->guest_time = [&node] { return node.calendar.updated(); };
-      slot->wake_guest = [this, &node] { node.calendar.wake(now()); };
-      slot->interrupt_guest = [this, &node, &one = *slot](unsigned queue) {
-        interrupt(node, one.vhost(), queue);
-      };
-    }
-  }
-  accelerators_ = std::make_unique<Accelerators>(*fabric_, *queue_, options_.pool, nics, nodes_,
+  for (const PooledDevice& one : options_.pool) nics.push_back(calls_.nic_of(one.node));
+  for (auto& node : nodes_) make_bus(*node, host);
+  accelerators_ = std::make_unique<Accelerators>(fabric_, queue_, options_.pool, nics, nodes_,
                                                  static_cast<std::uint64_t>(options_.memory.value));
   accelerators_->tell_agent = [this](std::size_t node, const std::string& line) {
     return tell_agent(node, line);
@@ -43,7 +32,7 @@ void Cluster::make_accelerators(const machine::HostParameters& host) {
     inject(request, std::move(answer));
   };
   if (!options_.tlp_dump.empty()) {
-    backdoor_ = std::make_unique<nic::Backdoor>(*fabric_, *queue_);
+    backdoor_ = std::make_unique<nic::Backdoor>(fabric_, queue_);
     backdoor_->dump(options_.tlp_dump, options_.tlp_filter);
   }
   for (const Assignment& one : options_.accelerators) accelerators_->assign_at_start(one.device, one.host);
@@ -51,19 +40,47 @@ void Cluster::make_accelerators(const machine::HostParameters& host) {
   if (options_.control) control_ = std::make_unique<Control>();
 }
 
-void Cluster::inject(const GrantRequest& request, nic::Backdoor::Answer answer) {
-  if (!backdoor_) backdoor_ = std::make_unique<nic::Backdoor>(*fabric_, *queue_);
-  backdoor_->inject(nic_of(request.from), request.from_port ? nic::Side::Port : nic::Side::Host,
-                    nic_of(request.to), request.packet, std::move(answer));
+void AcceleratorService::make_bus(GuestNode& node, const machine::HostParameters& host) {
+  node.pci = std::make_unique<Pci>(fabric_, node.nic, queue_, host);
+  node.calendar.set_reaction(Pci::reaction(host));
+  for (auto& slot : node.pci->slots()) {
+    slot->guest_time = [&node] { return node.calendar.updated(); };
+    slot->wake_guest = [this, &node] { node.calendar.wake(now()); };
+    slot->interrupt_guest = [this, &node, &one = *slot](unsigned queue) {
+      calls_.interrupt(node, one.vhost(), queue);
+    };
+  }
+}
+
+void AcceleratorService::attend() {
+  hear_agents();
+  attend_control();
+}
+
+void AcceleratorService::node_ended(const GuestNode& node) {
+  const auto at = std::find_if(nodes_.begin(), nodes_.end(), [&](auto& one) { return one.get() == &node; });
+  accelerators_->node_ended(static_cast<std::size_t>(at - nodes_.begin()));
+}
+
+void AcceleratorService::end() {
+  accelerators_->end();
+  if (backdoor_) backdoor_->close();
+  control_.reset();
+}
+
+void AcceleratorService::inject(const GrantRequest& request, nic::Backdoor::Answer answer) {
+  if (!backdoor_) backdoor_ = std::make_unique<nic::Backdoor>(fabric_, queue_);
+  backdoor_->inject(calls_.nic_of(request.from), request.from_port ? nic::Side::Port : nic::Side::Host,
+                    calls_.nic_of(request.to), request.packet, std::move(answer));
 }
 
 /// The line interrupts the node, which asks for the time and requests its turn. One whose turn has come
 /// already would not request another: it hears of it after that.
-bool Cluster::tell_agent(std::size_t number, const std::string& line) {
+bool AcceleratorService::tell_agent(std::size_t number, const std::string& line) {
   GuestNode& node = *nodes_[number];
   const Time told = node.calendar.told(now());
   if (node.ended || node.calendar.request() <= told) return false;
-  const StillWaiting waiting = [&] { return still_waiting(node); };
+  const StillWaiting waiting = [&] { return calls_.still_waiting(node); };
   const std::string text = line + "\n";
   node.running_since = Clock::now();
   bool alive =
@@ -72,12 +89,12 @@ bool Cluster::tell_agent(std::size_t number, const std::string& line) {
     pollfd file{node.calendar.socket(), POLLIN, 0};
     alive = poll(&file, 1, kLook) > 0 ? node.calendar.handle(now(), waiting) : waiting();
   }
-  if (!alive && !node.ended) connection_lost(node);
-  queue_->stop();  // its turn has come
+  if (!alive && !node.ended) calls_.connection_lost(node);
+  queue_.stop();  // its turn has come
   return true;
 }
 
-void Cluster::hear_agents() {
+void AcceleratorService::hear_agents() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
     if (node.ended || !accelerators_->listens_to(i)) continue;
@@ -94,8 +111,8 @@ void Cluster::hear_agents() {
   }
 }
 
-void Cluster::attend_control() {
-  if (Clock::now() < next_control_) return;
+void AcceleratorService::attend_control() {
+  if (!control_ || Clock::now() < next_control_) return;
   next_control_ = Clock::now() + kControlPause;
   control_->attend([&](const std::string& line, std::size_t client) {
     Diagnostics problems;
