@@ -127,7 +127,7 @@ TEST(Lab, AFasterChipDoesNotSlowAnExchangeDown) {
 
 TEST(Workload, EveryValueHasItsSource) {
   std::vector<WorkloadValue> values = workload_values();
-  EXPECT_EQ(values.size(), 11u);
+  EXPECT_EQ(values.size(), 15u);
   for (const WorkloadValue& v : values)
     EXPECT_TRUE(v.source.starts_with("assumed") || v.source.starts_with("calibrated") ||
                 v.source.find(".txt ") != std::string::npos)
