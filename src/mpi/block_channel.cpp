@@ -21,7 +21,7 @@ void BlockChannel::begin_anew(Peer& peer) {
 void BlockChannel::make(Port& port, Blocks& blocks, unsigned count, unsigned rights) {
   if (blocks.memory) return;
   std::size_t bytes = std::size_t{model_.block} * count;
-  blocks.memory.reset(new char[bytes]);
+  blocks.memory.reset(new char[bytes]());  // one that nobody has filled is empty, whatever a message says
   if (port.register_memory(blocks.memory.get(), bytes, rights, blocks.key) != 0) return;
   ++costs_.sums().registrations;
   for (unsigned i = 0; i < count; ++i) blocks.free.push_back(static_cast<std::uint16_t>(count - 1 - i));
