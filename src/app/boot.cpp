@@ -19,6 +19,7 @@
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "guest/cluster.hpp"
+#include "guest/control.hpp"
 #include "guest/pcapng.hpp"
 #include "guest/traffic.hpp"
 #include "host/call_log.hpp"
@@ -435,6 +436,17 @@ void add_setting(Options& o, const std::string& setting) {
   ++o.added_settings;
 }
 
+/// Is there a place for the socket over which others ask for accelerators? The job runs without it as well.
+bool can_be_asked() {
+  try {
+    guest::control_folder();
+    return true;
+  } catch (const UserError& error) {
+    fmt::print(stderr, "weft: `weft accelerators` cannot reach this job: {}\n", error.what());
+    return false;
+  }
+}
+
 /// Devices for Linux nodes, on nodes of their own: as the description has them, or added to it.
 void grant_accelerators(Options& o, machine::Machine& machine,
                         const std::vector<AcceleratorRequest>& requests) {
@@ -447,7 +459,7 @@ void grant_accelerators(Options& o, machine::Machine& machine,
   o.boot.accelerators = assign_accelerators(requests, machine, o.boot.pool, o.boot.place.size(), problems);
   problems.throw_if_any();
   o.boot.grants = read_grants(o.accelerator_script, {o.boot.pool, o.boot.place});
-  o.boot.control = true;
+  o.boot.control = !o.boot.pool.empty() && can_be_asked();
 }
 
 int boot(Options& o) {

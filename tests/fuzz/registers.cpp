@@ -45,6 +45,7 @@ class Host final : public Upstream {
 
   std::uint8_t& at(std::uint64_t address) { return memory_[address % kSize]; }
 
+  bool is_asked() const { return !reads_.empty(); }
   /// Answers the oldest read, or says that it fails.
   void answer(Function& function, bool well) {
     if (reads_.empty()) return;
@@ -128,7 +129,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   function.join(host);
   fuzz::Deeds deeds({data + half, size - half});
   for (unsigned i = 0; i < 4096 && !deeds.empty(); ++i) fuzz::carry_out(deeds, function, host, queue);
-  for (unsigned i = 0; i < 4096; ++i) {
+  for (unsigned i = 0; i < 4096 && (host.is_asked() || !queue.empty()); ++i) {
     host.answer(function, true);
     fuzz::run_events(queue, 8);
   }
