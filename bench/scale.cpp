@@ -114,8 +114,11 @@ Measured run_batch(const Case& one, const Way& way, unsigned batch, const fs::pa
   // compared.
   std::string text = read_file((folder / "result.json").string(), kMostBytes);
   out.hops = number_after(text, "\"flit_hops\": ");
-  out.seconds = number_after(text, "\"point_seconds\": [");
-  text.resize(std::min(text.size(), text.rfind("\"run\": ")));
+  const std::size_t run = std::min(text.size(), text.rfind("\"run\": "));
+  const std::string about = text.substr(run);
+  out.seconds =
+      number_after(about.substr(std::min(about.size(), about.find("\"points\": "))), "\"seconds\": ");
+  text.resize(run);
   out.result = std::hash<std::string>()(text);
   return out;
 }

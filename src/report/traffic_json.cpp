@@ -125,13 +125,14 @@ Json traffic_json(const TrafficResult& result, const machine::Machine& machine) 
   for (const TrafficPoint& point : result.points) out["points"].push_back(point_json(point, *machine.graph));
   out["settings"] = Json::object();
   for (const auto& [key, value] : result.settings) out["settings"][key] = value;
-  Json point_seconds = Json::array();
-  for (const TrafficPoint& point : result.points) point_seconds.push_back(point.seconds);
+  Json points = Json::array();
+  for (const TrafficPoint& point : result.points)
+    points.push_back({{"load", point.offered}, {"seconds", point.seconds}});
   out["run"] = {{"command", result.command},
                 {"threads", result.threads},
                 {"ranks", result.ranks},
                 {"seconds", result.seconds},
-                {"point_seconds", point_seconds}};
+                {"points", points}};
   return out;
 }
 
