@@ -274,9 +274,10 @@ TEST(Storage, WithoutCopiesAServerThatFailsIsAnError) {
   r = shell(script, {"--storage-fault", "at 500ms kill metadata"});
   EXPECT_NE(r.code, 0);
   EXPECT_THAT(r.err, HasSubstr("Input/output error"));
-  r = shell("true", {"--storage-fault", "at 3ms kill target 9; at x kill metadata"});
+  r = shell("true", {"--storage-fault", "at 3ms kill target 9; at 3ms kill target 1x; at x kill metadata"});
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.err, HasSubstr("there is no target 9"));
+  EXPECT_THAT(r.err, HasSubstr("there is no target 1x"));
   EXPECT_THAT(r.err, HasSubstr("expected \"at 3ms kill target 1\""));
 }
 

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
-#include "base/input_file.hpp"
+#include "base/statement_reader.hpp"
 #include "base/text.hpp"
 #include "node/express_kind.hpp"
 
@@ -121,18 +120,7 @@ std::vector<guest::Assignment> assign_accelerators(const std::vector<Accelerator
 
 std::vector<guest::GrantRequest> read_grants(const std::string& given, const guest::GrantNames& names) {
   if (given.empty()) return {};
-  std::string text = given, source = "--accelerator-script";
-  std::error_code ignored;
-  // A script has spaces in it; a single word can only be a file.
-  if (trim(given).find_first_of(" \n;") == std::string_view::npos) {
-    if (!std::filesystem::exists(given, ignored))
-      throw UserError(
-          fmt::format("{}: expected a script such as \"at 2s assign nvme.0 to node0\" or a file with one; "
-                      "there is no file '{}'",
-                      source, given));
-    text = read_file(given, kMostDescriptionBytes);
-    source = given;
-  }
+  const auto [text, source] = script_of(given, "--accelerator-script", "at 2s assign nvme.0 to node0");
   Diagnostics problems;
   std::vector<guest::GrantRequest> out = guest::parse_grant_script(text, source, names, problems);
   if (problems.empty() && out.empty()) problems.add({source}, "", "says nothing: it has no statement");

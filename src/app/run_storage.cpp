@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <sstream>
@@ -63,20 +63,22 @@ void read_failures(const std::string& script, unsigned targets, Diagnostics& pro
     const bool kill = (target || metadata) && words[2].text == "kill";
     const bool form = (kill || power) && words[0].text == "at";
     const auto at = form ? parse_quantity(quantity_kind<Time>(), words[1].text, error) : std::nullopt;
-    const unsigned long number = target ? std::strtoul(words[4].text.c_str(), nullptr, 10) : 0;
+    unsigned number = 0;
+    const char* end = target ? words[4].text.data() + words[4].text.size() : nullptr;
+    const bool whole = target && std::from_chars(words[4].text.data(), end, number).ptr == end;
     if (!at || *at < 0) {
       problems.add(
           {"--storage-fault"}, "",
           fmt::format("expected \"at 3ms kill target 1\", \"at 3ms kill metadata\" or \"at 3ms cut power\", "
                       "got \"{}\"",
                       text));
-    } else if (target && (number < 1 || number > targets)) {
+    } else if (target && (!whole || number < 1 || number > targets)) {
       problems.add({"--storage-fault"}, "",
                    fmt::format("there is no target {}; the machine has {}, from 1", words[4].text, targets));
     } else if (power) {
       out.power_cut = std::min(out.power_cut, Time{*at});
     } else {
-      out.failures.push_back({static_cast<unsigned>(number), Time{*at}});
+      out.failures.push_back({number, Time{*at}});
     }
   }
 }

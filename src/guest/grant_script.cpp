@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/statement_reader.hpp"
 #include "base/text.hpp"
 #include "nic/backdoor.hpp"
 
@@ -12,63 +13,24 @@ namespace weft::guest {
 
 namespace {
 
-class Parser {
+class Parser : StatementReader {
  public:
   Parser(std::string source, const GrantNames& names, Diagnostics& problems)
-      : source_(std::move(source)), names_(names), problems_(problems) {}
+      : StatementReader(std::move(source), problems), names_(names) {}
 
   void read(const Statement& words, bool timed) {
-    words_ = &words;
-    next_ = 0;
-    failed_ = false;
+    begin(words);
     GrantRequest request;
-    if (timed) read_time(request);
-    const std::size_t first = next_;
+    if (timed) request.at = time("at 2s assign nvme.0 to node0");
+    if (failed()) return;
+    request.text = join(rest(), " ");
     read_action(request);
-    if (!failed_ && next_ < words.size())
-      fail(words[next_],
-           fmt::format("'{}' is too much: the statement is complete before it", words[next_].text));
-    if (failed_) return;
-    std::vector<std::string> text;
-    for (std::size_t i = first; i < words.size(); ++i) text.push_back(words[i].text);
-    request.text = join(text, " ");
-    requests.push_back(std::move(request));
+    if (complete()) requests.push_back(std::move(request));
   }
 
   std::vector<GrantRequest> requests;
 
  private:
-  void fail(const Word& at, std::string message) {
-    if (failed_) return;  // one mistake of a statement is enough
-    failed_ = true;
-    problems_.add({source_, at.line, at.column}, "", std::move(message));
-  }
-
-  const Word* take(std::string_view expected) {
-    if (failed_) return nullptr;
-    if (next_ < words_->size()) return &(*words_)[next_++];
-    const Word& last = words_->back();
-    fail({"", last.line, static_cast<std::uint32_t>(last.column + last.text.size())},
-         fmt::format("expected {} after '{}'", expected, last.text));
-    return nullptr;
-  }
-
-  void read_time(GrantRequest& request) {
-    const Word* w = take("'at'");
-    if (w && w->text != "at")
-      fail(*w, fmt::format("expected a statement such as 'at 2s assign nvme.0 to node0', got '{}'", w->text));
-    w = take("a time");
-    if (!w) return;
-    std::string error;
-    auto value = parse_quantity(quantity_kind<Time>(), w->text, error);
-    if (!value) return fail(*w, fmt::format("expected a time: {}, got '{}'", error, w->text));
-    request.at = {*value};
-    if (request.at < now_)
-      return fail(*w,
-                  fmt::format("{} is in the past: the statement before it is at {}", w->text, to_text(now_)));
-    now_ = request.at;
-  }
-
   void read_action(GrantRequest& request) {
     static const std::vector<std::string> verbs{"assign", "release", "reclaim", "inject", "list"};
     const Word* w = take(join(verbs, ", "));
@@ -88,25 +50,16 @@ class Parser {
     request.host = read_host();
   }
 
-  void keyword(std::string_view word) {
-    const Word* w = take(fmt::format("'{}'", word));
-    if (w && w->text != word) fail(*w, fmt::format("expected '{}', got '{}'", word, w->text));
-  }
-
   void read_packet(GrantRequest& request) {
     keyword("from");
-    if (next_ < words_->size() && (*words_)[next_].text == "port") {
-      request.from_port = true;
-      ++next_;
-    }
+    request.from_port = take_if("port");
     request.from = read_node(request.from_port);
     keyword("into");
     request.to = read_node(!request.from_port);
+    const std::vector<std::string> words = rest();
     const Word* first = take("a packet");
     if (!first) return;
-    std::vector<std::string> words;
-    for (std::size_t i = next_ - 1; i < words_->size(); ++i) words.push_back((*words_)[i].text);
-    next_ = words_->size();
+    take_rest();
     std::string error;
     request.packet = nic::parse_tlp(words, error);
     if (!error.empty()) fail(*first, error);
@@ -162,13 +115,7 @@ class Parser {
     return number;
   }
 
-  std::string source_;
   const GrantNames& names_;
-  Diagnostics& problems_;
-  const Statement* words_ = nullptr;
-  std::size_t next_ = 0;
-  bool failed_ = false;
-  Time now_{0};
 };
 
 }  // namespace

@@ -4,9 +4,10 @@
 //   at 2s assign nvme.1 to node0     the kernel of node0 finds it on its bus
 //   at 3s release nvme.1             its kernel lets go of it first
 //   at 4s reclaim nvme.1             at once, whatever its host is doing with it
-//   at 5s inject from 0 into 22 ConfigRead1 01:00.0 0x0 4     a packet of PCI Express, by nodes of the
-//   machine at 6s inject from port 22 into 0 MemoryWrite 0x1000 00    as if a device below its port had sent
-//   it
+//   at 5s inject from 0 into 22 ConfigRead1 01:00.0 0x0 4
+//                                    a packet of PCI Express, between nodes of the machine
+//   at 6s inject from port 22 into 0 MemoryWrite 0x1000 00
+//                                    as if a device below its port had sent it
 #pragma once
 
 #include <string>
@@ -15,7 +16,6 @@
 
 #include "base/diagnostics.hpp"
 #include "base/quantity.hpp"
-#include "base/statements.hpp"
 #include "network/packet.hpp"
 
 namespace weft::guest {

@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <optional>
 
-#include "base/input_file.hpp"
-#include "base/statements.hpp"
+#include "base/statement_reader.hpp"
 #include "base/text.hpp"
 #include "network/link/lanes.hpp"
 
@@ -34,88 +32,33 @@ const std::vector<std::string>& verbs() {
 }
 
 /// Reads statements one by one and follows what is up and what is down.
-class Parser {
+class Parser : StatementReader {
  public:
   Parser(std::string source, const Graph& graph, Diagnostics& problems)
-      : source_(std::move(source)),
+      : StatementReader(std::move(source), problems),
         graph_(graph),
-        problems_(problems),
         cut_(graph.cables()),
         dead_(graph.routers()) {}
 
   void read(const Statement& words) {
-    words_ = &words;
-    next_ = 0;
-    failed_ = false;
+    begin(words);
     FaultEvent event;
-    read_time(event);
-    if (failed_) return;
-    std::size_t first = next_;
+    event.at = time("at 3us cut r12.p3");
+    if (failed()) return;
+    event.text = join(rest(), " ");
     read_action(event);
-    if (!failed_ && next_ < words.size())
-      fail(words[next_],
-           fmt::format("'{}' is too much: the statement is complete before it", words[next_].text));
-    if (failed_) return;
-    std::vector<std::string> text;
-    for (std::size_t i = first; i < words.size(); ++i) text.push_back(words[i].text);
-    event.text = join(text, " ");
-    events.push_back(std::move(event));
+    if (complete()) events.push_back(std::move(event));
   }
 
   std::vector<FaultEvent> events;
 
  private:
-  void fail(const Word& at, std::string message) {
-    if (failed_) return;  // one mistake of a statement is enough
-    failed_ = true;
-    problems_.add({source_, at.line, at.column}, "", std::move(message));
-  }
-
-  /// The next word, or nothing with a message that says what belongs there.
-  const Word* take(std::string_view expected) {
-    if (failed_) return nullptr;
-    if (next_ < words_->size()) return &(*words_)[next_++];
-    const Word& last = words_->back();
-    fail({"", last.line, static_cast<std::uint32_t>(last.column + last.text.size())},
-         fmt::format("expected {} after '{}'", expected, last.text));
-    return nullptr;
-  }
-
-  void keyword(std::string_view word) {
-    const Word* w = take(fmt::format("'{}'", word));
-    if (w && w->text != word) fail(*w, fmt::format("expected '{}', got '{}'", word, w->text));
-  }
-
   std::uint32_t count(std::string_view what) {
     const Word* w = take(what);
     if (!w) return 0;
     auto value = number(w->text);
     if (!value) fail(*w, fmt::format("expected {}, got '{}'", what, w->text));
     return value.value_or(0);
-  }
-
-  template <class Q>
-  Q quantity(std::string_view what) {
-    const Word* w = take(what);
-    if (!w) return {};
-    std::string error;
-    auto value = parse_quantity(quantity_kind<Q>(), w->text, error);
-    if (!value) fail(*w, fmt::format("expected {}: {}, got '{}'", what, error, w->text));
-    return {value.value_or(0)};
-  }
-
-  void read_time(FaultEvent& event) {
-    const Word* w = take("'at'");
-    if (w->text != "at")
-      return fail(*w, fmt::format("expected a statement such as 'at 3us cut r12.p3', got '{}'", w->text));
-    event.at = quantity<Time>("a time");
-    if (failed_) return;
-    const Word& time = (*words_)[next_ - 1];
-    if (event.at.value < 0) fail(time, fmt::format("{} is in the past: a run starts at 0", time.text));
-    if (event.at < now_)
-      fail(time,
-           fmt::format("{} is in the past: the statement before it is at {}", time.text, to_text(now_)));
-    if (!failed_) now_ = event.at;
   }
 
   PortId read_port() {
@@ -180,8 +123,6 @@ class Parser {
                          did_you_mean(w->text, verbs())));
   }
 
-  const Word& last() const { return (*words_)[next_ - 1]; }
-
   /// Neither end of a cable is on a router that is dead by then.
   bool routers_live(PortId port) {
     for (PortId p : {port, graph_.peer(port)})
@@ -195,24 +136,23 @@ class Parser {
   void read_cut(FaultEvent& event) {
     event.kind = FaultEvent::Kind::Cut;
     event.port = read_port();
-    if (failed_ || !routers_live(event.port)) return;
+    if (failed() || !routers_live(event.port)) return;
     if (cut_[graph_.port_cable(event.port)]) return fail(last(), "that cable is cut already");
     cut_[graph_.port_cable(event.port)] = true;
   }
 
   void read_restore(FaultEvent& event) {
-    if (next_ < words_->size() && (*words_)[next_].text == "router") {
-      ++next_;
+    if (take_if("router")) {
       event.kind = FaultEvent::Kind::RestoreRouter;
       event.router = read_router();
-      if (failed_) return;
+      if (failed()) return;
       if (!dead_[event.router]) return fail(last(), fmt::format("router r{} is up already", event.router));
       dead_[event.router] = false;
       return;
     }
     event.kind = FaultEvent::Kind::Restore;
     event.port = read_port();
-    if (failed_) return;
+    if (failed()) return;
     if (!cut_[graph_.port_cable(event.port)])
       return fail(last(), "that cable is up already: nothing to restore");
     cut_[graph_.port_cable(event.port)] = false;
@@ -222,7 +162,7 @@ class Parser {
     event.kind = FaultEvent::Kind::KillRouter;
     keyword("router");
     event.router = read_router();
-    if (failed_) return;
+    if (failed()) return;
     if (dead_[event.router]) return fail(last(), fmt::format("router r{} is dead already", event.router));
     dead_[event.router] = true;
   }
@@ -231,7 +171,7 @@ class Parser {
     event.kind = FaultEvent::Kind::Lane;
     event.port = read_port();
     event.lane = count("a lane's number");
-    if (failed_) return;
+    if (failed()) return;
     const topology::CableType& type = graph_.cable_type(graph_.port_cable(event.port));
     if (event.lane >= type.lanes)
       return fail(last(), fmt::format("there is no lane {}: cables of type '{}' have lanes 0 to {}",
@@ -268,7 +208,7 @@ class Parser {
     event.port = read_port();
     keyword("packet");
     event.packet = count("a packet's number");
-    if (!failed_ && event.packet == 0)
+    if (!failed() && event.packet == 0)
       return fail(last(), "packets are counted from 1: the first that is sent from then on");
     keyword("bit");
     event.bit = count("a bit's number");
@@ -279,16 +219,10 @@ class Parser {
     event.port = read_port();
     keyword("for");
     event.duration = quantity<Time>("how long");
-    if (!failed_ && event.duration.value <= 0) fail(last(), "expected a time above 0");
+    if (!failed() && event.duration.value <= 0) fail(last(), "expected a time above 0");
   }
 
-  std::string source_;
   const Graph& graph_;
-  Diagnostics& problems_;
-  const Statement* words_ = nullptr;
-  std::size_t next_ = 0;
-  bool failed_ = false;
-  Time now_{0};
   std::vector<bool> cut_, dead_;
 };
 
@@ -307,19 +241,7 @@ std::vector<FaultEvent> parse_fault_script(std::string_view text, const std::str
 
 std::vector<FaultEvent> read_faults(const std::string& given, const Graph& graph) {
   Diagnostics problems;
-  std::string text = given, source = "--fault";
-  std::error_code ignored;
-  // A script has spaces in it; a single word can only be a file.
-  if (trim(given).find_first_of(" \n;") == std::string_view::npos ||
-      std::filesystem::is_regular_file(given, ignored)) {
-    if (!std::filesystem::exists(given, ignored))
-      throw UserError(
-          fmt::format("--fault: expected a script such as \"at 3us cut r12.p3\" or a file with one; "
-                      "there is no file '{}'",
-                      given));
-    text = read_file(given, kMostDescriptionBytes);
-    source = given;
-  }
+  const auto [text, source] = script_of(given, "--fault", "at 3us cut r12.p3");
   std::vector<FaultEvent> events = parse_fault_script(text, source, graph, problems);
   if (problems.empty() && events.empty()) problems.add({source}, "", "says nothing: it has no statement");
   problems.throw_if_any();
