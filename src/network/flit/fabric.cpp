@@ -121,15 +121,17 @@ void Fabric::share_out(bool link_layer) {
     endpoint += endpoints;
   }
   for (RouterId router : endpoint_router) endpoint_tile.push_back(router_tile[router]);
-  state.slot_inboxes = static_cast<std::uint32_t>(state.tiles.size() * threads);
-  if (link_layer) state.slot_inboxes += threads * threads;  // for the links of each thread
+  constexpr std::uint32_t kLineMarks = 64;
+  state.thread_inboxes = static_cast<std::uint32_t>(state.tiles.size());
+  if (link_layer) state.thread_inboxes += threads;  // for the links of each thread
+  if (threads > 1) state.thread_inboxes = (state.thread_inboxes + kLineMarks - 1) / kLineMarks * kLineMarks;
+  state.slot_inboxes = state.thread_inboxes * threads;
   state.inboxes.resize(std::size_t{state.slot_inboxes} * state.slots);
   state.awake.assign(state.inboxes.size(), Mark::kNo);
 }
 
 void Fabric::connect_ports() {
-  const unsigned threads = settings.threads;
-  auto inbox_of = [&](RouterId from, RouterId to) { return router_tile[to] * threads + thread_of(from); };
+  auto inbox_of = [&](RouterId from, RouterId to) { return inbox_number(router_tile[to], thread_of(from)); };
   for (PortNumber p = 0; p < state.ports.size(); ++p) {
     Port& port = state.ports[p];
     PortRest& rest = state.rests[p];
@@ -226,11 +228,11 @@ std::vector<unsigned> Fabric::lead_through_links(const std::vector<PortId>& link
   for (PortId p : link_ports) {
     const unsigned owner = thread_of(graph.port_router(p));
     owners.push_back(owner);
-    link_inbox.push_back(links_tile(owner) * settings.threads);
+    link_tile.push_back(links_tile(owner));
     Port& port = state.ports[p];
     port.flags |= Port::kLinkLayer | Port::kNarrow;
     port.flight = flight_number(0);
-    port.inbox = link_inbox.back() + owner;
+    port.inbox = inbox_number(link_tile.back(), owner);
   }
   return owners;
 }

@@ -34,9 +34,13 @@ struct Fabric {
   /// Every queue and inbox empty, every credit back.
   void empty();
 
-  /// The first of the inboxes of a tile for what arrives in a cycle.
-  std::size_t inbox_index(Cycle cycle, std::uint32_t tile) const {
-    return (cycle & (state.slots - 1)) * state.slot_inboxes + tile * settings.threads;
+  /// Where a thread puts what arrives at a tile, within a slot.
+  std::uint32_t inbox_number(std::uint32_t tile, unsigned sender) const {
+    return sender * state.thread_inboxes + tile;
+  }
+  /// The inbox of a tile for what arrives in a cycle from a thread.
+  std::size_t inbox_index(Cycle cycle, std::uint32_t tile, unsigned sender) const {
+    return (cycle & (state.slots - 1)) * state.slot_inboxes + inbox_number(tile, sender);
   }
   /// Where the inboxes of a thread's links are, counted as if it were a tile.
   std::uint32_t links_tile(unsigned thread) const {
@@ -56,7 +60,8 @@ struct Fabric {
   std::vector<PortNumber> endpoint_port;       // by endpoint
   std::vector<std::uint32_t> endpoint_tile;    // by endpoint
   std::vector<std::uint32_t> router_tile;      // by router
-  std::vector<std::uint32_t> link_inbox;  // by end of a cable with a link layer: first inbox of its thread
+  std::vector<std::uint32_t>
+      link_tile;  // by end of a cable with a link layer: where its thread has the inboxes of links
   std::vector<Remainder> port_remainder;  // by port: of a hop over its cable, where cables differ
   Remainder hop_remainder = 0;            // where they do not
   std::uint16_t endpoint_flight = 0;      // of a flit from its source to the router

@@ -148,7 +148,7 @@ void Injection<V>::queue_packet(PacketId id, Cycle now) {
     sender.listed = true;
     std::uint32_t tile = fabric_.endpoint_tile[source];
     fabric_.state.tiles[tile].senders[(now + 1) & 1].push(source);
-    fabric_.state.awake[fabric_.inbox_index(now + 1, tile) + worker_.index] = Mark::kYes;
+    fabric_.state.awake[fabric_.inbox_index(now + 1, tile, worker_.index)] = Mark::kYes;
   }
   sources_.append(id);
 }

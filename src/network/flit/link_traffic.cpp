@@ -5,8 +5,8 @@ namespace weft::network::flit {
 /// Beside what comes straight from other routers.
 void LinkTraffic::take(Cycle now) {
   AwakeEnds& ends = *worker_.ends;
-  const std::size_t here = fabric_.inbox_index(now, fabric_.links_tile(worker_.index));
-  for (std::size_t i = here; i < here + fabric_.settings.threads; ++i) {
+  for (unsigned sender = 0; sender < fabric_.settings.threads; ++sender) {
+    const std::size_t i = fabric_.inbox_index(now, fabric_.links_tile(worker_.index), sender);
     for (EndNumber end : fabric_.state.inboxes[i].ends) ends.wake(end);
     fabric_.state.inboxes[i].ends.clear();
     fabric_.state.awake[i] = Mark::kNo;
@@ -18,7 +18,7 @@ void LinkTraffic::take(Cycle now) {
     links_.receive(end, now, arrival);
     if (!arrival.has_flit && arrival.credits == 0) continue;
     std::size_t at =
-        fabric_.inbox_index(now, fabric_.router_tile[fabric_.graph.port_router(p)]) + worker_.index;
+        fabric_.inbox_index(now, fabric_.router_tile[fabric_.graph.port_router(p)], worker_.index);
     Inbox& inbox = fabric_.state.inboxes[at];
     fabric_.state.awake[at] = Mark::kYes;
     const ChannelNumber own = p << fabric_.state.channel_bits;
@@ -37,7 +37,7 @@ void LinkTraffic::take(Cycle now) {
 /// they have and say when they have something to do again.
 void LinkTraffic::give(Cycle now) {
   AwakeEnds& ends = *worker_.ends;
-  const std::size_t own = fabric_.inbox_index(now, fabric_.links_tile(worker_.index)) + worker_.index;
+  const std::size_t own = fabric_.inbox_index(now, fabric_.links_tile(worker_.index), worker_.index);
   Inbox& inbox = fabric_.state.inboxes[own];
   for (ChannelNumber channel : inbox.credits) {
     EndNumber end = links_.end_at(fabric_.graph.peer(channel >> fabric_.state.channel_bits));
@@ -46,13 +46,11 @@ void LinkTraffic::give(Cycle now) {
   }
   inbox.credits.clear();
   fabric_.state.awake[own] = Mark::kNo;
-  const std::uint32_t slot_mask = fabric_.state.slots - 1;
   for (EndNumber end : ends.awake) {
     Cycle arrives = links_.transmit(end, now, fabric_.occupancy(links_.ports()[end]));
     if (arrives != kNever) {
       EndNumber other = LinkLayer::other_end(end);
-      std::size_t at =
-          (arrives & slot_mask) * fabric_.state.slot_inboxes + fabric_.link_inbox[other] + worker_.index;
+      const std::size_t at = fabric_.inbox_index(arrives, fabric_.link_tile[other], worker_.index);
       fabric_.state.inboxes[at].ends.push(other);
       fabric_.state.awake[at] = Mark::kYes;
     }

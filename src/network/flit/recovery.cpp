@@ -178,7 +178,7 @@ void Recovery::wait_at_source(PacketId id, Cycle now) {
     sender.listed = true;
     std::uint32_t tile = fabric_.endpoint_tile[source];
     fabric_.state.tiles[tile].senders[now & 1].push(source);
-    fabric_.state.awake[fabric_.inbox_index(now, tile)] = Mark::kYes;
+    fabric_.state.awake[fabric_.inbox_index(now, tile, 0)] = Mark::kYes;
   }
   sources_.packets.behind(id) = kNoPacket;
   sources_.append(id);

@@ -56,7 +56,8 @@ class Stages final : public Pipeline {
   Injection<V> injection_;
   std::optional<LinkTraffic> link_traffic_;
   std::vector<std::uint32_t>
-      rows_;  // by cycle of the run and flight: first inbox of the slot in which it ends
+      rows_;                  // by cycle of the run and flight: first inbox of the slot in which it ends
+  std::vector<Inbox*> from_;  // of a tile in a cycle: those in which something is
 };
 
 template <class V>
@@ -91,24 +92,23 @@ void Stages<V>::run(Cycle begin, Cycle end) {
 /// One cycle of one tile.
 template <class V>
 void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
-  const unsigned threads = fabric_.settings.threads;
-  const std::size_t here = fabric_.inbox_index(now, t);
-  bool awake = false;
-  for (std::size_t i = here; i < here + threads; ++i) {
-    awake |= at_.awake[i] == Mark::kYes;
+  from_.clear();
+  for (unsigned sender = 0; sender < fabric_.settings.threads; ++sender) {
+    const std::size_t i = fabric_.inbox_index(now, t, sender);
+    if (at_.awake[i] == Mark::kNo) continue;  // read only: its thread is about to write beside it
     at_.awake[i] = Mark::kNo;
+    from_.push_back(&at_.inboxes[i]);
   }
-  if (!awake) return;
+  if (from_.empty()) return;
   at_.now = now;
   at_.coin = (now ^ fabric_.settings.seed << 48) * kMixer;
   Tile& tile = fabric_.state.tiles[t];
-  for (std::size_t i = here; i < here + threads; ++i) arrivals_.take_credits(at_.inboxes[i]);
-  for (std::size_t i = here; i < here + threads; ++i) {
-    Inbox& inbox = at_.inboxes[i];
-    arrivals_.take_flits(tile, inbox);
-    inbox.heads.clear();
-    inbox.bodies.clear();
-    inbox.credits.clear();
+  for (const Inbox* inbox : from_) arrivals_.take_credits(*inbox);
+  for (Inbox* inbox : from_) {
+    arrivals_.take_flits(tile, *inbox);
+    inbox->heads.clear();
+    inbox->bodies.clear();
+    inbox->credits.clear();
   }
   const auto any = [](const Bag<QueueNumber>* bags) {
     return !bags[Tile::kOnward].empty() || !bags[Tile::kOut].empty();
@@ -118,7 +118,7 @@ void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
   if (any(&tile.switch_requests_in(now, 0))) switch_.allocate(tile);
   if (!tile.senders[now & 1].empty()) injection_.send(tile);
   const bool at_rest = tile.at_rest() && (!V::kMulticast || multicast_.at_rest(t));
-  if (!at_rest) at_.awake[fabric_.inbox_index(now + 1, t) + worker_.index] = Mark::kYes;
+  if (!at_rest) at_.awake[fabric_.inbox_index(now + 1, t, worker_.index)] = Mark::kYes;
 }
 
 }  // namespace weft::network::flit

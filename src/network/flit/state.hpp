@@ -259,10 +259,13 @@ struct State {
   LargeArray<OutChannel> channels;
   std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
   std::vector<Tile> tiles;
-  std::uint32_t slots = 0;         // a power of two above the longest flight
-  std::uint32_t slot_inboxes = 0;  // tiles * threads, and with a link layer as if each thread had a tile more
-  std::vector<Inbox> inboxes;      // [cycle % slots][tile][sending thread]
-  std::vector<Mark> awake;         // the same: something to do for the tile
+  std::uint32_t slots = 0;  // a power of two above the longest flight
+  // Of one sending thread in a slot: tiles, with a link layer as if each thread had one more. With several
+  // threads a multiple of a cache line's marks: two that send in one cycle never write to the same line.
+  std::uint32_t thread_inboxes = 0;
+  std::uint32_t slot_inboxes = 0;  // of all of them
+  LargeArray<Inbox> inboxes;       // [cycle % slots][sending thread][tile]
+  LargeArray<Mark> awake;          // the same: something is there, or the thread itself has something to do
   std::vector<std::uint16_t> flights;  // the flight times there are, in cycles
 
   PortNumber port_of(QueueNumber q) const { return q >> (channel_bits + output_bits); }
