@@ -36,7 +36,13 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
     WEFT_CHECK(!links_, "cables that can fail run in one process");
     exchange_ = std::make_unique<Exchange>(fabric_, sources_, workers_, *ranks);
   }
-  if (!links_) return;
+  if (!links_) {
+    // With a link layer an end of a cable belongs to a thread, and so does the tile it is at.
+    for (std::size_t t = 0; t < workers_.size(); ++t)
+      for (std::size_t k = 1; k < workers_.size(); ++k)
+        workers_[t]->others.push_back(&workers_[(t + k) % workers_.size()]->tiles);
+    return;
+  }
   const auto ends = static_cast<std::uint32_t>(links_->ports().size());
   for (auto& worker : workers_) worker->ends.emplace(ends);
   const std::vector<unsigned> owners = fabric_.lead_through_links(links_->ports());

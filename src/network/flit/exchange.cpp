@@ -15,7 +15,7 @@ namespace {
 
 /// What an inbox of another rank gets; heads, bodies and credits follow it.
 struct Parcel {
-  std::uint32_t inbox;  // within a slot
+  std::uint32_t tile;
   std::uint32_t ahead;  // cycles from now on
   std::uint32_t heads, bodies, credits;
 };
@@ -114,17 +114,18 @@ Cycle Exchange::pack(Cycle now) {
   State& state = fabric_.state;
   Cycle first = kNever;
   for (Cycle c = now; c < now + state.slots; ++c) {
-    const std::size_t row = (c & (state.slots - 1)) * state.slot_inboxes;
     for (unsigned r = 0; r < borders_.size(); ++r)
-      for (std::uint32_t inbox : borders_[r]) {
-        if (state.awake[row + inbox] == Mark::kNo) continue;
-        state.awake[row + inbox] = Mark::kNo;
-        first = std::min(first, c);
-        Inbox& from = state.inboxes[row + inbox];
-        put(out_[r], Parcel{inbox, static_cast<std::uint32_t>(c - now), from.heads.size(), from.bodies.size(),
-                            from.credits.size()});
-        pack_inbox(from, out_[r]);
-      }
+      for (std::uint32_t tile : borders_[r])
+        for (const auto& worker : workers_) {
+          const std::size_t at = fabric_.inbox_index(c, tile, worker->index);
+          if (state.awake[at] == Mark::kNo) continue;
+          state.awake[at] = Mark::kNo;
+          first = std::min(first, c);
+          Inbox& from = state.inboxes[at];
+          put(out_[r], Parcel{tile, static_cast<std::uint32_t>(c - now), from.heads.size(),
+                              from.bodies.size(), from.credits.size()});
+          pack_inbox(from, out_[r]);
+        }
   }
   return first;
 }
@@ -159,9 +160,9 @@ void Exchange::unpack(Cycle now, const Ranks::Bytes& in, Outlook& all) {
   all.aged |= theirs.aged;
   while (reader.more()) {
     const auto parcel = reader.take<Parcel>();
-    const std::size_t at =
-        ((now + parcel.ahead) & (state.slots - 1)) * state.slot_inboxes + std::size_t{parcel.inbox};
-    WEFT_CHECK(parcel.inbox < state.slot_inboxes && parcel.ahead < state.slots, "ranks agree on inboxes");
+    WEFT_CHECK(parcel.tile < state.tiles.size() && parcel.ahead < state.slots, "ranks agree on tiles");
+    // All threads are at rest: it may come as if from the first of them.
+    const std::size_t at = fabric_.inbox_index(now + parcel.ahead, parcel.tile, workers_.front()->index);
     Inbox& inbox = state.inboxes[at];
     state.awake[at] = Mark::kYes;
     for (std::uint32_t i = 0; i < parcel.heads; ++i) {

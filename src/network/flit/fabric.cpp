@@ -23,6 +23,10 @@ namespace {
 // it does not, longer stages are worth more.
 constexpr std::uint64_t kOwnCacheBytes = 1 << 20, kTileBytes = 64 * 1024, kFarTileBytes = 128 * 1024;
 
+// A thread with more state than that has several tiles, so that others can take some of them where it is
+// slow.
+constexpr std::uint64_t kShareableBytes = 32 * 1024, kLeastTiles = 4;
+
 constexpr unsigned kLongestWindow = 8;  // cycles; longer ones would gain little
 
 unsigned bits_for(unsigned count) { return static_cast<unsigned>(std::countr_zero(std::bit_ceil(count))); }
@@ -101,6 +105,8 @@ void Fabric::share_out(bool link_layer) {
                         state.channels.size() * sizeof(OutChannel);
   const std::uint64_t tile_bytes = bytes / threads <= kOwnCacheBytes ? kTileBytes : kFarTileBytes;
   std::uint64_t tiles_of_thread = (bytes / threads + tile_bytes - 1) / tile_bytes;
+  if (threads > 1 && !link_layer)
+    tiles_of_thread = std::max(tiles_of_thread, std::min(kLeastTiles, bytes / threads / kShareableBytes));
   tiles_of_thread = std::clamp<std::uint64_t>(tiles_of_thread, 1, graph.routers() / threads);
   router_tile.resize(graph.routers());
   std::uint32_t endpoint = 0;
@@ -131,7 +137,6 @@ void Fabric::share_out(bool link_layer) {
 }
 
 void Fabric::connect_ports() {
-  auto inbox_of = [&](RouterId from, RouterId to) { return inbox_number(router_tile[to], thread_of(from)); };
   for (PortNumber p = 0; p < state.ports.size(); ++p) {
     Port& port = state.ports[p];
     PortRest& rest = state.rests[p];
@@ -145,12 +150,12 @@ void Fabric::connect_ports() {
     port.peer = p << state.channel_bits;
     if (p >= graph.ports()) {
       RouterId r = inner.router[p - graph.ports()];
-      port.inbox = inbox_of(r, r);
+      port.inbox = router_tile[r];
       continue;
     }
     RouterId here = graph.port_router(p);
     PortId peer = graph.peer(p);
-    port.inbox = inbox_of(here, peer == kNone ? here : graph.port_router(peer));
+    port.inbox = router_tile[peer == kNone ? here : graph.port_router(peer)];
     if (peer != kNone) port.peer = peer << state.channel_bits;
     if (topology::CableId cable = graph.port_cable(p); cable != kNone) {
       rest.interval = settings.cable_interval[cable];
@@ -232,7 +237,7 @@ std::vector<unsigned> Fabric::lead_through_links(const std::vector<PortId>& link
     Port& port = state.ports[p];
     port.flags |= Port::kLinkLayer | Port::kNarrow;
     port.flight = flight_number(0);
-    port.inbox = inbox_number(link_tile.back(), owner);
+    port.inbox = link_tile.back();
   }
   return owners;
 }

@@ -34,13 +34,9 @@ struct Fabric {
   /// Every queue and inbox empty, every credit back.
   void empty();
 
-  /// Where a thread puts what arrives at a tile, within a slot.
-  std::uint32_t inbox_number(std::uint32_t tile, unsigned sender) const {
-    return sender * state.thread_inboxes + tile;
-  }
   /// The inbox of a tile for what arrives in a cycle from a thread.
   std::size_t inbox_index(Cycle cycle, std::uint32_t tile, unsigned sender) const {
-    return (cycle & (state.slots - 1)) * state.slot_inboxes + inbox_number(tile, sender);
+    return (cycle & (state.slots - 1)) * state.slot_inboxes + sender * state.thread_inboxes + tile;
   }
   /// Where the inboxes of a thread's links are, counted as if it were a tile.
   std::uint32_t links_tile(unsigned thread) const {

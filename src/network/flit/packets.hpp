@@ -87,9 +87,10 @@ class PacketStore {
   std::uint64_t& behind(PacketId id) { return behind_[id]; }
   std::uint64_t behind(PacketId id) const { return behind_[id]; }
 
-  /// A chunk's worth of fresh numbers, appended to `free`. From any thread.
+  /// A chunk's worth of numbers, appended to `free`. From any thread.
   void grow(std::vector<PacketId>& free) {
     std::lock_guard lock(growing_);
+    if (pool_.size() >= kChunk) return move_chunk(pool_, free);
     WEFT_CHECK(end_ + kChunk <= most_, "no more packets at once than there is room for");
     records_.grow(end_ + kChunk);
     behind_.grow(end_ + kChunk);
@@ -97,11 +98,27 @@ class PacketStore {
     end_ += kChunk;
   }
 
+  /// From a thread that gives back more than it takes: others would take fresh ones for ever. From any
+  /// thread.
+  void give_back(std::vector<PacketId>& free) {
+    if (free.size() < 3 * std::size_t{kChunk}) return;
+    std::lock_guard lock(growing_);
+    move_chunk(free, pool_);
+  }
+  /// Numbers of no packet that are on no thread's list.
+  const std::vector<PacketId>& pool() const { return pool_; }
+
   /// Packets have numbers below this.
   PacketId end() const { return end_; }
 
  private:
+  static void move_chunk(std::vector<PacketId>& from, std::vector<PacketId>& to) {
+    to.insert(to.end(), from.end() - kChunk, from.end());
+    from.resize(from.size() - kChunk);
+  }
+
   PacketId most_;
+  std::vector<PacketId> pool_;
   GrowingArray<PacketRecord> records_;
   GrowingArray<std::uint64_t> behind_;
   PacketId end_ = 0;

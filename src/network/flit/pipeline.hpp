@@ -11,7 +11,7 @@
 
 namespace weft::network::flit {
 
-class Pipeline {
+class alignas(64) Pipeline {  // each is written to by its thread alone
  public:
   virtual ~Pipeline() = default;
   /// Runs the tiles of its thread from `begin` to before `end`, one tile after the other.

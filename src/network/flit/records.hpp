@@ -66,7 +66,7 @@ struct Records {
   OutChannel* outs;
   Inbox* inboxes;
   Mark* awake;
-  const std::uint32_t* rows;  // by flight: first inbox of the slot in which it ends
+  const std::uint32_t* rows;  // by flight: first inbox of this thread in the slot in which it ends
   const GridPort* grid_ports;
   const GridEndpoint* grid_endpoints;
   const std::uint32_t* class_channels;

@@ -13,6 +13,7 @@ std::vector<PacketId> Recovery::waiting_packets() const {
   std::vector<bool> free(sources_.packets.end());
   for (const auto& worker : workers_)
     for (PacketId id : worker->free) free[id] = true;
+  for (PacketId id : sources_.packets.pool()) free[id] = true;
   // The order in a queue counts where several were made in one cycle.
   std::vector<std::uint32_t> place(sources_.packets.end(), 0);
   for (const Sender& sender : sources_.senders) {

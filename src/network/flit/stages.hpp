@@ -27,6 +27,7 @@ class Stages final : public Pipeline {
   Stages(Fabric& fabric, Routes& routes, Sources& sources, LinkLayer* links, Worker& worker,
          const typename V::Route& route)
       : fabric_(fabric),
+        sources_(sources),
         worker_(worker),
         at_(fabric, routes, sources),
         routes_(fabric, routes, sources, route, at_),
@@ -45,6 +46,7 @@ class Stages final : public Pipeline {
   void run_tile(std::uint32_t t, Cycle now);
 
   Fabric& fabric_;
+  Sources& sources_;
   Worker& worker_;
   Records<V::kVoq> at_;
   RouteComputation<V> routes_;
@@ -56,7 +58,7 @@ class Stages final : public Pipeline {
   Injection<V> injection_;
   std::optional<LinkTraffic> link_traffic_;
   std::vector<std::uint32_t>
-      rows_;                  // by cycle of the run and flight: first inbox of the slot in which it ends
+      rows_;                  // by cycle of the run and flight: our first inbox of the slot in which it ends
   std::vector<Inbox*> from_;  // of a tile in a cycle: those in which something is
 };
 
@@ -70,13 +72,20 @@ void Stages<V>::run(Cycle begin, Cycle end) {
   for (Cycle now = begin; now < end; ++now)
     for (std::size_t i = 0; i < flights; ++i)
       rows_[(now - begin) * flights + i] =
-          (static_cast<std::uint32_t>(now + state.flights[i]) & slot_mask) * slot_inboxes;
+          (static_cast<std::uint32_t>(now + state.flights[i]) & slot_mask) * slot_inboxes +
+          worker_.index * state.thread_inboxes;
   if (link_traffic_) link_traffic_->take(begin);  // with a link layer a run is one cycle
-  for (std::uint32_t t = worker_.share.tile_begin; t < worker_.share.tile_end; ++t)
+  const auto run_window = [&](std::uint32_t t) {
     for (Cycle now = begin; now < end; ++now) {
       at_.rows = &rows_[(now - begin) * flights];
       run_tile(t, now);
     }
+  };
+  worker_.tiles.open();
+  for (std::uint32_t t; worker_.tiles.take(t);) run_window(t);
+  if constexpr (!V::kMulticast)  // rounds of a reduction belong to threads
+    for (TilesLeft* other : worker_.others)
+      for (std::uint32_t t; other->take(t);) run_window(t);
   if (link_traffic_) link_traffic_->give(begin);
   ejection_.hand_over();
   CycleCounters moved;
@@ -87,6 +96,7 @@ void Stages<V>::run(Cycle begin, Cycle end) {
   worker_.counters.flits_injected += moved.flits_injected;
   worker_.counters.flits_delivered += moved.flits_delivered;
   worker_.in_network += moved.flits_injected - moved.flits_delivered;
+  sources_.packets.give_back(worker_.free);
 }
 
 /// One cycle of one tile.

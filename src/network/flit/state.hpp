@@ -82,7 +82,7 @@ struct alignas(32) Port {
   static constexpr unsigned kYieldShift = 4, kMostYield = 15;
   unsigned yields() const { return flags >> kYieldShift; }  // input side: to ports with a lower number
   ChannelNumber peer;           // channel 0 of the port at the other end; its own where there is none
-  std::uint32_t inbox;          // of the other end's tile, in a slot
+  std::uint32_t inbox;          // the other end's tile: which of the sending thread's inboxes in a slot
   std::uint32_t free_channels;  // output channels no packet holds
   QueueNumber requester;  // while channels are allocated: chain of who requests one; while the switch is: of
                           // those who request this output, the first in rank

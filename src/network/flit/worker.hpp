@@ -1,6 +1,7 @@
 // A thread's share of the network: a run of tiles, the endpoints on them, and its own counters.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <vector>
 
@@ -30,11 +31,31 @@ struct AwakeEnds {
   std::vector<Mark> marks;       // by end: it is among them
 };
 
-struct Worker {
+/// Tiles of a thread that nobody has run in this window. Its own thread takes them one by one, and so does
+/// any that has finished its own: cores are not equally fast, nor is what tiles have to do.
+struct alignas(64) TilesLeft {
+  std::atomic<std::uint32_t> next = 0;
+  std::uint32_t begin = 0, end = 0;
+
+  /// Once what its endpoints make in this window is queued.
+  void open() { next.store(begin, std::memory_order_release); }
+  /// Whether `tile` is one to run.
+  bool take(std::uint32_t& tile) {
+    if (next.load(std::memory_order_relaxed) >= end) return false;
+    tile = next.fetch_add(1, std::memory_order_acquire);
+    return tile < end;
+  }
+};
+
+struct alignas(64) Worker {
   Worker(unsigned number, const Share& of_network)
       : index(number),
         share(of_network),
-        timers(of_network.endpoint_begin, of_network.endpoint_end - of_network.endpoint_begin) {}
+        timers(of_network.endpoint_begin, of_network.endpoint_end - of_network.endpoint_begin) {
+    tiles.begin = share.tile_begin;
+    tiles.end = share.tile_end;
+    tiles.next = share.tile_end;
+  }
 
   PacketId take_packet(PacketStore& packets) {
     if (free.empty()) packets.grow(free);
@@ -45,8 +66,10 @@ struct Worker {
 
   unsigned index;
   Share share;
-  Timers timers;               // by endpoint
-  std::vector<PacketId> free;  // packet numbers
+  TilesLeft tiles;
+  std::vector<TilesLeft*> others;  // of the other threads of this process, the next one's first
+  Timers timers;                   // by endpoint
+  std::vector<PacketId> free;      // packet numbers
   CycleCounters counters;
   std::uint64_t in_network = 0;   // flits injected here less flits delivered here; sums over workers
   std::uint64_t copied = 0;       // flits that routers have added by copying; the same
