@@ -294,6 +294,9 @@ Environment MpiLauncher::environment(unsigned rank) const {
                  {"OMPI_MCA_coll", "^sm,hcoll,fca"},
                  {"OMPI_MCA_orte_create_session_dirs", "0"},
                  {"OMPI_MCA_hwloc_base_binding_policy", "none"},
+                 // No rank looks through this computer's devices, which are not those of its node: in a
+                 // virtual machine every register of theirs that is read goes by way of the host.
+                 {"HWLOC_COMPONENTS", "-pci,-linuxio"},
                  // MPICH over libfabric: no shared memory, so every rank is said to have a node of its own
                  // (lib/mpi_communicators.hpp).
                  {"PMI_FD", std::to_string(file(rank))},
