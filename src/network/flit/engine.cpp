@@ -149,12 +149,24 @@ Cycle Engine::next_work(Cycle until) const {
   Cycle next = until;
   for (const auto& worker : workers_)
     if (worker->ends) next = worker->ends->timers.next_due(now_, next);
-  for (Cycle c = now_; c < next && c < now_ + fabric_.state.slots; ++c) {
-    const Mark* row = &fabric_.state.awake[(c & (fabric_.state.slots - 1)) * fabric_.state.slot_inboxes];
-    if (std::memchr(row, static_cast<int>(Mark::kYes), fabric_.state.slot_inboxes)) next = c;
-  }
+  next = std::min(next, first_marked(now_, std::min<Cycle>(next, now_ + fabric_.state.slots)).value_or(next));
   for (const auto& worker : workers_) next = worker->timers.next_due(now_, next);
   return next;
+}
+
+/// The first cycle in which anything arrives or goes on at a tile. The slots of cycles lie behind each other,
+/// so that all of them, up to the last slot, are searched at once.
+std::optional<Cycle> Engine::first_marked(Cycle from, Cycle before) const {
+  const State& state = fabric_.state;
+  while (from < before) {
+    const Cycle slot = from & (state.slots - 1), count = std::min(before - from, state.slots - slot);
+    const Mark* const begin = &state.awake[slot * state.slot_inboxes];
+    const void* const found =
+        std::memchr(begin, static_cast<int>(Mark::kYes), count * std::size_t{state.slot_inboxes});
+    if (found) return from + static_cast<Cycle>(static_cast<const Mark*>(found) - begin) / state.slot_inboxes;
+    from += count;
+  }
+  return std::nullopt;
 }
 
 /// Nothing is under way and no endpoint names a time for its next packet.

@@ -113,6 +113,7 @@ class Engine {
   Outlook outlook(Cycle until);
   void follow_links(bool moved, Cycle until, Cycle patience) noexcept;
   Cycle next_work(Cycle until) const;
+  std::optional<Cycle> first_marked(Cycle from, Cycle before) const;
   bool nobody_will_act() const;
   std::uint64_t flits_in_network() const;
   Inspector look() const { return {fabric_, routes_, sources_}; }

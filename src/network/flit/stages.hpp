@@ -7,7 +7,9 @@
 // chosen among afterwards by rank. Ranks differ, so the choice is the same in any order.
 #pragma once
 
+#include <cstring>
 #include <optional>
+#include <utility>
 
 #include "network/flit/arrivals.hpp"
 #include "network/flit/channel_allocator.hpp"
@@ -43,6 +45,7 @@ class Stages final : public Pipeline {
   void run(Cycle begin, Cycle end) override;
 
  private:
+  void find_due_tiles(Cycle begin, Cycle end);
   void run_tile(std::uint32_t t, Cycle now);
 
   Fabric& fabric_;
@@ -60,6 +63,7 @@ class Stages final : public Pipeline {
   std::vector<std::uint32_t>
       rows_;                  // by cycle of the run and flight: our first inbox of the slot in which it ends
   std::vector<Inbox*> from_;  // of a tile in a cycle: those in which something is
+  std::vector<std::uint8_t> due_;  // by tile of the share: it is on the list
 };
 
 template <class V>
@@ -81,6 +85,7 @@ void Stages<V>::run(Cycle begin, Cycle end) {
       run_tile(t, now);
     }
   };
+  find_due_tiles(begin, end);
   worker_.tiles.open();
   for (std::uint32_t t; worker_.tiles.take(t);) run_window(t);
   if constexpr (!V::kMulticast)  // rounds of a reduction belong to threads
@@ -97,6 +102,27 @@ void Stages<V>::run(Cycle begin, Cycle end) {
   worker_.counters.flits_delivered += moved.flits_delivered;
   worker_.in_network += moved.flits_injected - moved.flits_delivered;
   sources_.packets.give_back(worker_.free);
+}
+
+/// Tiles at which something arrives or goes on in a window. What others send in it arrives after it, so these
+/// are all that will have something to do.
+template <class V>
+void Stages<V>::find_due_tiles(Cycle begin, Cycle end) {
+  const std::uint32_t first = worker_.share.tile_begin, count = worker_.share.tile_end - first;
+  std::vector<std::uint32_t>& tiles = worker_.tiles.tiles;
+  tiles.clear();
+  due_.resize(count);
+  for (Cycle now = begin; now < end; ++now)
+    for (unsigned sender = 0; sender < fabric_.settings.threads; ++sender) {
+      const Mark* const marks = &at_.awake[fabric_.inbox_index(now, first, sender)];
+      for (std::uint32_t i = 0; i < count; ++i) {
+        const void* const found = std::memchr(marks + i, static_cast<int>(Mark::kYes), count - i);
+        if (!found) break;
+        i = static_cast<std::uint32_t>(static_cast<const Mark*>(found) - marks);
+        if (!std::exchange(due_[i], true)) tiles.push_back(first + i);
+      }
+    }
+  for (std::uint32_t tile : tiles) due_[tile - first] = false;
 }
 
 /// One cycle of one tile.

@@ -31,31 +31,37 @@ struct AwakeEnds {
   std::vector<Mark> marks;       // by end: it is among them
 };
 
-/// Tiles of a thread that nobody has run in this window. Its own thread takes them one by one, and so does
-/// any that has finished its own: cores are not equally fast, nor is what tiles have to do.
-struct alignas(64) TilesLeft {
-  std::atomic<std::uint32_t> next = 0;
-  std::uint32_t begin = 0, end = 0;
+/// Tiles of a thread that have something to do in a window, and that nobody has run yet. Its own thread takes
+/// them one by one, and so does any that has finished its own: cores are not equally fast, nor do all tiles
+/// have as much to do.
+class alignas(64) TilesLeft {
+ public:
+  /// Filled by their own thread, before open().
+  std::vector<std::uint32_t> tiles;
 
-  /// Once what its endpoints make in this window is queued.
-  void open() { next.store(begin, std::memory_order_release); }
-  /// Whether `tile` is one to run.
+  void open() { state_.store(std::uint64_t{tiles.size()} << 32, std::memory_order_release); }
+  /// Whether there was one to run.
   bool take(std::uint32_t& tile) {
-    if (next.load(std::memory_order_relaxed) >= end) return false;
-    tile = next.fetch_add(1, std::memory_order_acquire);
-    return tile < end;
+    if (!any(state_.load(std::memory_order_relaxed))) return false;
+    const std::uint64_t state = state_.fetch_add(1, std::memory_order_acquire);
+    if (!any(state)) return false;
+    tile = tiles[static_cast<std::uint32_t>(state)];
+    return true;
   }
+
+ private:
+  static bool any(std::uint64_t state) { return static_cast<std::uint32_t>(state) < state >> 32; }
+
+  // How many there are, and below that how many are taken: one word, so that who takes one of an earlier
+  // window's sees it.
+  std::atomic<std::uint64_t> state_ = 0;
 };
 
 struct alignas(64) Worker {
   Worker(unsigned number, const Share& of_network)
       : index(number),
         share(of_network),
-        timers(of_network.endpoint_begin, of_network.endpoint_end - of_network.endpoint_begin) {
-    tiles.begin = share.tile_begin;
-    tiles.end = share.tile_end;
-    tiles.next = share.tile_end;
-  }
+        timers(of_network.endpoint_begin, of_network.endpoint_end - of_network.endpoint_begin) {}
 
   PacketId take_packet(PacketStore& packets) {
     if (free.empty()) packets.grow(free);
