@@ -89,9 +89,9 @@ class PointRun {
         ranks_(experiment.options.ranks),
         made_(experiment.engine.make(experiment.machine, bounded(experiment))),
         engine_(*made_),
-        traffic_(experiment.workload, experiment.members, experiment.pattern, load),
+        traffic_(experiment.workload, experiment.members, experiment.pattern, load, experiment.options.ranks),
         recorders_(engine_.threads(), Recorder(graph_.endpoints())),
-        links_(graph_, engine_) {
+        links_(graph_, engine_, ranks_) {
     for (Recorder& recorder : recorders_) observers_.push_back(&recorder);
     for (network::EndpointId e = 0; e < graph_.endpoints(); ++e)
       packets_per_cycle_ += load / experiment.workload.sizes.mean() * traffic_.relative_rate(e);
@@ -400,8 +400,7 @@ class PointRun {
     point_.packet.growing = point_.saturated;
     point_.network = network.summary();
     point_.mean_half_width = half_width_95(batch_means_);
-    point_.links = links_.links(point_.measured_cycles);
-    point_.waiting = links_.waiting();
+    links_.tell(point_.measured_cycles, point_);
     fill_fairness(cycles);
     fill_faults();
     if (point_.stalled) explain_stall();

@@ -23,15 +23,14 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
                LinkLayer* links)
     : fabric_(graph, std::move(settings), links != nullptr),
       routes_(fabric_, routing),
-      sources_(graph.endpoints(), fabric_.settings.most_packets, header_queues(fabric_), fabric_.settings),
+      sources_(graph.endpoints(), fabric_.part, fabric_.settings.most_packets, header_queues(fabric_),
+               fabric_.settings),
       recovery_(fabric_, routes_, sources_, workers_),
       links_(links) {
   limit_window(fabric_.settings.tell_departures ? 1 : fabric_.longest_window);
   Ranks* const ranks = fabric_.settings.ranks;
-  const unsigned own = fabric_.settings.threads / (ranks ? ranks->count() : 1);
-  const unsigned first = ranks ? ranks->rank() * own : 0;
-  for (unsigned t = first; t < first + own; ++t)
-    workers_.push_back(std::make_unique<Worker>(t, fabric_.shares[t]));
+  for (unsigned t = 0; t < fabric_.own_threads(); ++t)
+    workers_.push_back(std::make_unique<Worker>(fabric_.first_thread + t, fabric_.shares[t]));
   if (ranks && ranks->count() > 1) {
     WEFT_CHECK(!links_, "cables that can fail run in one process");
     exchange_ = std::make_unique<Exchange>(fabric_, sources_, workers_, *ranks);
@@ -221,7 +220,7 @@ void Engine::check_conservation() const {
 }
 
 std::uint64_t Engine::bytes() const {
-  return fabric_.bytes() + routes_.bytes() + sources_.senders.size() * sizeof(Sender);
+  return fabric_.bytes() + routes_.bytes() + sources_.senders.own_bytes();
 }
 
 }  // namespace weft::network::flit

@@ -2,21 +2,19 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 #include "base/check.hpp"
 
 namespace weft::network::flit {
 
 using topology::kNone;
-using topology::RouterId;
 
 namespace {
 
 /// What an inbox of another rank gets; heads, bodies and credits follow it.
 struct Parcel {
-  std::uint32_t inbox;  // within a slot
-  std::uint32_t ahead;  // cycles from now on
+  std::uint32_t tile, thread;  // to which, from which; of all ranks
+  std::uint32_t ahead;         // cycles from now on
   std::uint32_t heads, bodies, credits;
 };
 
@@ -25,35 +23,9 @@ struct CrossingHead {
   PacketRecord record;
 };
 
-template <class T>
-void put(Ranks::Bytes& out, const T& value) {
-  static_assert(std::is_trivially_copyable_v<T>);
-  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-  out.insert(out.end(), bytes, bytes + sizeof(T));
+void put_bag(Ranks::Bytes& out, const Bag<ChannelNumber>& bag) {
+  put_all(out, std::span(bag.begin(), bag.size()));
 }
-
-void put_all(Ranks::Bytes& out, const Bag<ChannelNumber>& bag) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(bag.begin());
-  out.insert(out.end(), bytes, bytes + bag.size() * sizeof(ChannelNumber));
-}
-
-/// Reads a rank's bytes from front to back.
-class Reader {
- public:
-  explicit Reader(const Ranks::Bytes& bytes) : at_(bytes.data()), end_(bytes.data() + bytes.size()) {}
-  bool more() const { return at_ != end_; }
-  template <class T>
-  T take() {
-    WEFT_CHECK(static_cast<std::size_t>(end_ - at_) >= sizeof(T), "ranks send whole records");
-    T value;
-    std::memcpy(&value, at_, sizeof(T));
-    at_ += sizeof(T);
-    return value;
-  }
-
- private:
-  const std::byte *at_, *end_;
-};
 
 }  // namespace
 
@@ -63,39 +35,26 @@ Exchange::Exchange(Fabric& fabric, Sources& sources, std::vector<std::unique_ptr
       sources_(sources),
       workers_(workers),
       ranks_(ranks),
-      borders_(ranks.count()),
-      crossing_of_(fabric.graph.ports(), kNone),
       out_(ranks.count()),
       in_(ranks.count()) {
   find_borders();
 }
 
 void Exchange::find_borders() {
-  const auto threads = static_cast<std::uint32_t>(workers_.size());
-  const State& state = fabric_.state;
-  const std::uint32_t tile_begin = workers_.front()->share.tile_begin,
-                      tile_end = workers_.back()->share.tile_end;
-  const auto own = [&](RouterId r) {
-    return fabric_.router_tile[r] >= tile_begin && fabric_.router_tile[r] < tile_end;
-  };
-  for (topology::PortId p = 0; p < fabric_.graph.ports(); ++p) {
-    const topology::PortId peer = fabric_.graph.peer(p);
-    if (peer == kNone || !own(fabric_.graph.port_router(p))) continue;
-    const RouterId other = fabric_.graph.port_router(peer);
-    if (own(other)) continue;
-    borders_[fabric_.thread_of(other) / threads].push_back(state.ports[p].inbox);
-    crossing_of_[peer] = static_cast<std::uint32_t>(crossings_.size());
-    crossings_.resize(crossings_.size() + (std::size_t{1} << state.channel_bits), {kNoPacket, 0});
-  }
-  for (auto& inboxes : borders_) {
-    std::sort(inboxes.begin(), inboxes.end());
-    inboxes.erase(std::unique(inboxes.begin(), inboxes.end()), inboxes.end());
+  const Part& part = fabric_.part;
+  crossing_of_.assign(part.ports.size(), kNone);
+  for (std::size_t i = 0; i < part.ports.size(); ++i) {
+    const topology::PortId peer = fabric_.graph.peer(static_cast<PortNumber>(part.ports.begin + i));
+    if (peer == kNone || part.has_router(fabric_.graph.port_router(peer))) continue;
+    crossing_of_[i] = static_cast<std::uint32_t>(crossings_.size());
+    crossings_.resize(crossings_.size() + (std::size_t{1} << fabric_.state.channel_bits), {kNoPacket, 0});
   }
 }
 
 Exchange::Crossing& Exchange::crossing(ChannelNumber to) {
   const std::uint32_t mask = (1u << fabric_.state.channel_bits) - 1;
-  return crossings_[crossing_of_[to >> fabric_.state.channel_bits] + (to & mask)];
+  const topology::PortId here = fabric_.graph.peer(to >> fabric_.state.channel_bits);
+  return crossings_[crossing_of_[here - fabric_.part.ports.begin] + (to & mask)];
 }
 
 Outlook Exchange::meet(Cycle now, Outlook mine) {
@@ -115,16 +74,15 @@ Cycle Exchange::pack(Cycle now) {
   Cycle first = kNever;
   for (Cycle c = now; c < now + state.slots; ++c) {
     const std::size_t row = (c & (state.slots - 1)) * state.slot_inboxes;
-    for (unsigned r = 0; r < borders_.size(); ++r)
-      for (std::uint32_t inbox : borders_[r]) {
-        if (state.awake[row + inbox] == Mark::kNo) continue;
-        state.awake[row + inbox] = Mark::kNo;
-        first = std::min(first, c);
-        Inbox& from = state.inboxes[row + inbox];
-        put(out_[r], Parcel{inbox, static_cast<std::uint32_t>(c - now), from.heads.size(), from.bodies.size(),
-                            from.credits.size()});
-        pack_inbox(from, out_[r]);
-      }
+    for (const Beyond& there : fabric_.beyond) {
+      if (state.awake[row + there.inbox] == Mark::kNo) continue;
+      state.awake[row + there.inbox] = Mark::kNo;
+      first = std::min(first, c);
+      Inbox& from = state.inboxes[row + there.inbox];
+      put(out_[there.rank], Parcel{there.tile, there.thread, static_cast<std::uint32_t>(c - now),
+                                   from.heads.size(), from.bodies.size(), from.credits.size()});
+      pack_inbox(from, out_[there.rank]);
+    }
   }
   return first;
 }
@@ -141,8 +99,8 @@ void Exchange::pack_inbox(Inbox& inbox, Ranks::Bytes& out) {
     Crossing& under_way = crossing(to);
     if (--under_way.left == 0) free.push_back(under_way.packet);
   }
-  put_all(out, inbox.bodies);
-  put_all(out, inbox.credits);
+  put_bag(out, inbox.bodies);
+  put_bag(out, inbox.credits);
   inbox.heads.clear();
   inbox.bodies.clear();
   inbox.credits.clear();
@@ -150,7 +108,7 @@ void Exchange::pack_inbox(Inbox& inbox, Ranks::Bytes& out) {
 
 void Exchange::unpack(Cycle now, const Ranks::Bytes& in, Outlook& all) {
   State& state = fabric_.state;
-  Reader reader(in);
+  RankReader reader(in);
   const auto theirs = reader.take<Outlook>();
   all.moved += theirs.moved;
   all.in_network += theirs.in_network;
@@ -159,9 +117,10 @@ void Exchange::unpack(Cycle now, const Ranks::Bytes& in, Outlook& all) {
   all.aged |= theirs.aged;
   while (reader.more()) {
     const auto parcel = reader.take<Parcel>();
-    const std::size_t at =
-        ((now + parcel.ahead) & (state.slots - 1)) * state.slot_inboxes + std::size_t{parcel.inbox};
-    WEFT_CHECK(parcel.inbox < state.slot_inboxes && parcel.ahead < state.slots, "ranks agree on inboxes");
+    const std::uint32_t inbox_here = fabric_.inbox_here(parcel.tile, parcel.thread);
+    WEFT_CHECK(parcel.thread < fabric_.settings.threads && parcel.ahead < state.slots,
+               "ranks agree on inboxes");
+    const std::size_t at = ((now + parcel.ahead) & (state.slots - 1)) * state.slot_inboxes + inbox_here;
     Inbox& inbox = state.inboxes[at];
     state.awake[at] = Mark::kYes;
     for (std::uint32_t i = 0; i < parcel.heads; ++i) {

@@ -49,9 +49,8 @@ class Exchange {
   Sources& sources_;
   std::vector<std::unique_ptr<Worker>>& workers_;
   Ranks& ranks_;
-  std::vector<std::vector<std::uint32_t>> borders_;  // by rank: inboxes of its tiles, within a slot
-  std::vector<std::uint32_t> crossing_of_;           // by port of another rank: its first crossing
-  std::vector<Crossing> crossings_;                  // by its channels
+  std::vector<std::uint32_t> crossing_of_;  // by port here that leads to another rank: its first crossing
+  std::vector<Crossing> crossings_;         // by its channels
   std::vector<Ranks::Bytes> out_, in_;
 };
 

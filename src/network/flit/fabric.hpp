@@ -10,14 +10,23 @@
 #include "network/flit/settings.hpp"
 #include "network/flit/state.hpp"
 #include "network/flit/traffic_classes.hpp"
+#include "network/part.hpp"
 #include "topology/graph.hpp"
 
 namespace weft::network::flit {
 
-/// What a thread looks after.
+/// What a thread looks after; tiles are numbered within their process.
 struct Share {
   std::uint32_t tile_begin, tile_end;
   std::uint32_t endpoint_begin, endpoint_end;
+};
+
+/// Inboxes of a slot for what a thread of this process sends to a tile of another rank. Tiles and threads are
+/// counted over all ranks; the links of a thread count as a tile of their own, numbered behind all tiles.
+struct Beyond {
+  std::uint32_t tile, thread;
+  std::uint32_t rank;   // that has the tile,
+  std::uint32_t inbox;  // and the inbox here, within a slot
 };
 
 /// Plain data for the stages of a cycle; what is above the state does not change in a run.
@@ -27,7 +36,7 @@ struct Fabric {
 
   /// Flits of these ports go through their link layer, and so do their credits. The links of a thread have
   /// inboxes like those of a tile: credits for them are put there in the cycle they arise, and ends at which
-  /// something will arrive in the cycle it will. Returns the thread that looks after each.
+  /// something will arrive in the cycle it will. Returns the thread, of all ranks, that looks after each.
   std::vector<unsigned> lead_through_links(const std::vector<topology::PortId>& link_ports);
   /// A router that is dead delivers nothing.
   void freeze(topology::RouterId router, bool frozen);
@@ -40,10 +49,17 @@ struct Fabric {
   }
   /// Where the inboxes of a thread's links are, counted as if it were a tile.
   std::uint32_t links_tile(unsigned thread) const {
-    return static_cast<std::uint32_t>(state.tiles.size()) + thread;
+    return static_cast<std::uint32_t>(state.tiles.size()) + thread - first_thread;
   }
   /// The thread that looks after a router, of all ranks together.
-  unsigned thread_of(topology::RouterId router) const;
+  unsigned thread_of(topology::RouterId router) const {
+    return static_cast<unsigned>(((std::uint64_t{router} + 1) * settings.threads - 1) / graph.routers());
+  }
+  /// The tile of a router of this process.
+  std::uint32_t tile_of(topology::RouterId router) const { return router_tile[router] - first_tile; }
+  unsigned own_threads() const { return static_cast<unsigned>(shares.size()); }
+  /// The inbox, within a slot, for what one thread sends to a tile; both of all ranks.
+  std::uint32_t inbox_here(std::uint32_t tile, std::uint32_t thread) const;
   /// Flits in the input queues of a port now.
   std::uint32_t occupancy(PortNumber port) const;
   std::uint64_t bytes() const;
@@ -51,12 +67,19 @@ struct Fabric {
   const topology::Graph& graph;
   Settings settings;
   InnerFabric inner;
-  std::vector<Share> shares;                   // by thread
+  Part part;                                   // what is here; the state has memory for no other ports
+  std::vector<Share> shares;                   // by thread of this process
+  unsigned first_thread = 0;                   // of this process, among those of all ranks,
+  std::uint32_t first_tile = 0;                // and its first tile
+  std::uint32_t tiles_of_thread = 1;           // the same for all
+  std::vector<Beyond> beyond;                  // in order of tiles and threads
   std::vector<std::uint32_t> endpoint_router;  // by endpoint
   std::vector<PortNumber> endpoint_port;       // by endpoint
-  std::vector<std::uint32_t> endpoint_tile;    // by endpoint
-  std::vector<std::uint32_t> router_tile;      // by router
-  std::vector<std::uint32_t> link_inbox;  // by end of a cable with a link layer: first inbox of its thread
+  std::vector<std::uint32_t> endpoint_tile;    // by endpoint of this process
+  std::vector<std::uint32_t> router_tile;      // by router: of the tiles of all ranks
+  // By end of a cable with a link layer: inboxes of its thread within a slot; a sending thread adds its
+  // number.
+  std::vector<std::uint32_t> link_inbox;
   std::vector<Remainder> port_remainder;  // by port: of a hop over its cable, where cables differ
   Remainder hop_remainder = 0;            // where they do not
   std::uint16_t endpoint_flight = 0;      // of a flit from its source to the router
@@ -73,8 +96,10 @@ struct Fabric {
 
  private:
   void size_arrays(bool link_layer);
-  void share_out(bool link_layer);
+  void share_out();
+  void find_beyond(bool link_layer);
   void connect_ports();
+  void connect_port(PortNumber p);
   void connect_inner_ports();
   void share_remainders();
   void rank_local_ports();

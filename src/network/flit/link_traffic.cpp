@@ -18,7 +18,7 @@ void LinkTraffic::take(Cycle now) {
     links_.receive(end, now, arrival);
     if (!arrival.has_flit && arrival.credits == 0) continue;
     std::size_t at =
-        fabric_.inbox_index(now, fabric_.router_tile[fabric_.graph.port_router(p)]) + worker_.index;
+        fabric_.inbox_index(now, fabric_.tile_of(fabric_.graph.port_router(p))) + worker_.index;
     Inbox& inbox = fabric_.state.inboxes[at];
     fabric_.state.awake[at] = Mark::kYes;
     const ChannelNumber own = p << fabric_.state.channel_bits;
