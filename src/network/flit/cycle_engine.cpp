@@ -96,16 +96,15 @@ class FlitCycleEngine final : public CycleEngine {
   Run ports_;  // of this process
 };
 
-WEFT_REGISTER(
-    CycleEngineKind,
-    {"flit", "every flit, buffer and credit, cycle by cycle: the reference",
-     [](const machine::Machine& m, unsigned largest) { return facts_of(m, settings_for(m, largest)); },
-     [](const machine::Machine& m, const CycleOptions& options) -> std::unique_ptr<CycleEngine> {
-       if (options.ranks && (options.link_layer || LinkLayer::needed(m, options.faults)))
-         throw UserError("cables that can fail are run by one process: leave out mpirun, and take --threads");
-       return std::make_unique<FlitCycleEngine>(m, options, settings_of(m, options));
-     },
-     true, true});
+WEFT_REGISTER(CycleEngineKind,
+              {"flit", "every flit, buffer and credit, cycle by cycle: the reference",
+               [](const machine::Machine& m, unsigned largest) {
+                 return facts_of(m, settings_for(m, largest));
+               },
+               [](const machine::Machine& m, const CycleOptions& options) -> std::unique_ptr<CycleEngine> {
+                 return std::make_unique<FlitCycleEngine>(m, options, settings_of(m, options));
+               },
+               true, true});
 
 }  // namespace
 

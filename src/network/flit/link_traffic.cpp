@@ -17,17 +17,27 @@ void LinkTraffic::take(Cycle now) {
     const PortNumber p = links_.ports()[end];
     links_.receive(end, now, arrival);
     if (!arrival.has_flit && arrival.credits == 0) continue;
-    std::size_t at =
-        fabric_.inbox_index(now, fabric_.tile_of(fabric_.graph.port_router(p))) + worker_.index;
+    std::size_t at = fabric_.inbox_index(now, fabric_.tile_of(fabric_.graph.port_router(p))) + worker_.index;
     Inbox& inbox = fabric_.state.inboxes[at];
     fabric_.state.awake[at] = Mark::kYes;
     const ChannelNumber own = p << fabric_.state.channel_bits;
     for (unsigned i = 0; i < arrival.credits; ++i) inbox.credits.push(own + arrival.credit_channel);
     if (!arrival.has_flit) continue;
     ChannelNumber to = own + arrival.flit.channel;
-    if (arrival.damaged) sources_.packets[links_.arrived(end, arrival.flit.channel).id()].damaged = true;
+    std::uint64_t entry = arrival.flit.entry;
+    const bool border = links_.is_border(end);
+    if (border && arrival.flit.head) {  // the packet gets a number of this rank
+      const PacketId id = worker_.take_packet(sources_.packets);
+      const PacketRecord& record = sources_.packets[id] = links_.take_expected(end, arrival.flit.channel, id);
+      entry = Entry(id, record.destination, record.flits, record.message_class).bits();
+    }
+    if (arrival.damaged)
+      sources_
+          .packets[border ? links_.number_here(end, arrival.flit.channel)
+                          : links_.arrived(end, arrival.flit.channel).id()]
+          .damaged = true;
     if (arrival.flit.head)
-      inbox.heads.push({to, arrival.flit.entry});
+      inbox.heads.push({to, entry});
     else
       inbox.bodies.push(to);
   }
