@@ -120,11 +120,21 @@ std::string make_folder(const Options& options, const std::string& machine) {
   return name;
 }
 
+/// A million links make a gigabyte of text: it is written as it is made.
+void write_json(const std::string& path, const Json& json) {
+  OutputFile file(path);
+  json.dump_to([&](std::string_view text) { file.write(text); }, 1);
+  file.write("\n");
+  file.close();
+}
+
 void write_results(const TrafficResult& result, const machine::Machine& machine, const std::string& folder,
-                   const std::string& json) {
-  write_file(folder + "/result.json", json);
+                   const Json& json) {
+  write_json(folder + "/result.json", json);
   write_file(folder + "/points.csv", report::points_csv(result));
-  write_file(folder + "/links.csv", report::links_csv(result, machine));
+  OutputFile links(folder + "/links.csv");
+  report::links_csv(result, machine, [&](std::string_view text) { links.write(text); });
+  links.close();
   write_file(folder + "/histogram.csv", report::histogram_csv(result));
   report::write_traffic_report(result, machine, folder + "/report.html");
 }
@@ -204,9 +214,14 @@ int traffic(Options options) {
   const int code = stalled || result.interrupted ? 1 : 0;
   if (!speaks()) return code;
   result.command = command_line(options);
-  std::string json = report::traffic_json(result, machine).dump(1) + "\n";
+  const Json json = report::traffic_json(result, machine);
   write_results(result, machine, folder, json);
-  fmt::print("{}", options.json ? json : traffic_table(result, machine));
+  if (options.json) {
+    json.dump_to([](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }, 1);
+    fmt::print("\n");
+  } else {
+    fmt::print("{}", traffic_table(result, machine));
+  }
   if (!options.json) fmt::print("results in {}: report.html, result.json and tables (CSV)\n", folder);
   if (result.interrupted)
     fmt::print(stderr, "interrupted: {} of {} kept\n", result.points.size(),

@@ -237,7 +237,9 @@ bool Json::same(const Json& other) const { return JsonLibrary::theirs(*this) == 
 /// Writes a value as the library would, without a copy of it in between: results have a million parts.
 class JsonWriter {
  public:
-  explicit JsonWriter(int indent) : indent_(indent) {}
+  /// `take` gets the text in pieces; without it all of it is kept.
+  explicit JsonWriter(int indent, std::function<void(std::string_view)> take_piece = nullptr)
+      : indent_(indent), take_piece_(std::move(take_piece)) {}
 
   void write(const Json& value) {
     switch (value.kind_) {
@@ -276,6 +278,7 @@ class JsonWriter {
   }
 
   std::string take() { return std::move(out_); }
+  void finish() { take_piece_(out_); }
 
  private:
   template <class Write>
@@ -286,6 +289,10 @@ class JsonWriter {
       if (i > 0) out_ += ',';
       new_line();
       write_part(i);
+      if (take_piece_ && out_.size() >= kPiece) {
+        take_piece_(out_);
+        out_.clear();
+      }
     }
     depth_ -= indent_;
     if (parts > 0) new_line();
@@ -327,7 +334,10 @@ class JsonWriter {
     out_ += '"';
   }
 
+  static constexpr std::size_t kPiece = 1 << 16;
+
   int indent_, depth_ = 0;  // indent: -1: all on one line
+  std::function<void(std::string_view)> take_piece_;
   std::string out_;
 };
 
@@ -335,6 +345,12 @@ std::string Json::dump(int indent) const {
   JsonWriter writer(indent);
   writer.write(*this);
   return writer.take();
+}
+
+void Json::dump_to(const std::function<void(std::string_view)>& take, int indent) const {
+  JsonWriter writer(indent, take);
+  writer.write(*this);
+  writer.finish();
 }
 
 std::optional<Json> Json::parse(std::string_view text) {

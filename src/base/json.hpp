@@ -89,6 +89,8 @@ class Json {
 
   /// Text, on one line or indented.
   std::string dump(int indent = -1) const;
+  /// The same text in pieces, for values whose text is too large to be kept.
+  void dump_to(const std::function<void(std::string_view)>& take, int indent = -1) const;
 
   friend bool operator==(const Json& a, const Json& b) { return a.same(b); }
   /// Of numbers.

@@ -109,12 +109,13 @@ class CycleEngine {
   /// what it waits for in turn. Empty where an engine does not see it.
   virtual std::vector<Waiting> explain_stall() const = 0;
 
-  /// These three of all ranks together, where there are several: called by all of them.
+  /// Of all ranks together, where there are several: called by all of them.
   virtual CycleCounters counters() const = 0;
-  /// By port: flits sent so far.
+  /// By port of this process's part (part_of()), from the first on: flits sent so far.
   virtual void copy_sent(std::vector<std::uint64_t>& by_port) const = 0;
-  /// By port: flits in the queues of its input now.
+  /// The same: flits in the queues of its input now.
   virtual void copy_occupancy(std::vector<std::uint32_t>& by_port) const = 0;
+  /// Of all ranks together: called by all of them.
   virtual LinkReport link_report() const = 0;
 
   /// Of the network's state, without its packets; and of each packet.

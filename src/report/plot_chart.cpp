@@ -189,7 +189,7 @@ std::string legend_mark(Mark shape, std::string_view colour, std::string_view te
                      mark_shape(at, shape, colour, ""), escape_xml(text));
 }
 
-std::string sparkline(const std::vector<float>& shares, std::string_view colour) {
+std::string sparkline(std::span<const float> shares, std::string_view colour) {
   constexpr double kWidth = 120, kHeight = 24;
   if (shares.size() < 2) return "";
   std::string path;

@@ -1,6 +1,7 @@
 // A chart as inline SVG: two axes, each with a second unit if wanted; lines, marks and bars between them.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -71,6 +72,6 @@ std::string legend_mark(Mark shape, std::string_view colour, std::string_view te
 std::string chart_with_legend(const std::string& legend, const std::string& svg);
 
 /// A small line without axes, of shares from 0 to 1.
-std::string sparkline(const std::vector<float>& shares, std::string_view colour);
+std::string sparkline(std::span<const float> shares, std::string_view colour);
 
 }  // namespace weft::report

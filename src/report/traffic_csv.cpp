@@ -45,7 +45,9 @@ std::string points_csv(const TrafficResult& result) {
   return out;
 }
 
-std::string links_csv(const TrafficResult& result, const machine::Machine& machine) {
+void links_csv(const TrafficResult& result, const machine::Machine& machine,
+               const std::function<void(std::string_view)>& take) {
+  constexpr std::size_t kPiece = 1 << 16;
   const topology::Graph& graph = *machine.graph;
   std::string out = "offered,from,to,utilisation\n";
   for (const TrafficPoint& point : result.points) {
@@ -56,9 +58,12 @@ std::string links_csv(const TrafficResult& result, const machine::Machine& machi
       out += ',';
       out += graph.port_name(graph.peer(link.port));
       fmt::format_to(std::back_inserter(out), FMT_COMPILE(",{:.6f}\n"), link.utilisation);
+      if (out.size() < kPiece) continue;
+      take(out);
+      out.clear();
     }
   }
-  return out;
+  take(out);
 }
 
 std::string histogram_csv(const TrafficResult& result) {

@@ -34,9 +34,9 @@ Json links_json(const TrafficPoint& point, const Graph& graph) {
     one["from"] = graph.port_name(link.port);
     one["to"] = graph.port_name(graph.peer(link.port));
     one["utilisation"] = rounded(link.utilisation);
-    if (!link.over_time.empty()) {
+    if (const auto over_time = point.over_time(link); !over_time.empty()) {
       one["over_time"] = Json::array();
-      for (float slice : link.over_time) one["over_time"].push_back(rounded(slice));
+      for (float slice : over_time) one["over_time"].push_back(rounded(slice));
     }
     return one;
   });

@@ -171,7 +171,8 @@ class Report {
                                   graph_.port_name(to)),
                       escape_xml(fmt::format("{} \u2192 {}", place(link->port), place(to))),
                       escape_xml(link_kind(graph_, link->port).name()),
-                      html_bar(link->utilisation, colour, true), sparkline(link->over_time, "#c0182a")});
+                      html_bar(link->utilisation, colour, true),
+                      sparkline(found_.focus->over_time(*link), "#c0182a")});
     }
     return html_section(
         "hottest", "The ten hottest links",

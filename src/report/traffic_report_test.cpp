@@ -37,7 +37,8 @@ TrafficPoint point_at(const machine::Machine& m, double load, double busiest, bo
     if (m.graph->peer(port) == topology::kNone) continue;
     bool first = link_kind(*m.graph, port).family == "of dimension 0";
     double use = busiest * (first ? 1 : 0.5) * (1 - port * 1e-4);
-    p.links.push_back({port, use, {static_cast<float>(use), static_cast<float>(use) / 2}});
+    p.links.push_back({port, use});
+    for (double slice : {use, use / 2}) p.use_of_slices.push_back(static_cast<float>(slice));
   }
   p.waiting = {{"source queues", 12, 0}, {"input buffers of router", 34, 0.6}};
   return p;

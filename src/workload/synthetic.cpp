@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace weft::workload {
 
 namespace {
@@ -62,22 +64,29 @@ Workload read_workload(const WorkloadText& text) {
 }
 
 SyntheticTraffic::SyntheticTraffic(const Workload& workload, const Members& members, const Pattern& pattern,
-                                   double load)
+                                   double load, const network::Ranks* ranks)
     : members_(members),
       pattern_(pattern),
       sizes_(workload.sizes),
       source_(workload.source->make(workload.source_parameters.get(), load, workload.seed)),
-      endpoints_(members.graph->endpoints()),
+      endpoints_(members.graph->endpoints(), {network::part_of(*members.graph, ranks).endpoints}),
       batch_(workload.batch),
       size_seed_(stream_seed(workload.seed, Stream::Size)),
       packet_rate_(load / workload.sizes.mean()),
       message_class_(workload.message_class) {
   for (Member m = 0; m < members.count(); ++m) {
-    Endpoint& endpoint = endpoints_[members.endpoint[m]];
-    endpoint.member = m;
-    endpoint.relative_rate = pattern.rate(m);
-    senders_ += endpoint.relative_rate > 0;
+    const double rate = pattern.rate(m);
+    senders_ += rate > 0;
+    const network::EndpointId e = members.endpoint[m];
+    if (endpoints_.has(e)) endpoints_[e].member = m, endpoints_[e].relative_rate = rate;
   }
+}
+
+double SyntheticTraffic::relative_rate(network::EndpointId source) const {
+  if (endpoints_.has(source)) return endpoints_[source].relative_rate;
+  const auto& all = members_.endpoint;  // in order
+  const auto at = std::lower_bound(all.begin(), all.end(), source);
+  return at != all.end() && *at == source ? pattern_.rate(static_cast<Member>(at - all.begin())) : 0;
 }
 
 network::Cycle SyntheticTraffic::next_time(network::EndpointId source, network::Cycle from) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "network/packet.hpp"
+#include "network/part.hpp"
 #include "workload/packet_sizes.hpp"
 #include "workload/pattern.hpp"
 #include "workload/source.hpp"
@@ -35,11 +36,13 @@ struct WorkloadText {
 /// Throws UserError with every mistake found.
 Workload read_workload(const WorkloadText& text);
 
-/// Makes the packets of all endpoints at one load. Nothing an endpoint makes depends on another endpoint.
+/// Makes the packets of the endpoints of this process at one load. Nothing an endpoint makes depends on
+/// another endpoint.
 class SyntheticTraffic final : public network::Traffic {
  public:
-  /// `load` is in flits per cycle of the busiest sources.
-  SyntheticTraffic(const Workload& workload, const Members& members, const Pattern& pattern, double load);
+  /// `load` is in flits per cycle of the busiest sources; `ranks`: who share the endpoints, or null.
+  SyntheticTraffic(const Workload& workload, const Members& members, const Pattern& pattern, double load,
+                   const network::Ranks* ranks = nullptr);
 
   network::Cycle first(network::EndpointId source) override;
   bool create(network::EndpointId source, network::Cycle now, network::NewPacket& packet,
@@ -48,10 +51,11 @@ class SyntheticTraffic final : public network::Traffic {
     for (network::Creation& one : due) one.made = create(one.source, now, one.packet, one.next);
   }
 
+  /// Of the whole machine.
   std::uint32_t senders() const { return senders_; }
-  /// What an endpoint sends compared with the busiest one; 0: it does not send.
-  double relative_rate(network::EndpointId source) const { return endpoints_[source].relative_rate; }
-  /// Flits made so far by all endpoints; call while no engine runs.
+  /// What any endpoint sends compared with the busiest one; 0: it does not send.
+  double relative_rate(network::EndpointId source) const;
+  /// Flits made so far by the endpoints here; call while no engine runs.
   std::uint64_t flits_made() const;
 
  private:
@@ -67,7 +71,7 @@ class SyntheticTraffic final : public network::Traffic {
   const Pattern& pattern_;
   PacketSizes sizes_;
   std::unique_ptr<Source> source_;
-  std::vector<Endpoint> endpoints_;
+  PartArray<Endpoint> endpoints_;
   std::uint64_t batch_, size_seed_;
   double packet_rate_;  // of the busiest sources
   std::uint32_t senders_ = 0;

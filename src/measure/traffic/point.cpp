@@ -89,9 +89,9 @@ class PointRun {
         ranks_(experiment.options.ranks),
         made_(experiment.engine.make(experiment.machine, bounded(experiment))),
         engine_(*made_),
-        traffic_(experiment.workload, experiment.members, experiment.pattern, load),
+        traffic_(experiment.workload, experiment.members, experiment.pattern, load, experiment.options.ranks),
         recorders_(engine_.threads(), Recorder(graph_.endpoints())),
-        links_(graph_, engine_) {
+        links_(graph_, engine_, ranks_) {
     for (Recorder& recorder : recorders_) observers_.push_back(&recorder);
     for (network::EndpointId e = 0; e < graph_.endpoints(); ++e)
       packets_per_cycle_ += load / experiment.workload.sizes.mean() * traffic_.relative_rate(e);
@@ -341,6 +341,28 @@ class PointRun {
     }
   }
 
+  /// Of all ranks.
+  Recorder::Pairs lost_pairs() const {
+    Recorder::Pairs pairs;
+    for (const Recorder& recorder : recorders_)
+      for (const auto& [pair, packets] : recorder.lost_pairs()) pairs[pair] += packets;
+    if (!ranks_) return pairs;
+    struct Lost {
+      network::EndpointId from, to;
+      std::uint64_t packets;
+    };
+    network::Ranks::Bytes mine;
+    for (const auto& [pair, packets] : pairs) network::put(mine, Lost{pair.first, pair.second, packets});
+    pairs.clear();
+    network::each_rank(*ranks_, mine, [&](const network::Ranks::Bytes& theirs) {
+      for (network::RankReader reader(theirs); reader.more();) {
+        const Lost lost = reader.take<Lost>();
+        pairs[{lost.from, lost.to}] += lost.packets;
+      }
+    });
+    return pairs;
+  }
+
   void fill_faults() {
     FaultOutcome& out = point_.faults;
     const network::LinkReport report = engine_.link_report();
@@ -357,12 +379,10 @@ class PointRun {
     }
     out.taken_back = report.taken_back;
     out.routing = report.routing;
-    Recorder::Pairs pairs;
-    for (const Recorder& recorder : recorders_) {
-      out.undeliverable += recorder.lost();
-      out.damaged += recorder.damaged();
-      for (const auto& [pair, packets] : recorder.lost_pairs()) pairs[pair] += packets;
-    }
+    for (const Recorder& recorder : recorders_)
+      out.undeliverable += recorder.lost(), out.damaged += recorder.damaged();
+    if (ranks_) ranks_->sum({&out.undeliverable, 1}), ranks_->sum({&out.damaged, 1});
+    const Recorder::Pairs pairs = lost_pairs();
     for (const auto& [pair, packets] : pairs) {
       if (out.cut_off.size() == kPairsNamed) {
         out.cut_off.push_back(fmt::format("and {}", count_of(pairs.size() - kPairsNamed, "more pair")));
@@ -400,8 +420,7 @@ class PointRun {
     point_.packet.growing = point_.saturated;
     point_.network = network.summary();
     point_.mean_half_width = half_width_95(batch_means_);
-    point_.links = links_.links(point_.measured_cycles);
-    point_.waiting = links_.waiting();
+    links_.tell(point_.measured_cycles, point_);
     fill_fairness(cycles);
     fill_faults();
     if (point_.stalled) explain_stall();

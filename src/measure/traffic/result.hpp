@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +23,8 @@ struct Latency {
 
 /// Flits on the link a port sends to, over the measured time.
 struct LinkUse {
-  std::uint32_t port = 0;        // global number of the sending port
-  double utilisation = 0;        // of what the cable can carry
-  std::vector<float> over_time;  // in equal slices of the measured time
+  std::uint32_t port = 0;  // global number of the sending port
+  double utilisation = 0;  // of what the cable can carry
 };
 
 /// Where flits stood waiting, averaged over the measured time.
@@ -95,10 +95,18 @@ struct TrafficPoint {
   double fairness = 1;                       // Jain's index over what each source got through
   double least_source = 0, most_source = 0;  // flits per cycle accepted of the worst and the best source
   std::vector<LinkUse> links;                // every router-to-router link, by port
+  std::vector<float> use_of_slices;          // by link: in equal slices of the measured time; or of none
   std::vector<WaitingPlace> waiting;
   FaultOutcome faults;
   std::uint64_t flit_hops = 0;
   double seconds = 0;  // it took to find this out
+
+  /// Of a link of `links`: its utilisation in slices of the measured time.
+  std::span<const float> over_time(const LinkUse& link) const {
+    if (use_of_slices.empty()) return {};
+    const std::size_t slices = use_of_slices.size() / links.size();
+    return std::span(use_of_slices).subspan(static_cast<std::size_t>(&link - links.data()) * slices, slices);
+  }
 };
 
 struct TrafficResult {

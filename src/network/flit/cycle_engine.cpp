@@ -1,12 +1,12 @@
 // The flit engine as one of those that go cycle by cycle.
 #include "network/cycle_engine.hpp"
 
-#include <algorithm>
 #include <type_traits>
 #include <utility>
 
 #include "base/diagnostics.hpp"
 #include "network/flit/engine.hpp"
+#include "network/part.hpp"
 
 namespace weft::network::flit {
 
@@ -50,7 +50,7 @@ class FlitCycleEngine final : public CycleEngine {
                    : nullptr),
         engine_(*m.graph, *m.routing, settings, links_.get()),
         ranks_(settings.ranks),
-        ports_(m.graph->ports()) {}
+        ports_(part_of(*m.graph, settings.ranks).ports) {}
 
   const CycleFacts& facts() const override { return facts_; }
   unsigned threads() const override { return engine_.threads(); }
@@ -66,17 +66,14 @@ class FlitCycleEngine final : public CycleEngine {
     return own;
   }
   void copy_sent(std::vector<std::uint64_t>& by_port) const override {
-    by_port.resize(ports_);
-    for (topology::PortId p = 0; p < ports_; ++p) by_port[p] = engine_.sent(p);
-    if (ranks_) ranks_->sum(by_port);
+    by_port.resize(ports_.size());
+    for (std::size_t i = 0; i < ports_.size(); ++i)
+      by_port[i] = engine_.sent(static_cast<topology::PortId>(ports_.begin + i));
   }
   void copy_occupancy(std::vector<std::uint32_t>& by_port) const override {
-    by_port.resize(ports_);
-    for (topology::PortId p = 0; p < ports_; ++p) by_port[p] = engine_.occupancy(p);
-    if (!ranks_) return;
-    std::vector<std::uint64_t> all(by_port.begin(), by_port.end());
-    ranks_->sum(all);
-    std::copy(all.begin(), all.end(), by_port.begin());
+    by_port.resize(ports_.size());
+    for (std::size_t i = 0; i < ports_.size(); ++i)
+      by_port[i] = engine_.occupancy(static_cast<topology::PortId>(ports_.begin + i));
   }
   LinkReport link_report() const override {
     if (!links_) return {};
@@ -96,19 +93,18 @@ class FlitCycleEngine final : public CycleEngine {
   std::unique_ptr<LinkLayer> links_;  // of the cables that can fail
   Engine engine_;
   Ranks* ranks_;
-  topology::PortId ports_;
+  Run ports_;  // of this process
 };
 
-WEFT_REGISTER(
-    CycleEngineKind,
-    {"flit", "every flit, buffer and credit, cycle by cycle: the reference",
-     [](const machine::Machine& m, unsigned largest) { return facts_of(m, settings_for(m, largest)); },
-     [](const machine::Machine& m, const CycleOptions& options) -> std::unique_ptr<CycleEngine> {
-       if (options.ranks && (options.link_layer || LinkLayer::needed(m, options.faults)))
-         throw UserError("cables that can fail are run by one process: leave out mpirun, and take --threads");
-       return std::make_unique<FlitCycleEngine>(m, options, settings_of(m, options));
-     },
-     true, true});
+WEFT_REGISTER(CycleEngineKind,
+              {"flit", "every flit, buffer and credit, cycle by cycle: the reference",
+               [](const machine::Machine& m, unsigned largest) {
+                 return facts_of(m, settings_for(m, largest));
+               },
+               [](const machine::Machine& m, const CycleOptions& options) -> std::unique_ptr<CycleEngine> {
+                 return std::make_unique<FlitCycleEngine>(m, options, settings_of(m, options));
+               },
+               true, true});
 
 }  // namespace
 

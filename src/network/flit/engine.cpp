@@ -23,18 +23,17 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
                LinkLayer* links)
     : fabric_(graph, std::move(settings), links != nullptr),
       routes_(fabric_, routing),
-      sources_(graph.endpoints(), fabric_.settings.most_packets, header_queues(fabric_), fabric_.settings),
+      sources_(graph.endpoints(), fabric_.part, fabric_.settings.most_packets, header_queues(fabric_),
+               fabric_.settings),
       recovery_(fabric_, routes_, sources_, workers_),
       links_(links) {
   limit_window(fabric_.settings.tell_departures ? 1 : fabric_.longest_window);
   Ranks* const ranks = fabric_.settings.ranks;
-  const unsigned own = fabric_.settings.threads / (ranks ? ranks->count() : 1);
-  const unsigned first = ranks ? ranks->rank() * own : 0;
-  for (unsigned t = first; t < first + own; ++t)
-    workers_.push_back(std::make_unique<Worker>(t, fabric_.shares[t]));
+  for (unsigned t = 0; t < fabric_.own_threads(); ++t)
+    workers_.push_back(std::make_unique<Worker>(fabric_.first_thread + t, fabric_.shares[t]));
   if (ranks && ranks->count() > 1) {
-    WEFT_CHECK(!links_, "cables that can fail run in one process");
-    exchange_ = std::make_unique<Exchange>(fabric_, sources_, workers_, *ranks);
+    exchange_ = std::make_unique<Exchange>(fabric_, sources_, workers_, links_, *ranks);
+    recovery_.join(exchange_.get());
   }
   if (!links_) {
     // With a link layer an end of a cable belongs to a thread, and so does the tile it is at.
@@ -46,7 +45,8 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
   const auto ends = static_cast<std::uint32_t>(links_->ports().size());
   for (auto& worker : workers_) worker->ends.emplace(ends);
   const std::vector<unsigned> owners = fabric_.lead_through_links(links_->ports());
-  for (EndNumber end = 0; end < ends; ++end) workers_[owners[end]]->ends->timers.set(end, 0);
+  for (EndNumber end = 0; end < ends; ++end)
+    if (links_->is_here(end)) workers_[owners[end] - fabric_.first_thread]->ends->timers.set(end, 0);
 }
 
 void Engine::ask(EndpointId source, Cycle when) {
@@ -104,11 +104,12 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
   now_ = run_end_;
   until = std::min(until, stop_by_.load(std::memory_order_relaxed));
   stop_ = now_ >= until;
-  Outlook ahead = outlook(until);
-  if (exchange_) ahead = exchange_->meet(now_, ahead);
+  const Outlook ahead = agree(until);
+  until = ahead.until;  // another rank may have been asked to stop
+  stop_ = now_ >= until;
   const bool moved = ahead.moved != std::exchange(moved_, ahead.moved);
   if (ahead.aged) stalled_ = aged_ = true;
-  if (links_) return follow_links(moved, until, patience);
+  if (links_) return follow_links(ahead, moved, until, patience);
   if (moved || ahead.in_network == 0) {
     moved_at_ = now_;
   } else if (now_ - moved_at_ > patience) {
@@ -125,9 +126,16 @@ void Engine::move_on(Cycle until, Cycle patience) noexcept {
   run_end_ = std::min(now_ + window_, until);
 }
 
+/// What lies ahead, as far as all ranks know together; what goes from one to another is sent by it.
+Outlook Engine::agree(Cycle until) {
+  const Outlook own = outlook(until);
+  return exchange_ ? exchange_->meet(now_, own) : own;
+}
+
 /// What lies ahead as far as this rank knows.
 Outlook Engine::outlook(Cycle until) {
   Outlook out;
+  out.until = until;
   for (auto& worker : workers_)
     out.moved +=
         worker->counters.flit_hops + worker->counters.flits_injected + worker->counters.flits_delivered;
@@ -135,8 +143,12 @@ Outlook Engine::outlook(Cycle until) {
     next_age_check_ = now_ + std::max<Cycle>(1, fabric_.settings.age_limit / 4);
     out.aged = look().older_than(fabric_.settings.age_limit, now_);
   }
-  if (links_) return out;  // follow_links() looks for itself
+  if (links_ && !exchange_) return out;  // follow_links() looks for itself
   out.in_network = flits_in_network();
+  if (links_) {
+    out.sending = links_->may_drain() && !recovery_.nobody_is_sending();
+    out.links_busy = links_->links_busy();
+  }
   if (stop_) return out;
   out.next = next_work(until);
   out.acts = out.next < until || !nobody_will_act();
@@ -183,19 +195,28 @@ std::uint64_t Engine::flits_in_network() const {
 }
 
 /// The clock moves on as without links that can fail, but stops wherever something may happen between cycles.
-void Engine::follow_links(bool moved, Cycle until, Cycle patience) noexcept {
+/// Ranks take the same steps: they know the same of all, and agree anew where packets have been moved.
+void Engine::follow_links(Outlook ahead, bool moved, Cycle until, Cycle patience) noexcept {
   try {
     for (;;) {
-      const std::uint64_t in_network = flits_in_network();
-      links_->between_cycles(recovery_, now_, moved, in_network);
-      if (moved || in_network == 0 || links_->busy())
+      if (!exchange_) {
+        ahead.in_network = flits_in_network();
+        ahead.sending = links_->draining() && !recovery_.nobody_is_sending();
+      }
+      const bool moved_packets =
+          links_->between_cycles(recovery_, now_, {moved, ahead.in_network, ahead.sending});
+      const bool busy = moved || ahead.in_network == 0 || links_->busy() ||
+                        (exchange_ ? ahead.links_busy : links_->links_busy());
+      if (busy)
         moved_at_ = now_;
       else if (now_ - moved_at_ > patience)
         stalled_ = true;
       if (stalled_ || stop_) break;
       Cycle next = std::min(until, links_->next_step(now_));
-      if (in_network > 0 && patience < kNever - moved_at_) next = std::min(next, moved_at_ + patience + 1);
-      next = next_work(next);
+      if (ahead.in_network > 0 && patience < kNever - moved_at_)
+        next = std::min(next, moved_at_ + patience + 1);
+      if (exchange_ && moved_packets) ahead = agree(until);
+      next = exchange_ ? std::min(next, ahead.next) : next_work(next);
       if (next <= now_) break;
       now_ = next;
       moved = false;
@@ -239,7 +260,7 @@ void Engine::check_conservation() const {
 }
 
 std::uint64_t Engine::bytes() const {
-  return fabric_.bytes() + routes_.bytes() + sources_.senders.size() * sizeof(Sender);
+  return fabric_.bytes() + routes_.bytes() + sources_.senders.own_bytes();
 }
 
 }  // namespace weft::network::flit

@@ -111,7 +111,8 @@ class Engine {
   void run_threads(Cycle until, Cycle patience);
   void move_on(Cycle until, Cycle patience) noexcept;
   Outlook outlook(Cycle until);
-  void follow_links(bool moved, Cycle until, Cycle patience) noexcept;
+  Outlook agree(Cycle until);
+  void follow_links(Outlook ahead, bool moved, Cycle until, Cycle patience) noexcept;
   Cycle next_work(Cycle until) const;
   std::optional<Cycle> first_marked(Cycle from, Cycle before) const;
   bool nobody_will_act() const;

@@ -34,7 +34,7 @@ unsigned bits_for(unsigned count) { return static_cast<unsigned>(std::countr_zer
 }  // namespace
 
 Fabric::Fabric(const topology::Graph& of, Settings how, bool link_layer)
-    : graph(of), settings(std::move(how)) {
+    : graph(of), settings(std::move(how)), link_layer_(link_layer) {
   WEFT_CHECK(settings.all_channels() <= 32, "a port has at most 32 channels");
   WEFT_CHECK(settings.route_cycles <= 1 && settings.allocate_cycles <= 1 && settings.traverse_cycles >= 1);
   WEFT_CHECK(settings.cable_cycles.size() == graph.cables() &&
@@ -49,8 +49,10 @@ Fabric::Fabric(const topology::Graph& of, Settings how, bool link_layer)
     throw UserError(fmt::format("{} cannot share {}: at most one for each", count_of(ranks, "rank"),
                                 count_of(graph.routers(), "router")));
   settings.threads = ranks * std::clamp(settings.threads, 1u, graph.routers() / ranks);
-  size_arrays(link_layer);
-  share_out(link_layer);
+  part = part_of(graph, settings.ranks);
+  size_arrays();
+  share_out();
+  find_beyond();
   endpoint_flight = flight_number(settings.endpoint_cycles);
   connect_ports();
   share_remainders();
@@ -65,7 +67,7 @@ Fabric::Fabric(const topology::Graph& of, Settings how, bool link_layer)
                      settings.channels * settings.message_classes, settings.channels, state.tiles.size());
 }
 
-void Fabric::size_arrays(bool link_layer) {
+void Fabric::size_arrays() {
   unsigned most_ports = 1;
   std::uint32_t ports = graph.ports();
   for (RouterId r = 0; r < graph.routers(); ++r) most_ports = std::max(most_ports, graph.port_count(r));
@@ -77,7 +79,7 @@ void Fabric::size_arrays(bool link_layer) {
   for (std::uint16_t cycles : settings.cable_cycles) longest = std::max<unsigned>(longest, cycles);
   unsigned shortest = kLongestWindow;
   for (std::uint16_t cycles : settings.cable_cycles) shortest = std::min<unsigned>(shortest, cycles);
-  longest_window = link_layer ? 1 : std::min(kLongestWindow, settings.traverse_cycles + shortest);
+  longest_window = link_layer_ ? 1 : std::min(kLongestWindow, settings.traverse_cycles + shortest);
   state.slots = std::bit_ceil(longest + settings.traverse_cycles + longest_window + 1);
   state.channel_bits = bits_for(settings.all_channels());
   state.output_bits = settings.router.queue_per_output ? bits_for(most_ports) : 0;
@@ -86,91 +88,137 @@ void Fabric::size_arrays(bool link_layer) {
   if (queues >= kUndecided)
     throw UserError(fmt::format("the routers of this machine have {} queues; the flit engine runs at most {}",
                                 with_commas(queues), with_commas(kUndecided)));
-  require_memory(static_cast<double>(queues * sizeof(Queue) + channels * sizeof(OutChannel)) + ports * 96.0,
-                 fmt::format("the flit engine's state of {} in {}", count_of(queues, "queue"),
-                             count_of(graph.routers(), "router")),
-                 "a smaller machine, or the engines flow and ideal, take less");
-  state.queues.assign(queues, {});
-  state.ports.assign(ports, {});
-  state.rests.assign(ports, {});
-  state.sent.assign(ports, 0);
-  state.channels.assign(channels, {});
-  if (state.output_bits) state.receiving.assign(channels, 0);
+  const double share = settings.ranks ? 1.0 / settings.ranks->count() : 1;
+  require_memory(
+      share * (static_cast<double>(queues * sizeof(Queue) + channels * sizeof(OutChannel)) + ports * 96.0),
+      fmt::format("the flit engine's state of {} in {}", count_of(queues, "queue"),
+                  count_of(graph.routers(), "router")),
+      "a smaller machine, or the engines flow and ideal, take less");
+  // Ports of this process, and those inside its routers; where it has all of them, that is one run.
+  const auto own = [&](unsigned bits) {
+    std::vector<Run> runs{part.ports};
+    if (ports > graph.ports() && part.routers.size() == graph.routers())
+      runs = {{0, ports}};
+    else if (ports > graph.ports())
+      runs.push_back({inner.begin[part.routers.begin], inner.begin[part.routers.end]});
+    for (Run& run : runs) run.begin <<= bits, run.end <<= bits;
+    return runs;
+  };
+  state.queues = PartArray<Queue>(queues, own(state.channel_bits + state.output_bits));
+  state.ports = PartArray<Port>(ports, own(0));
+  state.rests = PartArray<PortRest>(ports, own(0));
+  state.sent = PartArray<std::uint64_t>(ports, own(0));
+  state.channels = PartArray<OutChannel>(channels, own(state.channel_bits));
+  if (state.output_bits) state.receiving = PartArray<QueueNumber>(channels, own(state.channel_bits));
 }
 
 /// Cuts the routers into tiles, and the tiles into shares of the threads.
-void Fabric::share_out(bool link_layer) {
-  const unsigned threads = settings.threads;
+void Fabric::share_out() {
+  const unsigned threads = settings.threads, ranks = settings.ranks ? settings.ranks->count() : 1;
+  const unsigned own = threads / ranks;
   std::uint64_t bytes = state.queues.size() * sizeof(Queue) + state.ports.size() * sizeof(Port) +
                         state.channels.size() * sizeof(OutChannel);
   const std::uint64_t tile_bytes = bytes / threads <= kOwnCacheBytes ? kTileBytes : kFarTileBytes;
-  std::uint64_t tiles_of_thread = (bytes / threads + tile_bytes - 1) / tile_bytes;
-  if (threads > 1 && !link_layer)
-    tiles_of_thread = std::max(tiles_of_thread, std::min(kLeastTiles, bytes / threads / kShareableBytes));
-  tiles_of_thread = std::clamp<std::uint64_t>(tiles_of_thread, 1, graph.routers() / threads);
+  std::uint64_t tiles = (bytes / threads + tile_bytes - 1) / tile_bytes;
+  if (own > 1 && !link_layer_)
+    tiles = std::max(tiles, std::min(kLeastTiles, bytes / threads / kShareableBytes));
+  tiles_of_thread =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(tiles, 1, graph.routers() / threads));
+  first_thread = settings.ranks ? settings.ranks->rank() * own : 0;
+  first_tile = first_thread * tiles_of_thread;
   router_tile.resize(graph.routers());
-  std::uint32_t endpoint = 0;
+  auto endpoint = static_cast<std::uint32_t>(part.endpoints.begin);
   for (unsigned t = 0; t < threads; ++t) {
     auto begin = static_cast<RouterId>(std::uint64_t{graph.routers()} * t / threads);
     auto end = static_cast<RouterId>(std::uint64_t{graph.routers()} * (t + 1) / threads);
-    auto first_tile = static_cast<std::uint32_t>(state.tiles.size());
     for (std::uint64_t k = 0; k < tiles_of_thread; ++k) {
       auto first = static_cast<RouterId>(begin + std::uint64_t{end - begin} * k / tiles_of_thread);
       auto last = static_cast<RouterId>(begin + std::uint64_t{end - begin} * (k + 1) / tiles_of_thread);
-      for (RouterId r = first; r < last; ++r) router_tile[r] = static_cast<std::uint32_t>(state.tiles.size());
-      state.tiles.emplace_back();
+      for (RouterId r = first; r < last; ++r)
+        router_tile[r] = static_cast<std::uint32_t>(t * tiles_of_thread + k);
     }
+    if (t < first_thread || t >= first_thread + own) continue;
     std::uint32_t endpoints = 0;
     for (RouterId r = begin; r < end; ++r) endpoints += graph.endpoint_count(r);
-    shares.push_back(
-        {first_tile, static_cast<std::uint32_t>(state.tiles.size()), endpoint, endpoint + endpoints});
+    const std::uint32_t tile = (t - first_thread) * tiles_of_thread;
+    shares.push_back({tile, tile + tiles_of_thread, endpoint, endpoint + endpoints});
     endpoint += endpoints;
   }
-  for (RouterId router : endpoint_router) endpoint_tile.push_back(router_tile[router]);
+  state.tiles.resize(std::size_t{own} * tiles_of_thread);
+  for (RouterId router : endpoint_router) endpoint_tile.push_back(tile_of(router));
+}
+
+/// The inboxes of a slot: for the tiles and links here, and for what goes to other ranks.
+void Fabric::find_beyond() {
+  const std::uint32_t threads = settings.threads, own = own_threads(), links = threads * tiles_of_thread;
+  for (std::size_t p = part.ports.begin; p < part.ports.end && own < threads; ++p) {
+    const PortId peer = graph.peer(static_cast<PortId>(p));
+    if (peer == kNone || part.has_router(graph.port_router(peer))) continue;
+    beyond.push_back({router_tile[graph.port_router(peer)], 0});
+  }
+  for (std::uint32_t thread = 0; link_layer_ && thread < threads; ++thread)
+    if (thread - first_thread >= own) beyond.push_back({links + thread, 0});
+  std::sort(beyond.begin(), beyond.end(), [](const auto& a, const auto& b) { return a.tile < b.tile; });
+  const auto same = [](const auto& a, const auto& b) { return a.tile == b.tile; };
+  beyond.erase(std::unique(beyond.begin(), beyond.end(), same), beyond.end());
+  for (Beyond& b : beyond) b.rank = (b.tile < links ? b.tile / tiles_of_thread : b.tile - links) / own;
   constexpr std::uint32_t kLineMarks = 64;
-  state.thread_inboxes = static_cast<std::uint32_t>(state.tiles.size());
-  if (link_layer) state.thread_inboxes += threads;  // for the links of each thread
-  if (threads > 1) state.thread_inboxes = (state.thread_inboxes + kLineMarks - 1) / kLineMarks * kLineMarks;
-  state.slot_inboxes = state.thread_inboxes * threads;
+  state.thread_inboxes = first_beyond() + static_cast<std::uint32_t>(beyond.size());
+  if (own > 1) state.thread_inboxes = (state.thread_inboxes + kLineMarks - 1) / kLineMarks * kLineMarks;
+  state.slot_inboxes = state.thread_inboxes * own;
   state.inboxes.resize(std::size_t{state.slot_inboxes} * state.slots);
   state.awake.assign(state.inboxes.size(), Mark::kNo);
 }
 
+std::uint32_t Fabric::inbox_for(std::uint32_t tile) const {
+  const std::uint32_t links = settings.threads * tiles_of_thread;
+  const bool of_links = tile >= links;
+  const std::uint32_t owner = of_links ? tile - links : tile / tiles_of_thread;
+  if (owner - first_thread < own_threads()) return of_links ? links_tile(owner) : tile - first_tile;
+  const auto at = std::lower_bound(beyond.begin(), beyond.end(), tile,
+                                   [](const Beyond& b, std::uint32_t wanted) { return b.tile < wanted; });
+  WEFT_CHECK(at != beyond.end() && at->tile == tile, "every border between ranks has an inbox");
+  return first_beyond() + static_cast<std::uint32_t>(at - beyond.begin());
+}
+
 void Fabric::connect_ports() {
-  for (PortNumber p = 0; p < state.ports.size(); ++p) {
-    Port& port = state.ports[p];
-    PortRest& rest = state.rests[p];
-    port.requester = port.granted = kEnd;
-    port.last_input = port.last_output = static_cast<std::uint16_t>(p);
-    port.free_channels = every_channel();
-    rest.interval = 256;
-    port.room = static_cast<std::uint16_t>(settings.buffer_flits);
-    rest.shared = port.spare = static_cast<std::uint16_t>(settings.shared_flits);
-    port.flight = flight_number(settings.traverse_cycles + settings.endpoint_cycles);
-    port.peer = p << state.channel_bits;
-    if (p >= graph.ports()) {
-      RouterId r = inner.router[p - graph.ports()];
-      port.inbox = router_tile[r];
-      continue;
-    }
-    RouterId here = graph.port_router(p);
-    PortId peer = graph.peer(p);
-    port.inbox = router_tile[peer == kNone ? here : graph.port_router(peer)];
-    if (peer != kNone) port.peer = peer << state.channel_bits;
-    if (topology::CableId cable = graph.port_cable(p); cable != kNone) {
-      rest.interval = settings.cable_interval[cable];
-      port.flight = flight_number(settings.traverse_cycles + settings.cable_cycles[cable]);
-      if (!settings.cable_buffer.empty()) port.room = settings.cable_buffer[cable];
-    }
-    // Where copies go out too, a port may be busy with one.
-    if (rest.interval != 256 || settings.multicast()) port.flags |= Port::kNarrow;
-    if (graph.port_endpoint(p) != kNone) port.flags |= Port::kEndpoint;
-  }
+  for (const Run& run : state.ports.own())
+    for (std::size_t p = run.begin; p < run.end; ++p) connect_port(static_cast<PortNumber>(p));
   // The sender tells headers from payload (header_queues.hpp): to the router it is one buffer.
   if (settings.local_headers)
     for (Port& port : state.ports)
       if (port.flags & Port::kEndpoint)
         port.room = static_cast<std::uint16_t>(settings.local_headers + settings.buffer_flits);
+}
+
+void Fabric::connect_port(PortNumber p) {
+  Port& port = state.ports[p];
+  PortRest& rest = state.rests[p];
+  port.requester = port.granted = kEnd;
+  port.last_input = port.last_output = static_cast<std::uint16_t>(p);
+  port.free_channels = every_channel();
+  rest.interval = 256;
+  port.room = static_cast<std::uint16_t>(settings.buffer_flits);
+  rest.shared = port.spare = static_cast<std::uint16_t>(settings.shared_flits);
+  port.flight = flight_number(settings.traverse_cycles + settings.endpoint_cycles);
+  port.peer = p << state.channel_bits;
+  if (p >= graph.ports()) {
+    RouterId r = inner.router[p - graph.ports()];
+    port.inbox = inbox_for(router_tile[r]);
+    return;
+  }
+  RouterId here = graph.port_router(p);
+  PortId peer = graph.peer(p);
+  port.inbox = inbox_for(router_tile[peer == kNone ? here : graph.port_router(peer)]);
+  if (peer != kNone) port.peer = peer << state.channel_bits;
+  if (topology::CableId cable = graph.port_cable(p); cable != kNone) {
+    rest.interval = settings.cable_interval[cable];
+    port.flight = flight_number(settings.traverse_cycles + settings.cable_cycles[cable]);
+    if (!settings.cable_buffer.empty()) port.room = settings.cable_buffer[cable];
+  }
+  // Where copies go out too, a port may be busy with one.
+  if (rest.interval != 256 || settings.multicast()) port.flags |= Port::kNarrow;
+  if (graph.port_endpoint(p) != kNone) port.flags |= Port::kEndpoint;
 }
 
 /// Where all cables are alike, a packet's remainder follows from its hops and need not be added up on the
@@ -201,7 +249,8 @@ std::uint16_t Fabric::flight_number(unsigned cycles) {
 
 void Fabric::rank_local_ports() {
   if (settings.local_yield.empty()) return;
-  for (RouterId r = 0; r < graph.routers(); ++r) {
+  for (std::size_t at = part.routers.begin; at < part.routers.end; ++at) {
+    const auto r = static_cast<RouterId>(at);
     std::size_t local = 0;
     for (PortNumber p = graph.port_begin(r); p < graph.port_begin(r) + graph.port_count(r); ++p)
       if ((state.ports[p].flags & Port::kEndpoint) && local < settings.local_yield.size())
@@ -210,7 +259,7 @@ void Fabric::rank_local_ports() {
 }
 
 void Fabric::connect_inner_ports() {
-  for (PortNumber p = graph.ports(); p < state.ports.size(); ++p) {
+  for (PortNumber p = inner.begin[part.routers.begin]; p < inner.begin[part.routers.end]; ++p) {
     Port& port = state.ports[p];
     RouterId r = inner.router[p - graph.ports()];
     port.flags |= Port::kInner;
@@ -222,27 +271,23 @@ void Fabric::connect_inner_ports() {
   }
 }
 
-unsigned Fabric::thread_of(RouterId router) const {
-  unsigned thread = 0;
-  while (router_tile[router] >= shares[thread].tile_end) ++thread;
-  return thread;
-}
-
 std::vector<unsigned> Fabric::lead_through_links(const std::vector<PortId>& link_ports) {
   std::vector<unsigned> owners;
   for (PortId p : link_ports) {
     const unsigned owner = thread_of(graph.port_router(p));
     owners.push_back(owner);
-    link_tile.push_back(links_tile(owner));
+    link_inbox.push_back(inbox_for(settings.threads * tiles_of_thread + owner));
+    if (!part.has_router(graph.port_router(p))) continue;
     Port& port = state.ports[p];
     port.flags |= Port::kLinkLayer | Port::kNarrow;
     port.flight = flight_number(0);
-    port.inbox = link_tile.back();
+    port.inbox = link_inbox.back();
   }
   return owners;
 }
 
 void Fabric::freeze(RouterId router, bool frozen) {
+  if (!part.has_router(router)) return;
   constexpr std::uint8_t flags = Port::kLinkLayer | Port::kNarrow;
   for (PortId p = graph.port_begin(router); p < graph.port_begin(router + 1); ++p) {
     if (graph.port_endpoint(p) == kNone) continue;
@@ -254,12 +299,13 @@ void Fabric::freeze(RouterId router, bool frozen) {
 
 void Fabric::empty() {
   for (Queue& queue : state.queues) queue = {};
-  for (PortNumber p = 0; p < state.ports.size(); ++p) {
-    Port& port = state.ports[p];
-    port.requester = port.granted = kEnd;
-    port.free_channels = every_channel();
-    port.spare = state.rests[p].shared;
-  }
+  for (const Run& run : state.ports.own())
+    for (std::size_t p = run.begin; p < run.end; ++p) {
+      Port& port = state.ports[p];
+      port.requester = port.granted = kEnd;
+      port.free_channels = every_channel();
+      port.spare = state.rests[p].shared;
+    }
   for (OutChannel& channel : state.channels) channel.used = 0;
   for (Inbox& inbox : state.inboxes) {
     inbox.heads.clear(), inbox.bodies.clear();
@@ -291,9 +337,9 @@ std::uint64_t Fabric::bytes() const {
     for (const auto& bag : tile.switch_requests) bags += bag.bytes();
     for (const auto& bag : tile.senders) bags += bag.bytes();
   }
-  return state.queues.size() * sizeof(Queue) +
-         state.ports.size() * (sizeof(Port) + sizeof(PortRest) + sizeof(std::uint64_t)) +
-         state.channels.size() * sizeof(OutChannel) + endpoint_router.size() * 8 + state.awake.size() + bags;
+  return state.queues.own_bytes() + state.ports.own_bytes() + state.rests.own_bytes() +
+         state.sent.own_bytes() + state.channels.own_bytes() + endpoint_router.size() * 8 +
+         state.awake.size() + bags;
 }
 
 }  // namespace weft::network::flit

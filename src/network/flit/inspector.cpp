@@ -23,8 +23,9 @@ bool has_channel(const State& s, const Queue& queue) {
 
 std::vector<QueueNumber> Inspector::occupied() const {
   std::vector<QueueNumber> out;
-  for (QueueNumber q = 0; q < s_.queues.size(); ++q)
-    if (!s_.queues[q].empty()) out.push_back(q);
+  for (const Run& run : s_.queues.own())
+    for (std::size_t q = run.begin; q < run.end; ++q)
+      if (!s_.queues[q].empty()) out.push_back(static_cast<QueueNumber>(q));
   return out;
 }
 

@@ -128,6 +128,8 @@ LinkLayer::LinkLayer(const machine::Machine& machine, const Settings& settings,
       cycle_(settings.cycle),
       events_(std::move(events)),
       end_at_(graph_.ports(), kNone),
+      ranks_(settings.ranks),
+      part_(part_of(graph_, settings.ranks)),
       cables_(link_layer_cables(machine, events_)),
       cut_(graph_.cables()),
       killed_(graph_.routers()),
@@ -136,16 +138,27 @@ LinkLayer::LinkLayer(const machine::Machine& machine, const Settings& settings,
       reconfigurer_(*machine.description.routing, machine.description.routing_parameters.get(), graph_,
                     *machine.faults, proof_options(machine), reconfigure_settings(machine, settings)),
       piece_(graph_.routers(), 0) {
-  for (CableId c : cables_) {
-    link::LinkSettings link = link_settings(machine, settings, c);
-    for (PortId p : {graph_.cable_ends(c).a, graph_.cable_ends(c).b}) {
-      end_at_[p] = static_cast<EndNumber>(ports_.size());
-      ports_.push_back(p);
-      ends_.emplace_back(link);
-      ends_.back().told = ends_.back().link.state();
-      ends_.back().told_lanes = link.lanes;
-      wires_.emplace_back(wire_settings(machine, settings, c, p));
-    }
+  for (CableId c : cables_) add_cable(settings, c);
+}
+
+void LinkLayer::add_cable(const Settings& settings, CableId cable) {
+  const auto [a, b] = graph_.cable_ends(cable);
+  const link::LinkSettings link = link_settings(machine_, settings, cable);
+  const auto here = [&](PortId p) { return part_.has_router(graph_.port_router(p)); };
+  const link::LinkEnd fresh(link);
+  for (PortId p : {a, b}) {
+    const auto end = static_cast<EndNumber>(ports_.size());
+    end_at_[p] = end;
+    ports_.push_back(p);
+    known_.push_back({fresh.state(), fresh.state(), fresh.lanes(), link.lanes});
+    slot_.push_back(here(p) ? static_cast<std::uint32_t>(ends_.size()) : kEnd);
+    wire_slot_.push_back(here(a) || here(b) ? static_cast<std::uint32_t>(wires_.size()) : kEnd);
+    if (here(a) || here(b)) wires_.emplace_back(wire_settings(machine_, settings, cable, p));
+    if (!here(p)) continue;
+    ends_.emplace_back(link);
+    if (here(a) && here(b)) continue;
+    ends_.back().numbers.resize(link.channels, kNoPacket);
+    borders_.push_back(end);
   }
 }
 
@@ -153,10 +166,10 @@ LinkLayer::LinkLayer(const machine::Machine& machine, const Settings& settings,
 // ----------------------------------------------------------------------------------------------
 
 void LinkLayer::receive(EndNumber number, Cycle now, link::Arrival& arrival) {
-  End& end = ends_[number];
+  End& end = at(number);
   const LinkState state = end.link.state();
   const unsigned lanes = end.link.lanes().count();
-  end.link.receive(now, wires_[other_end(number)], arrival);
+  end.link.receive(now, wire_to(number), arrival);
   if (end.link.state() != state || end.link.lanes().count() != lanes)
     news_.store(true, std::memory_order_relaxed);
   end.fullest = std::max(end.fullest, end.link.peer_occupied());
@@ -178,22 +191,76 @@ void LinkLayer::receive(EndNumber number, Cycle now, link::Arrival& arrival) {
 bool LinkLayer::ready(PortId port, Cycle now) const {
   // A port without a cable leads to an endpoint, and is asked only where its router is dead.
   EndNumber end = end_at_[port];
-  return end != kNone ? ends_[end].link.ready(now) : !killed_[graph_.port_router(port)];
+  return end != kNone ? at(end).link.ready(now) : !killed_[graph_.port_router(port)];
 }
 
 void LinkLayer::offer(EndNumber number, unsigned channel, Entry entry, unsigned index) {
-  End& end = ends_[number];
+  End& end = at(number);
+  if (!end.numbers.empty()) end.offer = {entry, channel, index};
   fill_bytes(end.bytes, entry.bits(), index);
   link::Flit flit{entry.bits(), static_cast<std::uint8_t>(channel), index == 0, index + 1 == entry.flits()};
   end.link.offer(flit, end.bytes.data());
 }
 
 Cycle LinkLayer::transmit(EndNumber number, Cycle now, std::uint32_t occupied) {
-  End& end = ends_[number];
+  End& end = at(number);
   end.link.report(ill_[graph_.port_router(ports_[number])],
                   static_cast<std::uint16_t>(std::min(occupied, 0xffffu)));
-  link::Wire& wire = wires_[number];
+  link::Wire& wire = wires_[wire_slot_[number]];
   return end.link.transmit(now, wire) ? now + wire.flight() : kNever;
+}
+
+// --- to other ranks
+// ----------------------------------------------------------------------------------------------
+
+PacketRecord LinkLayer::take_expected(EndNumber number, unsigned channel, PacketId packet) {
+  End& end = at(number);
+  const auto first = std::find_if(end.expected.begin(), end.expected.end(),
+                                  [&](const End::Expected& one) { return one.channel == channel; });
+  WEFT_CHECK(first != end.expected.end(), "a head's record comes before the head");
+  const PacketRecord record = first->record;
+  end.expected.erase(first);
+  end.numbers[channel] = packet;
+  return record;
+}
+
+PacketRecord* LinkLayer::last_expected(EndNumber number, unsigned channel) {
+  auto& expected = at(number).expected;
+  for (auto one = expected.rbegin(); one != expected.rend(); ++one)
+    if (one->channel == channel) return &one->record;
+  return nullptr;
+}
+
+std::vector<PacketRecord> LinkLayer::drop_expected() {
+  std::vector<PacketRecord> out;
+  for (EndNumber end : borders_) {
+    for (const End::Expected& one : at(end).expected) out.push_back(one.record);
+    at(end).expected.clear();
+    at(end).offer.reset();
+  }
+  return out;
+}
+
+std::vector<EndNews> LinkLayer::take_news() {
+  std::vector<EndNews> out;
+  if (!news_.exchange(false, std::memory_order_relaxed)) return out;
+  for (EndNumber end = 0; end < ports_.size(); ++end) {
+    if (!is_here(end)) continue;
+    const link::LinkEnd& now = at(end).link;
+    const Known& known = known_[end];
+    if (now.state() != known.state || now.lanes().up != known.lanes.up ||
+        now.lanes().rate != known.lanes.rate)
+      out.push_back({end, now.state(), now.lanes()});
+  }
+  for (const EndNews& news : out) hear(news);
+  return out;
+}
+
+void LinkLayer::hear(const EndNews& news) {
+  WEFT_CHECK(news.end < known_.size(), "ranks agree on links");
+  known_[news.end].state = news.state;
+  known_[news.end].lanes = news.lanes;
+  heard_ = true;
 }
 
 // --- between cycles
@@ -204,7 +271,8 @@ void LinkLayer::update_cut(CableId cable) {
   if (end_at_[a] == kNone) return;  // dead from the start
   bool down = cut_[cable] || killed_[graph_.port_router(a)] || killed_[graph_.port_router(b)];
   for (PortId p : {a, b}) {
-    link::Wire& wire = wires_[end_at_[p]];
+    if (wire_slot_[end_at_[p]] == kEnd) return;
+    link::Wire& wire = wires_[wire_slot_[end_at_[p]]];
     if (down && !wire.is_cut()) wire.cut();
     if (!down && wire.is_cut()) wire.restore();
   }
@@ -212,7 +280,8 @@ void LinkLayer::update_cut(CableId cable) {
 
 void LinkLayer::apply(const FaultEvent& event, Recovery& network, Cycle now) {
   note(now, event.text);
-  link::Wire* wire = event.port != kNone ? &wires_[end_at_[event.port]] : nullptr;
+  const std::uint32_t slot = event.port != kNone ? wire_slot_[end_at_[event.port]] : kEnd;
+  link::Wire* wire = slot != kEnd ? &wires_[slot] : nullptr;  // or another rank's
   switch (event.kind) {
     case FaultEvent::Kind::Cut:
     case FaultEvent::Kind::Restore:
@@ -228,14 +297,17 @@ void LinkLayer::apply(const FaultEvent& event, Recovery& network, Cycle now) {
       if (nobody_can_tell(event.router)) reconfigurer_.ask_for_routes(now);
       return;
     case FaultEvent::Kind::Lane:
+      if (!wire) return;
       if (event.lane_fault == FaultEvent::Lane::Stuck) wire->limit_lane(event.lane, link::Wire::kBroken);
       if (event.lane_fault == FaultEvent::Lane::Limited) wire->limit_lane(event.lane, event.rate);
       if (event.lane_fault == FaultEvent::Lane::Heal) wire->heal_lane(event.lane);
       return;
     case FaultEvent::Kind::Flip:
-      return wire->flip(event.packet, event.bit);
+      if (wire) wire->flip(event.packet, event.bit);
+      return;
     case FaultEvent::Kind::Stall:
-      return wire->stall(now + cycle_.cycles(event.duration));
+      if (wire) wire->stall(now + cycle_.cycles(event.duration));
+      return;
   }
 }
 
@@ -251,28 +323,27 @@ bool LinkLayer::nobody_can_tell(RouterId router) const {
 
 /// What the links have found out about themselves in the last cycle.
 void LinkLayer::watch_links(Cycle now) {
-  if (!news_.exchange(false, std::memory_order_relaxed)) return;
+  take_news();  // ranks have told each other before
+  if (!std::exchange(heard_, false)) return;
   for (std::size_t k = 0; k < cables_.size(); ++k) {
     bool any_dead = false, both_up = true;
     for (std::size_t i = 2 * k; i < 2 * k + 2; ++i) {
-      End& end = ends_[i];
-      LinkState state = end.link.state();
+      Known& end = known_[i];
+      LinkState state = end.state;
       any_dead |= state == LinkState::Dead;
       both_up &= state == LinkState::Up;
-      if (state == end.told && (state != LinkState::Up || end.link.lanes().count() == end.told_lanes))
-        continue;
+      if (state == end.told && (state != LinkState::Up || end.lanes.count() == end.told_lanes)) continue;
       std::string name = graph_.port_name(ports_[i]);
       if (state == LinkState::Dead && end.told != LinkState::Dead)
         note(now, name + " declares its link dead");
       if (state == LinkState::Training && end.told == LinkState::Up) note(now, name + " tests its lanes");
       if (state == LinkState::Up && end.told != LinkState::Up)
-        note(now,
-             fmt::format("{} is up with {} of {} lanes at {}", name, end.link.lanes().count(),
-                         graph_.cable_type(cables_[k]).lanes,
-                         to_text(link::lane_rates(graph_.cable_type(cables_[k]))[end.link.lanes().rate])));
+        note(now, fmt::format("{} is up with {} of {} lanes at {}", name, end.lanes.count(),
+                              graph_.cable_type(cables_[k]).lanes,
+                              to_text(link::lane_rates(graph_.cable_type(cables_[k]))[end.lanes.rate])));
       // A dead link that knocks in vain goes to training and back: that is no news.
       if (!(end.told == LinkState::Dead && state == LinkState::Training)) end.told = state;
-      end.told_lanes = end.link.lanes().count();
+      end.told_lanes = end.lanes.count();
     }
     if (any_dead && !dead_[k]) {
       dead_[k] = true;
@@ -317,50 +388,57 @@ bool LinkLayer::cut_off(EndpointId source, EndpointId destination) const {
   return from == kNone || from != piece_[graph_.endpoint_router(destination)];
 }
 
-void LinkLayer::between_cycles(Recovery& network, Cycle now, bool moved, std::uint64_t in_network) {
+bool LinkLayer::between_cycles(Recovery& network, Cycle now, const Standing& standing) {
   while (next_event_ < events_.size() && cycle_.cycles(events_[next_event_].at) <= now)
     apply(events_[next_event_++], network, now);
   watch_links(now);
-  bool empty = in_network == 0 &&
-               (reconfigurer_.phase() != link::Reconfigurer::Phase::Draining || network.nobody_is_sending());
-  switch (reconfigurer_.step(now, empty, moved)) {
+  bool empty = standing.in_network == 0 &&
+               (reconfigurer_.phase() != link::Reconfigurer::Phase::Draining || !standing.sending);
+  switch (reconfigurer_.step(now, empty, standing.moved)) {
     case link::Reconfigurer::Action::None:
-      return;
+      return false;
     case link::Reconfigurer::Action::StopSending:
       network.hold(true);
-      return note(now, "endpoints stop sending, the network drains");
+      note(now, "endpoints stop sending, the network drains");
+      return false;
     case link::Reconfigurer::Action::TakeBack: {
       std::uint64_t packets = network.take_back(now);
       taken_back_ += packets;
       for (End& end : ends_) end.link.reset(now);
       for (link::Wire& wire : wires_) wire.reset();
-      return note(now, fmt::format("{} cannot leave and {} back to {} sources", count_of(packets, "packet"),
-                                   packets == 1 ? "goes" : "go", packets == 1 ? "its" : "their"));
+      note(now, fmt::format("{} cannot leave and {} back to {} sources", count_of(packets, "packet"),
+                            packets == 1 ? "goes" : "go", packets == 1 ? "its" : "their"));
+      return true;
     }
-    case link::Reconfigurer::Action::Switch: {
-      ++switches_;
-      find_pieces();
-      network.use(reconfigurer_.routing(), now);
-      std::uint64_t lost =
-          network.give_up(now, [this](EndpointId from, EndpointId to) { return cut_off(from, to); });
-      network.hold(false);
-      std::vector<std::string> names;
-      auto cut = routing::cut_off_endpoints(graph_, reconfigurer_.faults());
-      for (std::size_t i = 0; i < std::min<std::size_t>(8, cut.size()); ++i)
-        names.push_back(fmt::format("e{}", cut[i]));
-      std::string who = cut.empty()
-                            ? "nobody cut off"
-                            : fmt::format("cut off: {}{}", join(names, ", "),
-                                          cut.size() > 8 ? fmt::format(" and {} more", cut.size() - 8) : "");
-      if (lost) who += fmt::format("; {} undeliverable", count_of(lost, "packet"));
-      const link::Reconfigurer::Parts parts = reconfigurer_.parts();
-      auto words = [this](Cycle cycles) { return to_text(cycle_.time(cycles)); };
-      return note(now, fmt::format("new routes in every table: {}; {} (found out in {}, computed in {}, "
-                                   "proved in {}, written in {})",
-                                   reconfigurer_.routing_name(), who, words(parts.report),
-                                   words(parts.compute), words(parts.prove), words(parts.write)));
-    }
+    case link::Reconfigurer::Action::Switch:
+      switch_routes(network, now);
+      return true;
   }
+  return false;
+}
+
+void LinkLayer::switch_routes(Recovery& network, Cycle now) {
+  ++switches_;
+  find_pieces();
+  network.use(reconfigurer_.routing(), now);
+  std::uint64_t lost =
+      network.give_up(now, [this](EndpointId from, EndpointId to) { return cut_off(from, to); });
+  network.hold(false);
+  std::vector<std::string> names;
+  auto cut = routing::cut_off_endpoints(graph_, reconfigurer_.faults());
+  for (std::size_t i = 0; i < std::min<std::size_t>(8, cut.size()); ++i)
+    names.push_back(fmt::format("e{}", cut[i]));
+  std::string who = cut.empty()
+                        ? "nobody cut off"
+                        : fmt::format("cut off: {}{}", join(names, ", "),
+                                      cut.size() > 8 ? fmt::format(" and {} more", cut.size() - 8) : "");
+  if (lost) who += fmt::format("; {} undeliverable", count_of(lost, "packet"));
+  const link::Reconfigurer::Parts parts = reconfigurer_.parts();
+  auto words = [this](Cycle cycles) { return to_text(cycle_.time(cycles)); };
+  note(now, fmt::format("new routes in every table: {}; {} (found out in {}, computed in {}, "
+                        "proved in {}, written in {})",
+                        reconfigurer_.routing_name(), who, words(parts.report), words(parts.compute),
+                        words(parts.prove), words(parts.write)));
 }
 
 Cycle LinkLayer::next_step(Cycle now) const {
@@ -370,7 +448,10 @@ Cycle LinkLayer::next_step(Cycle now) const {
 }
 
 bool LinkLayer::busy() const {
-  if (next_event_ < events_.size() || reconfigurer_.phase() != link::Reconfigurer::Phase::Steady) return true;
+  return next_event_ < events_.size() || reconfigurer_.phase() != link::Reconfigurer::Phase::Steady;
+}
+
+bool LinkLayer::links_busy() const {
   return std::any_of(ends_.begin(), ends_.end(), [](const End& end) {
     LinkState state = end.link.state();
     return state == LinkState::Training || (state == LinkState::Up && !end.link.idle());
@@ -382,22 +463,51 @@ bool LinkLayer::busy() const {
 
 std::uint64_t LinkLayer::corrupted() const {
   std::uint64_t sum = 0;
-  for (const End& end : ends_) sum += end.corrupted;
+  for (const EndRecord& end : end_records()) sum += end.corrupted;
   return sum;
+}
+
+/// Of all ends there are, in their order.
+std::vector<LinkLayer::EndRecord> LinkLayer::end_records() const {
+  std::vector<EndRecord> out(ports_.size());
+  Ranks::Bytes mine;
+  for (EndNumber i = 0; i < ports_.size(); ++i) {
+    if (!is_here(i)) continue;
+    const End& end = at(i);
+    const bool up = end.link.state() == LinkState::Up;
+    out[i] = {i,
+              end.link.counters(),
+              wires_[wire_slot_[i]].bits_damaged(),
+              end.corrupted,
+              end.link.lanes().count(),
+              end.fullest,
+              end.ill,
+              up ? end.link.rate_share() : 0.0};
+    if (ranks_) put(mine, out[i]);
+  }
+  if (!ranks_) return out;
+  each_rank(*ranks_, mine, [&](const Ranks::Bytes& theirs) {
+    for (RankReader reader(theirs); reader.more();) {
+      const auto record = reader.take<EndRecord>();
+      WEFT_CHECK(record.end < out.size(), "ranks agree on links");
+      out[record.end] = record;
+    }
+  });
+  return out;
 }
 
 std::vector<CableRecord> LinkLayer::records() const {
   std::vector<CableRecord> out;
+  const std::vector<EndRecord> ends = end_records();
   for (std::size_t k = 0; k < cables_.size(); ++k) {
     CableRecord record{.cable = cables_[k], .lanes_up = 64};
     for (std::size_t i = 2 * k; i < 2 * k + 2; ++i) {
-      record.counters += ends_[i].link.counters();
-      record.bits_damaged += wires_[i].bits_damaged();
-      record.lanes_up = std::min(record.lanes_up, ends_[i].link.lanes().count());
-      bool up = ends_[i].link.state() == LinkState::Up;
-      record.fullest = std::max<unsigned>(record.fullest, ends_[i].fullest);
-      record.ill = std::max<unsigned>(record.ill, ends_[i].ill);
-      record.rate_share = std::min(record.rate_share, up ? ends_[i].link.rate_share() : 0.0);
+      record.counters += ends[i].counters;
+      record.bits_damaged += ends[i].bits_damaged;
+      record.lanes_up = std::min(record.lanes_up, ends[i].lanes_up);
+      record.fullest = std::max(record.fullest, ends[i].fullest);
+      record.ill = std::max(record.ill, ends[i].ill);
+      record.rate_share = std::min(record.rate_share, ends[i].rate_share);
     }
     out.push_back(record);
   }
@@ -406,11 +516,11 @@ std::vector<CableRecord> LinkLayer::records() const {
 
 Network::PortState LinkLayer::port_state(topology::PortId port) const {
   Network::PortState out;
-  if (end_at_[port] == kNone) return out;
-  const link::LinkEnd& end = ends_[end_at_[port]].link;
+  if (end_at_[port] == kNone || !is_here(end_at_[port])) return out;
+  const link::LinkEnd& end = at(end_at_[port]).link;
   out.up = end.state() == LinkState::Up;
   out.lanes = end.lanes().count();
-  out.lane_mask = end.lanes().up;
+  out.lane_mask = static_cast<std::uint32_t>(end.lanes().up);
   out.rate_share = out.up ? end.rate_share() : 0;
   out.damaged = end.counters().refused;
   out.sent_again = end.counters().sent_again;

@@ -56,14 +56,14 @@ struct MulticastState {
 
   /// The channels of copies are the last ones of each port; `ports` of routers with at most `most_ports`.
   MulticastState() = default;
-  MulticastState(std::uint32_t ports, unsigned most_ports, unsigned bits, unsigned first, unsigned copies,
+  MulticastState(std::uint32_t ports, unsigned most_ports, unsigned bits, unsigned first, unsigned count,
                  std::size_t tiles)
       : channel_bits(bits),
         first_channel(first),
-        channels(copies),
+        channels(count),
         most_branches(most_ports),
-        from(std::size_t{ports} * copies, 0),
-        branches(std::size_t{ports} * copies * most_ports),
+        from(std::size_t{ports} * count, 0),
+        branches(std::size_t{ports} * count * most_ports),
         turns(ports),
         active(tiles) {}
 

@@ -4,25 +4,34 @@
 #include <tuple>
 #include <vector>
 
+#include "network/flit/exchange.hpp"
+
 namespace weft::network::flit {
 
 using topology::kNone;
 
-/// Packets made and neither delivered nor lost, those of each source in the order they were made.
-std::vector<PacketId> Recovery::waiting_packets() const {
+/// Packets that have a number here.
+std::vector<PacketId> Recovery::all_packets() const {
   std::vector<bool> free(sources_.packets.end());
   for (const auto& worker : workers_)
     for (PacketId id : worker->free) free[id] = true;
   for (PacketId id : sources_.packets.pool()) free[id] = true;
+  std::vector<PacketId> out;
+  for (PacketId id = 0; id < sources_.packets.end(); ++id)
+    if (!free[id]) out.push_back(id);
+  return out;
+}
+
+/// Packets made and neither delivered nor lost, those of each source in the order they were made.
+std::vector<PacketId> Recovery::waiting_packets() const {
+  std::vector<PacketId> out = all_packets();
+  if (exchange_) exchange_->send_home(out);
   // The order in a queue counts where several were made in one cycle.
   std::vector<std::uint32_t> place(sources_.packets.end(), 0);
   for (const Sender& sender : sources_.senders) {
     std::uint32_t n = 1;
     for (PacketId id = sender.first; id != kNoPacket; id = sources_.behind(id)) place[id] = n++;
   }
-  std::vector<PacketId> out;
-  for (PacketId id = 0; id < sources_.packets.end(); ++id)
-    if (!free[id]) out.push_back(id);
   std::sort(out.begin(), out.end(), [&](PacketId a, PacketId b) {
     const PacketRecord &x = sources_.packets[a], &y = sources_.packets[b];
     return std::tie(x.source, x.created, place[a], x.tag) < std::tie(y.source, y.created, place[b], y.tag);
@@ -142,6 +151,7 @@ void Recovery::hand_in_again(std::uint32_t number, const std::vector<bool>& at_s
 }
 
 std::uint64_t Recovery::take_back(Cycle now) {
+  if (exchange_) exchange_->withdraw();
   std::vector<PacketId> packets = waiting_packets();
   std::uint64_t queued = 0;
   for (const Sender& sender : sources_.senders)
@@ -169,7 +179,8 @@ std::uint64_t Recovery::take_back(Cycle now) {
     record.damaged = false;
     wait_at_source(id, now);
   }
-  return packets.size() - queued;
+  const std::uint64_t taken_back = packets.size() - queued;
+  return exchange_ ? exchange_->sum(taken_back) : taken_back;
 }
 
 void Recovery::wait_at_source(PacketId id, Cycle now) {
@@ -179,7 +190,7 @@ void Recovery::wait_at_source(PacketId id, Cycle now) {
     sender.listed = true;
     std::uint32_t tile = fabric_.endpoint_tile[source];
     fabric_.state.tiles[tile].senders[now & 1].push(source);
-    fabric_.state.awake[fabric_.inbox_index(now, tile, 0)] = Mark::kYes;
+    fabric_.state.awake[fabric_.inbox_index(now, tile, fabric_.first_thread)] = Mark::kYes;
   }
   sources_.packets.behind(id) = kNoPacket;
   sources_.append(id);
@@ -263,7 +274,7 @@ std::uint64_t Recovery::give_up(Cycle now, const CutOff& cut_off) {
       bag.clear();
       for (EndpointId e : kept) bag.push(e);
     }
-  return lost;
+  return exchange_ ? exchange_->sum(lost) : lost;
 }
 
 }  // namespace weft::network::flit

@@ -14,22 +14,28 @@
 
 namespace weft::network::flit {
 
+class Exchange;
+
 class Recovery {
  public:
   using Workers = std::vector<std::unique_ptr<Worker>>;
   Recovery(Fabric& fabric, Routes& routes, Sources& sources, const Workers& workers)
       : fabric_(fabric), routes_(routes), sources_(sources), workers_(workers) {}
 
+  /// Other ranks, which do all of this at the same time, or null.
+  void join(Exchange* exchange) { exchange_ = exchange; }
+
   /// While held, endpoints start no packet.
   void hold(bool holding) { sources_.holding = holding; }
   bool nobody_is_sending() const { return sources_.nobody_is_sending(); }
   /// A router that is dead delivers nothing.
   void freeze(topology::RouterId router, bool frozen) { fabric_.freeze(router, frozen); }
-  /// Empties the network: every packet that has not arrived waits at its source again. How many left it.
+  /// Empties the network: every packet that has not arrived waits at its source again. How many left it, on
+  /// all ranks.
   std::uint64_t take_back(Cycle now);
   /// Other routes, from the next cycle on; the network is empty.
   void use(const routing::Routing& routing, Cycle now);
-  /// Packets without a route are lost; their sources are told. How many.
+  /// Packets without a route are lost; their sources are told. How many, on all ranks.
   using CutOff = std::function<bool(EndpointId source, EndpointId destination)>;
   std::uint64_t give_up(Cycle now, const CutOff& cut_off);
 
@@ -39,6 +45,7 @@ class Recovery {
 
  private:
   std::vector<PacketId> waiting_packets() const;
+  std::vector<PacketId> all_packets() const;
   bool for_many(PacketId id) const {
     return sources_.packets[id].message_class == fabric_.settings.message_classes;
   }
@@ -55,6 +62,7 @@ class Recovery {
   Routes& routes_;
   Sources& sources_;
   const Workers& workers_;
+  Exchange* exchange_ = nullptr;
   bool rerouted_ = false;
 };
 

@@ -64,19 +64,20 @@ void Routes::place_ports(const Fabric& fabric) {
   if (!fabric.settings.router.queue_per_output && fabric.settings.router.inner_stages == 0 &&
       fabric.port_remainder.empty())
     grid = GridRoute::of(*relation);
-  port_info.clear();
-  grid_ports.clear();
+  const topology::Graph& graph = fabric.graph;
+  port_info = PartArray<PortInfo>(graph.ports(), {fabric.part.ports});
+  grid_ports = PartArray<GridPort>(grid ? graph.ports() : 0, {grid ? fabric.part.ports : Run{}});
   grid_endpoints.clear();
-  port_info.reserve(fabric.graph.ports());
-  for (PortNumber p = 0; p < fabric.graph.ports(); ++p) {
-    RouterId router = fabric.graph.port_router(p);
-    port_info.push_back({fabric.graph.port_begin(router), router});
-    if (grid)
-      grid_ports.push_back({grid->place(router), fabric.graph.port_begin(router),
-                            grid->rows(router, p - fabric.graph.port_begin(router))});
+  for (std::size_t at = fabric.part.ports.begin; at < fabric.part.ports.end; ++at) {
+    const auto p = static_cast<PortNumber>(at);
+    const RouterId router = graph.port_router(p);
+    const PortNumber first = graph.port_begin(router);
+    port_info[p] = {first, router};
+    if (grid) grid_ports[p] = {grid->place(router), first, grid->rows(router, p - first)};
   }
+  if (grid) grid_endpoints.reserve(graph.endpoints());
   if (grid)
-    for (EndpointId e = 0; e < fabric.graph.endpoints(); ++e)
+    for (EndpointId e = 0; e < graph.endpoints(); ++e)
       grid_endpoints.push_back({grid->place(fabric.endpoint_router[e]), fabric.endpoint_port[e] & 0x7fff'ffff,
                                 GridRoute::parity(grid->place(fabric.endpoint_router[e])) & 1});
 }

@@ -50,14 +50,13 @@ struct Routes {
   /// Other routes, while the network is empty.
   void use(const Fabric& fabric, const routing::Routing& routing);
   std::uint64_t bytes() const {
-    return grid_ports.size() * sizeof(GridPort) + port_info.size() * sizeof(PortInfo) +
-           grid_endpoints.size() * sizeof(GridEndpoint);
+    return grid_ports.own_bytes() + port_info.own_bytes() + grid_endpoints.size() * sizeof(GridEndpoint);
   }
 
   const routing::Routing* relation = nullptr;
-  std::optional<GridRoute> grid;  // where it can stand for the relation
-  std::vector<PortInfo> port_info;
-  LargeArray<GridPort> grid_ports;
+  std::optional<GridRoute> grid;   // where it can stand for the relation
+  PartArray<PortInfo> port_info;   // of this process
+  PartArray<GridPort> grid_ports;  // the same
   std::vector<GridEndpoint> grid_endpoints;
   std::vector<std::uint32_t> class_channels;  // by routing class: bit mask of channels
   std::vector<std::uint8_t> channel_class;    // by channel: routing class

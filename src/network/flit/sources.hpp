@@ -1,13 +1,13 @@
 // The sending side of endpoints: their queues, and the packets there are.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "network/flit/header_queues.hpp"
 #include "network/flit/packets.hpp"
 #include "network/flit/state.hpp"
 #include "network/flit/traffic_classes.hpp"
+#include "network/part.hpp"
 
 namespace weft::network::flit {
 
@@ -23,9 +23,10 @@ struct Sender {
 };
 
 struct Sources {
-  Sources(std::size_t all_endpoints, PacketId most_packets, HeaderQueues local_headers,
+  Sources(std::size_t all_endpoints, const Part& part, PacketId most_packets, HeaderQueues local_headers,
           const Settings& settings)
-      : senders(all_endpoints * settings.traffic_classes()),
+      : senders(all_endpoints * settings.traffic_classes(),
+                runs_of(part, all_endpoints, settings.traffic_classes())),
         packets(most_packets),
         header_queues(std::move(local_headers)),
         endpoints(all_endpoints),
@@ -62,17 +63,27 @@ struct Sources {
   /// The next packet in a source's queue.
   PacketId behind(PacketId id) const { return static_cast<PacketId>(packets.behind(id)); }
   bool nobody_is_sending() const {
-    return std::all_of(senders.begin(), senders.end(),
-                       [](const Sender& sender) { return sender.current == kNoPacket; });
+    for (const Sender& sender : senders)
+      if (sender.current != kNoPacket) return false;
+    return true;
   }
 
-  LargeArray<Sender> senders;  // by traffic class and endpoint; those of class 0 say who is listed
+  PartArray<Sender> senders;  // by traffic class and endpoint; those of class 0 say who is listed
   PacketStore packets;
   HeaderQueues header_queues;  // by the channels of all ports
   std::size_t endpoints;
   unsigned classes, messages_of_class;
   FairShares shares;     // by endpoint, where there are several classes
   bool holding = false;  // endpoints start no packet
+
+ private:
+  static std::vector<Run> runs_of(const Part& part, std::size_t endpoints, std::size_t classes) {
+    if (part.endpoints.size() == endpoints) return {{0, endpoints * classes}};
+    std::vector<Run> out;
+    for (std::size_t c = 0; c < classes; ++c)
+      out.push_back({c * endpoints + part.endpoints.begin, c * endpoints + part.endpoints.end});
+    return out;
+  }
 };
 
 }  // namespace weft::network::flit

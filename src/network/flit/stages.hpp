@@ -71,13 +71,10 @@ void Stages<V>::run(Cycle begin, Cycle end) {
   for (Cycle now = begin; now < end; ++now) injection_.create_packets(now);
   const State& state = fabric_.state;
   const std::size_t flights = state.flights.size();
-  const std::uint32_t slot_mask = state.slots - 1, slot_inboxes = state.slot_inboxes;
   rows_.resize((end - begin) * flights);
   for (Cycle now = begin; now < end; ++now)
     for (std::size_t i = 0; i < flights; ++i)
-      rows_[(now - begin) * flights + i] =
-          (static_cast<std::uint32_t>(now + state.flights[i]) & slot_mask) * slot_inboxes +
-          worker_.index * state.thread_inboxes;
+      rows_[(now - begin) * flights + i] = fabric_.row(now + state.flights[i], worker_.index);
   if (link_traffic_) link_traffic_->take(begin);  // with a link layer a run is one cycle
   const auto run_window = [&](std::uint32_t t) {
     for (Cycle now = begin; now < end; ++now) {
@@ -113,8 +110,8 @@ void Stages<V>::find_due_tiles(Cycle begin, Cycle end) {
   tiles.clear();
   due_.resize(count);
   for (Cycle now = begin; now < end; ++now)
-    for (unsigned sender = 0; sender < fabric_.settings.threads; ++sender) {
-      const Mark* const marks = &at_.awake[fabric_.inbox_index(now, first, sender)];
+    for (unsigned sender = 0; sender < fabric_.own_threads(); ++sender) {
+      const Mark* const marks = &at_.awake[fabric_.inbox_index(now, first, fabric_.first_thread + sender)];
       for (std::uint32_t i = 0; i < count; ++i) {
         const void* const found = std::memchr(marks + i, static_cast<int>(Mark::kYes), count - i);
         if (!found) break;
@@ -129,8 +126,8 @@ void Stages<V>::find_due_tiles(Cycle begin, Cycle end) {
 template <class V>
 void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
   from_.clear();
-  for (unsigned sender = 0; sender < fabric_.settings.threads; ++sender) {
-    const std::size_t i = fabric_.inbox_index(now, t, sender);
+  for (unsigned sender = 0; sender < fabric_.own_threads(); ++sender) {
+    const std::size_t i = fabric_.inbox_index(now, t, fabric_.first_thread + sender);
     if (at_.awake[i] == Mark::kNo) continue;  // read only: its thread is about to write beside it
     at_.awake[i] = Mark::kNo;
     from_.push_back(&at_.inboxes[i]);

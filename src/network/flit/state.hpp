@@ -8,8 +8,6 @@
 // (virtual output queues).
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/large_pages.hpp"
+#include "base/part_array.hpp"
 #include "network/flit/packets.hpp"
 #include "topology/graph.hpp"
 
@@ -82,7 +82,7 @@ struct alignas(32) Port {
   static constexpr unsigned kYieldShift = 4, kMostYield = 15;
   unsigned yields() const { return flags >> kYieldShift; }  // input side: to ports with a lower number
   ChannelNumber peer;           // channel 0 of the port at the other end; its own where there is none
-  std::uint32_t inbox;          // the other end's tile: which of the sending thread's inboxes in a slot
+  std::uint32_t inbox;          // for the other end's tile: which of the sending thread's in a slot
   std::uint32_t free_channels;  // output channels no packet holds
   QueueNumber requester;  // while channels are allocated: chain of who requests one; while the switch is: of
                           // those who request this output, the first in rank
@@ -181,35 +181,6 @@ struct HeadFlit {
   std::uint64_t entry;
 };
 
-/// Memory for large arrays: in large pages where the system has them, which saves a walk through its page
-/// tables for most records touched.
-template <class T>
-struct LargePages {
-  using value_type = T;
-  static constexpr std::size_t kPage = std::size_t{2} << 20, kWorthIt = kPage / 16;
-  LargePages() = default;
-  template <class U>
-  LargePages(const LargePages<U>&) {}
-  T* allocate(std::size_t count) {
-    std::size_t bytes = count * sizeof(T);
-    if (bytes < kWorthIt) return std::allocator<T>().allocate(count);
-    bytes = (bytes + kPage - 1) / kPage * kPage;
-    void* memory = std::aligned_alloc(kPage, bytes);
-    if (!memory) throw std::bad_alloc();
-    madvise(memory, bytes, MADV_HUGEPAGE);  // only advice: nothing depends on it
-    return static_cast<T*>(memory);
-  }
-  void deallocate(T* memory, std::size_t count) {
-    if (count * sizeof(T) < kWorthIt)
-      std::allocator<T>().deallocate(memory, count);
-    else
-      std::free(memory);
-  }
-  friend bool operator==(LargePages, LargePages) { return true; }
-};
-template <class T>
-using LargeArray = std::vector<T, LargePages<T>>;
-
 /// What arrives at a tile in one cycle, from one thread: at most one flit and one credit for each port.
 struct alignas(64) Inbox {
   Bag<HeadFlit> heads;
@@ -252,19 +223,20 @@ enum class Mark : std::uint8_t { kNo = 0, kYes = 1 };
 
 struct State {
   unsigned channel_bits = 0, output_bits = 0;
-  LargeArray<Queue> queues;
-  LargeArray<Port> ports;
-  LargeArray<PortRest> rests;      // by port
-  LargeArray<std::uint64_t> sent;  // by port: flits, ever
-  LargeArray<OutChannel> channels;
-  std::vector<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
-  std::vector<Tile> tiles;
-  std::uint32_t slots = 0;  // a power of two above the longest flight
-  // Of one sending thread in a slot: tiles, with a link layer as if each thread had one more. With several
-  // threads a multiple of a cache line's marks: two that send in one cycle never write to the same line.
+  PartArray<Queue> queues;
+  PartArray<Port> ports;
+  PartArray<PortRest> rests;      // by port
+  PartArray<std::uint64_t> sent;  // by port: flits, ever
+  PartArray<OutChannel> channels;
+  PartArray<QueueNumber> receiving;  // by channel, only with virtual output queues: where its packet goes
+  std::vector<Tile> tiles;           // of this process
+  std::uint32_t slots = 0;           // a power of two above the longest flight
+  // Of one sending thread in a slot: an inbox for each tile, with a link layer one more for each thread, then
+  // those for tiles of other ranks. With several threads a multiple of a cache line's marks: two that send in
+  // one cycle never write to the same line.
   std::uint32_t thread_inboxes = 0;
-  std::uint32_t slot_inboxes = 0;  // of all of them
-  LargeArray<Inbox> inboxes;       // [cycle % slots][sending thread][tile]
+  std::uint32_t slot_inboxes = 0;  // of all threads of this process
+  LargeArray<Inbox> inboxes;       // [cycle % slots][sending thread][for whom]
   LargeArray<Mark> awake;          // the same: something is there, or the thread itself has something to do
   std::vector<std::uint16_t> flights;  // the flight times there are, in cycles
 

@@ -100,6 +100,13 @@ Frame* Wire::arriving(Cycle now, const std::uint8_t*& bytes) {
   return frames_[slot].kind == Frame::Kind::Nothing ? nullptr : &frames_[slot];
 }
 
+void Wire::deliver(Cycle arrives, const Frame& frame, const std::uint8_t* bytes) {
+  const std::uint32_t slot = static_cast<std::uint32_t>(arrives) & mask_;
+  frames_[slot] = frame;
+  if (frame.has_flit)
+    std::memcpy(&bytes_[std::size_t{slot} * settings_.flit_bytes], bytes, settings_.flit_bytes);
+}
+
 void Wire::clear() {
   for (Frame& frame : frames_) frame.kind = Frame::Kind::Nothing;
 }

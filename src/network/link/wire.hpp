@@ -62,6 +62,9 @@ class Wire {
   /// What arrives now, or nothing. The receiver marks it as taken by making its kind Nothing.
   Frame* arriving(Cycle now, const std::uint8_t*& bytes);
 
+  /// At the receiving end, where the sending one is another process: what that has put on the wire.
+  void deliver(Cycle arrives, const Frame& frame, const std::uint8_t* bytes);
+
   void cut();
   void restore() { cut_ = false; }
   bool is_cut() const { return cut_; }
