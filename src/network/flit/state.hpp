@@ -234,8 +234,8 @@ struct State {
   // tiles * threads, and with a link layer as if each thread had a tile more; behind them what goes to tiles
   // of other ranks.
   std::uint32_t slot_inboxes = 0;
-  std::vector<Inbox> inboxes;  // [cycle % slots][tile][sending thread]
-  std::vector<Mark> awake;         // the same: something to do for the tile
+  std::vector<Inbox> inboxes;          // [cycle % slots][tile][sending thread]
+  std::vector<Mark> awake;             // the same: something to do for the tile
   std::vector<std::uint16_t> flights;  // the flight times there are, in cycles
 
   PortNumber port_of(QueueNumber q) const { return q >> (channel_bits + output_bits); }
