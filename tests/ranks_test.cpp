@@ -4,15 +4,19 @@
 
 #include <barrier>
 #include <csignal>
+#include <functional>
 #include <thread>
 
 #include "json.hpp"
 #include "machine/profiles.hpp"
 #include "machines.hpp"
 #include "measure/traffic/sweep.hpp"
+#include "network/cycle_engine.hpp"
+#include "network/network.hpp"
 #include "report/traffic_json.hpp"
 #include "run_program.hpp"
 #include "test_paths.hpp"
+#include "workload/replay.hpp"
 
 namespace weft::test {
 namespace {
@@ -68,28 +72,39 @@ class Team {
   std::vector<Rank> ranks_;
 };
 
+/// Calls what(rank's number, its Ranks) for all ranks at the same time.
+void on_ranks(unsigned count, const std::function<void(unsigned, network::Ranks*)>& what) {
+  if (count == 1) return what(0, nullptr);
+  Team team(count);
+  std::vector<std::thread> processes;
+  for (unsigned r = 0; r < count; ++r) processes.emplace_back([&, r] { what(r, &team.ranks()[r]); });
+  for (std::thread& process : processes) process.join();
+}
+
 json without_run(const measure::TrafficResult& result, const machine::Machine& machine) {
   json out = parse_json(report::traffic_json(result, machine).dump(0));
   out.erase("run");
   return out;
 }
 
-/// What every rank ends up with; all must have the same.
+/// The first rank alone is told of every link, because it writes them.
+json without_links(json result) {
+  for (json& point : result["points"]) point.erase("links"), point.erase("waiting");
+  return result;
+}
+
+/// What the first rank ends up with; all must have the same.
 json sweep_on(unsigned count, unsigned threads, const machine::Machine& machine,
               const workload::Workload& workload, measure::SweepOptions how) {
   how.threads = threads;
-  if (count == 1) return without_run(measure::sweep(machine, workload, how), machine);
-  Team team(count);
   std::vector<json> results(count);
-  std::vector<std::thread> processes;
-  for (unsigned r = 0; r < count; ++r)
-    processes.emplace_back([&, r] {
-      measure::SweepOptions mine = how;
-      mine.ranks = &team.ranks()[r];
-      results[r] = without_run(measure::sweep(machine, workload, mine), machine);
-    });
-  for (std::thread& process : processes) process.join();
-  for (unsigned r = 1; r < count; ++r) EXPECT_EQ(results[r], results[0]) << "rank " << r;
+  on_ranks(count, [&](unsigned r, network::Ranks* ranks) {
+    measure::SweepOptions mine = how;
+    mine.ranks = ranks;
+    results[r] = without_run(measure::sweep(machine, workload, mine), machine);
+  });
+  for (unsigned r = 1; r < count; ++r)
+    EXPECT_EQ(without_links(results[r]), without_links(results[0])) << "rank " << r;
   return results[0];
 }
 
@@ -99,16 +114,20 @@ workload::Workload mixed_packets(std::uint64_t batch) {
   return out;
 }
 
-void expect_same_on_ranks(const machine::Machine& machine, const workload::Workload& workload, double load,
-                          const std::string& name) {
+/// Returns what one process finds.
+json expect_same_on_ranks(const machine::Machine& machine, const workload::Workload& workload, double load,
+                          const std::string& name, const std::string& faults = "",
+                          const std::vector<unsigned>& counts = {2, 3, 8}) {
   measure::SweepOptions how;
   how.loads = {load};
+  if (!faults.empty()) how.faults = network::link::read_faults(faults, *machine.graph);
   const json alone = sweep_on(1, 1, machine, workload, how);
-  for (unsigned ranks : {2u, 3u, 5u}) {
+  for (unsigned ranks : counts) {
     if (ranks > machine.graph->routers()) continue;
     EXPECT_EQ(sweep_on(ranks, ranks == 3 ? 2 : 1, machine, workload, how), alone)
         << name << " on " << ranks << " ranks";
   }
+  return alone;
 }
 
 TEST(Ranks, GiveTheSameBytesOnEveryProfile) {
@@ -135,6 +154,125 @@ TEST(Ranks, GiveTheSameBytesForEveryRouterAndPastSaturation) {
     expect_same_on_ranks(machine, mixed_packets(40), 1, join(router, ", "));
     if (&router == routers) expect_same_on_ranks(machine, mixed_packets(0), 1, "past saturation");
   }
+}
+
+// What crosses between ranks here are frames that are damaged and sent again, and packets that lie across
+// several ranks when they are taken back.
+TEST(Ranks, GiveTheSameBytesWhereCablesFail) {
+  struct Case {
+    Settings settings;
+    std::string faults;
+    std::uint64_t batch;
+  };
+  const Case cases[] = {
+      {{}, "at 1us cut r1.p0; at 2us cut r5.p2; at 9us restore r1.p0", 0},
+      {{}, "at 1us kill router 5; at 9us restore router 5", 0},
+      {{"cable.default.bit_error_rate=1e-4"}, "", 20},
+      {{"cable.default.bit_error_rate=1e-4", "cable.default.retry=header-footer"}, "", 20},
+      {{}, "at 1us lane r1.p0 2 stuck; at 4us stall r2.p0 for 300ns; at 5us flip r3.p0 packet 3 bit 5", 0},
+      {{"router.switching=wormhole", "router.buffer_flits=4"}, "at 1us cut r7.p0; at 1.2us cut r8.p2", 0},
+      {{"router.kind=virtual-output-queued"}, "at 1us cut r7.p0; at 1.2us kill router 10", 0},
+      {{"router.kind=tiled", "cable.default.length=30m"}, "at 1us cut r6.p2", 0},
+  };
+  std::uint64_t again = 0, back = 0, lost = 0;
+  for (const Case& one : cases) {
+    machine::Machine machine = make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 2, one.settings);
+    const json alone = expect_same_on_ranks(
+        machine, mixed_packets(one.batch), 0.4, one.faults + join(one.settings, ", "), one.faults,
+        &one == cases ? std::vector<unsigned>{2, 3, 8} : std::vector<unsigned>{2, 3});
+    const json& faults = alone["points"][0]["faults"];
+    for (const json& cable : faults["cables"]) again += cable["flits_sent_again"].get<std::uint64_t>();
+    back += faults["packets_taken_back"].get<std::uint64_t>();
+    lost += faults["undeliverable_packets"].get<std::uint64_t>();
+  }
+  EXPECT_GT(again, 1000u);
+  EXPECT_GT(back, 200u);
+  EXPECT_GT(lost, 100u);
+}
+
+/// All that a caller of a network hears of messages between many, some of which are lost.
+std::vector<network::Notice> heard(const machine::Machine& machine, unsigned threads,
+                                   const std::string& faults, Time reaction, network::Ranks* ranks) {
+  network::EngineOptions options;
+  options.threads = threads;
+  options.ranks = ranks;
+  if (!faults.empty()) options.faults = network::link::read_faults(faults, *machine.graph);
+  const auto* kind = config::Registry<network::EngineKind>::find("flit");
+  const auto network = kind->make(machine, options);
+  network->set_reaction_time(reaction);
+  const std::uint32_t endpoints = machine.graph->endpoints();
+  network::Tag tag = 0;
+  const auto send = [&](std::uint32_t from, Time at) {
+    const std::uint64_t draw = random_bits(7, tag, 0);
+    const auto to = static_cast<std::uint32_t>((from + 1 + draw % (endpoints - 1)) % endpoints);
+    network->send_message({from, to, 1 + (draw >> 32) % 3000, 0, tag}, at);
+    ++tag;
+  };
+  for (std::uint32_t e = 0; e < endpoints; ++e) send(e, {static_cast<std::int64_t>(e) * 1000});
+  std::vector<network::Notice> all, batch;
+  while (!network->idle()) {
+    batch.clear();
+    network->advance(network::kForever, batch);
+    if (batch.empty()) break;
+    for (const network::Notice& notice : batch) {
+      all.push_back(notice);
+      // Who hears of an arrival sends the next.
+      if (notice.kind == network::Notice::Kind::Delivered && tag < 20 * endpoints)
+        send(static_cast<std::uint32_t>(notice.tag % endpoints), later(notice.at, reaction));
+    }
+  }
+  return all;
+}
+
+TEST(Ranks, ACallerHearsTheSame) {
+  for (const std::string faults : {"", "at 1us cut r1.p0; at 3us cut r5.p2; at 5us kill router 6"})
+    for (Time reaction : {Time{0}, Time{100'000}})
+      for (const Settings& router :
+           {Settings{}, Settings{"router.switching=wormhole", "router.buffer_flits=4"}}) {
+        machine::Machine machine = make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 2, router);
+        const auto alone = heard(machine, 1, faults, reaction, nullptr);
+        ASSERT_GT(alone.size(), 200u);
+        for (unsigned count : {2u, 3u, 8u})
+          on_ranks(count, [&](unsigned r, network::Ranks* ranks) {
+            EXPECT_TRUE(heard(machine, count == 2 ? 2 : 1, faults, reaction, ranks) == alone)
+                << "rank " << r << " of " << count << " " << faults << join(router, ", ");
+          });
+      }
+}
+
+TEST(Ranks, ReplayTheSame) {
+  for (const auto& [workload, setting] :
+       {std::pair<std::string, std::string>{"all-to-all", "bytes=2KiB"}, {"stencil-3d", "halo=3KiB"}}) {
+    machine::Machine machine = make_machine("torus", {"dims=[3,3,3]"}, "dimension-order", {}, 2,
+                                            {"cable.default.bit_error_rate=1e-6"});
+    workload::ReplayText text;
+    text.engine = "flit";
+    text.jobs.push_back({.workload = workload, .settings = {setting}, .ranks = 27});
+    const auto result = [&](network::Ranks* ranks) {
+      workload::ReplayText mine = text;
+      mine.ranks = ranks;
+      const workload::ExecutionResult run = workload::replay(machine, mine).run;
+      EXPECT_TRUE(run.finished);
+      std::vector<std::int64_t> out{run.completion.value,
+                                    static_cast<std::int64_t>(run.message_time.picoseconds())};
+      for (Time end : run.rank_end) out.push_back(end.value);
+      return out;
+    };
+    const auto alone = result(nullptr);
+    for (unsigned count : {2u, 3u, 8u})
+      on_ranks(count, [&](unsigned, network::Ranks* ranks) { EXPECT_EQ(result(ranks), alone); });
+  }
+}
+
+TEST(Ranks, StateDivides) {
+  machine::Machine machine = make_machine("torus", {"dims=[12,12,12]"}, "dimension-order", {}, 4, {});
+  const network::CycleEngineKind& kind = network::cycle_engine("flit");
+  const std::uint64_t whole = kind.make(machine, {})->bytes();
+  on_ranks(4, [&](unsigned, network::Ranks* ranks) {
+    network::CycleOptions options;
+    options.ranks = ranks;
+    EXPECT_LT(kind.make(machine, options)->bytes(), whole * 3 / 10);
+  });
 }
 
 // A ring with one channel jams: no rank sees who waits for whom, but all see that nothing moves, and say so.
@@ -210,11 +348,33 @@ TEST(Ranks, AnErrorIsToldOnce) {
   EXPECT_EQ(result.code, 2);
   EXPECT_THAT(result.err, HasSubstr("did you mean"));
   EXPECT_EQ(result.err.find("error: "), result.err.rfind("error: ")) << result.err;
-  ScratchFolder folder;
-  result = run_under_mpirun(2, {"traffic", "torus", "--set", "topology.dims=[4,4]", "--fault",
-                                "at 1us cut r0.p0", "--out", folder.file("out")});
+  result = run_under_mpirun(2, {"replay", "torus", "all-to-all", "--ranks", "8"});
   EXPECT_EQ(result.code, 2);
-  EXPECT_THAT(result.err, HasSubstr("cables that can fail are run by one process"));
+  EXPECT_THAT(result.err, HasSubstr("the engine flow runs in one process"));
+}
+
+TEST(Ranks, StartedByMpirunReplayAndBreakCables) {
+  ScratchFolder folder;
+  const auto same = [&](const std::string& name, std::vector<std::string> words, const std::string& file) {
+    std::string alone;
+    for (unsigned ranks : {0u, 2u}) {
+      const std::string out = folder.file(name + std::to_string(ranks));
+      std::vector<std::string> all = words;
+      all.insert(all.end(), {"--out", out});
+      const ProgramResult result = ranks ? run_under_mpirun(ranks, all) : run_program(all);
+      ASSERT_EQ(result.code, 0) << result.err;
+      const std::string text = read_file(out + "/" + file);
+      if (alone.empty()) alone = text;
+      EXPECT_EQ(text, alone) << name;
+    }
+  };
+  same("replay",
+       {"replay", "torus", "all-to-all", "--set", "topology.dims=[4,4]", "--engine", "flit", "--ranks", "16"},
+       "matrix.csv");
+  same("faults",
+       {"traffic", "torus", "--set", "topology.dims=[4,4]", "--load", "0.3", "--fault",
+        "at 1us cut r0.p0; at 3us kill router 5"},
+       "points.csv");
 }
 
 }  // namespace

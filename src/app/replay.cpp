@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "app/ranks.hpp"
 #include "app/replay_interference.hpp"
 #include "app/replay_report.hpp"
 #include "app/verb.hpp"
@@ -112,6 +113,8 @@ int run(const Options& o) {
   text.engine = o.engine;
   text.seed = o.seed;
   text.threads = o.threads ? o.threads : default_threads();
+  text.ranks = ranks();
+  const std::string folder = speaks() ? o.out : "", trace = speaks() ? o.trace : "";
   text.options = {cost("--send-cost", o.send_cost), cost("--receive-cost", o.receive_cost)};
   text.offload = o.collectives == "offload";
   text.jobs.push_back(o.job);
@@ -127,7 +130,7 @@ int run(const Options& o) {
   if (!o.interference.empty()) {
     if (o.beside.empty() || o.beside_class || !o.trace.empty())
       throw UserError("--interference needs a job --beside, sets its class, and writes no --trace");
-    return show_interference({o.machine, text, o.interference, o.out, command_line(o), o.json});
+    return show_interference({o.machine, text, o.interference, folder, command_line(o), o.json});
   }
   machine::Machine m = machine::build(o.machine.describe());
   if (text.offload && machine::collective_network(m.description) && text.options.send_cost.value == 0)
@@ -135,12 +138,12 @@ int run(const Options& o) {
         "--send-cost must be more than 0 where there is a [collective_network]: a message that is sent at "
         "once when "
         "another arrives would not let the two networks run in turn");
-  if (!o.save.empty()) {
+  if (!o.save.empty() && speaks()) {
     workload::Placement placement(*m.graph, *m.faults);
     workload::save_trace(workload::read_job(o.job, placement.free(), o.seed), o.save);
   }
   ReplayReport watch(
-      {o.out, o.trace, std::min<std::uint64_t>(o.trace_megabytes, 1 << 20) << 20, command_line(o), o.seed});
+      {folder, trace, std::min<std::uint64_t>(o.trace_megabytes, 1 << 20) << 20, command_line(o), o.seed});
   text.options.observer = watch.observer();
   workload::ReplayResult result = workload::replay(m, text);
   Json json = replay_json(result, m);
@@ -231,8 +234,8 @@ std::function<int()> declare(CommandLine& app) {
   return [o] { return run(*o); };
 }
 
-WEFT_REGISTER(Verb,
-              {"replay", "run a workload or a trace on a machine, with all its dependencies", 6, declare});
+WEFT_REGISTER(Verb, {"replay", "run a workload or a trace on a machine, with all its dependencies", 6,
+                     declare, false, true});
 
 }  // namespace
 

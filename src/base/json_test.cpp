@@ -137,5 +137,19 @@ TEST(JsonValue, NumbersCompareByValue) {
   EXPECT_EQ(Json(2u), Json(2));
 }
 
+TEST(Json, TextInPiecesIsTheSame) {
+  Json all{{"name", "a \"b\""}, {"empty", Json::array()}};
+  all["rows"] = Json::array_of(5000, [](std::size_t i) {
+    return Json{{"i", i}, {"half", 0.5 * static_cast<double>(i)}};
+  });
+  for (int indent : {-1, 1}) {
+    std::string text;
+    std::size_t pieces = 0;
+    all.dump_to([&](std::string_view piece) { text += piece, ++pieces; }, indent);
+    EXPECT_EQ(text, all.dump(indent));
+    EXPECT_GT(pieces, 1u);
+  }
+}
+
 }  // namespace
 }  // namespace weft

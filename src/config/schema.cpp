@@ -6,6 +6,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "config/registry.hpp"
+
 namespace weft::config {
 
 Field::Field() = default;

@@ -30,6 +30,7 @@
 #include "machine/machine.hpp"
 #include "network/link/fault_script.hpp"
 #include "network/packet.hpp"
+#include "network/ranks.hpp"
 
 namespace weft::network {
 
@@ -207,6 +208,9 @@ struct EngineOptions {
   unsigned threads = 1;
   std::vector<link::FaultEvent> faults =
       {};  // what breaks, in order of time; only where EngineKind::links_fail
+  // Other processes that run parts of the same machine; only where EngineKind::runs_on_ranks. Each sends all
+  // packets and hears all notices, so callers on all of them do the same.
+  Ranks* ranks = nullptr;
 };
 
 /// An engine registers itself: WEFT_REGISTER(network::EngineKind, {"flow", "...", make}).
@@ -214,6 +218,7 @@ struct EngineKind {
   std::string name, about;
   std::unique_ptr<Network> (*make)(const machine::Machine& machine, const EngineOptions& options);
   bool links_fail = false;  // it has cables whose bits are damaged and that can be cut
+  bool runs_on_ranks = false;
 };
 
 }  // namespace weft::network

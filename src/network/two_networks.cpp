@@ -108,7 +108,7 @@ std::unique_ptr<Network> make_network(const EngineKind& engine, const machine::M
   problems.throw_if_any();
   std::vector<link::FaultEvent> breaks;
   if (!collective_faults.empty()) breaks = link::read_faults(collective_faults, *own->graph);
-  auto second = engine.make(*own, {options.seed, options.threads, std::move(breaks)});
+  auto second = engine.make(*own, {options.seed, options.threads, std::move(breaks), options.ranks});
   return std::make_unique<TwoNetworks>(std::move(first), std::move(second), std::move(own));
 }
 

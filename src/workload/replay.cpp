@@ -118,7 +118,10 @@ ReplayResult replay(const machine::Machine& machine, const ReplayText& text) {
                              class_number(machine, text.jobs[j].traffic_class));
   Program all = programs.size() == 1 ? std::move(programs.front()) : side_by_side(programs);
   const network::EngineKind& engine = engine_called(text.engine);
-  const network::EngineOptions options{text.seed, text.threads};
+  if (text.ranks && !engine.runs_on_ranks)
+    throw UserError(fmt::format("the engine {} runs in one process: leave out mpirun, or take --engine flit",
+                                text.engine));
+  const network::EngineOptions options{text.seed, text.threads, {}, text.ranks};
   // Only what interfaces send goes by a second network.
   auto network =
       text.offload ? network::make_network(engine, machine, options) : engine.make(machine, options);

@@ -26,6 +26,7 @@ struct ReplayText {
   std::string engine = "flow";
   std::uint64_t seed = 1;
   unsigned threads = 1;
+  network::Ranks* ranks = nullptr;  // who share the network; each of them runs all of the jobs
   ExecutorOptions options;
   bool offload = false;  // small collectives, of skeletons and those that traces name, are the interfaces'
 };

@@ -33,7 +33,7 @@ Engine::Engine(const topology::Graph& graph, const routing::Routing& routing, Se
     workers_.push_back(std::make_unique<Worker>(fabric_.first_thread + t, fabric_.shares[t]));
   if (ranks && ranks->count() > 1) {
     exchange_ = std::make_unique<Exchange>(fabric_, sources_, workers_, links_, *ranks);
-    recovery_.join(exchange_.get());
+    recovery_.join(*exchange_);
   }
   if (!links_) {
     // With a link layer an end of a cable belongs to a thread, and so does the tile it is at.

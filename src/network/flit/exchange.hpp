@@ -14,6 +14,7 @@
 
 #include "network/flit/fabric.hpp"
 #include "network/flit/link_layer.hpp"
+#include "network/flit/recovery.hpp"
 #include "network/flit/sources.hpp"
 #include "network/flit/worker.hpp"
 #include "network/ranks.hpp"
@@ -31,7 +32,7 @@ struct Outlook {
   bool links_busy = false;                  // a link is in training or not at rest
 };
 
-class Exchange {
+class Exchange final : public OtherRanks {
  public:
   using Workers = std::vector<std::unique_ptr<Worker>>;
   /// `workers`: those of this rank; `links`: of cables that can fail, or null.
@@ -41,12 +42,9 @@ class Exchange {
   /// all ranks together.
   Outlook meet(Cycle now, Outlook mine);
 
-  /// The network is going to be emptied: packets between two ranks are where their heads are, and nowhere
-  /// else.
-  void withdraw();
-  /// Packets that wait for nothing here but to be sent again go to the ranks of their sources.
-  void send_home(std::vector<PacketId>& packets);
-  std::uint64_t sum(std::uint64_t value) const {
+  void withdraw() override;
+  void send_home(std::vector<PacketId>& packets) override;
+  std::uint64_t sum(std::uint64_t value) const override {
     ranks_.sum({&value, 1});
     return value;
   }

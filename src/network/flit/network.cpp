@@ -12,6 +12,7 @@
 
 #include "network/flit/buffers.hpp"
 #include "network/flit/engine.hpp"
+#include "network/part.hpp"
 
 namespace weft::network::flit {
 
@@ -32,25 +33,27 @@ class FlitNetwork final : public Network, private Traffic {
  public:
   FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
       : graph_(*machine.graph),
+        ranks_(options.ranks && options.ranks->count() > 1 ? options.ranks : nullptr),
+        part_(part_of(graph_, ranks_)),
         flit_(static_cast<std::uint64_t>(machine.description.router.flit.value)),
         largest_flits_(largest_packet_flits(machine)),
         links_(make_links(machine, options)),
         engine_(*machine.graph, *machine.routing, settings(machine, options), links_.get()),
         message_classes_(engine_.settings().message_classes),
-        waiting_(machine.graph->endpoints() * engine_.settings().traffic_classes()),
-        last_asked_(engine_.settings().weighted() ? machine.graph->endpoints() : 0) {
-    for (unsigned t = 0; t < engine_.settings().threads; ++t)
-      listeners_.push_back(std::make_unique<Listener>(*this));
+        waiting_(part_.endpoints.size() * engine_.settings().traffic_classes()),
+        last_asked_(engine_.settings().weighted() ? part_.endpoints.size() : 0) {
+    for (unsigned t = 0; t < engine_.threads(); ++t) listeners_.push_back(std::make_unique<Listener>(*this));
     for (auto& listener : listeners_) observers_.push_back(listener.get());
   }
 
   std::uint64_t largest_packet() const override { return largest_flits_ * flit_; }
-  bool multicasts() const override { return engine_.settings().multicast(); }
+  // What is for many, and what many make, is not shared among ranks: callers send and combine themselves.
+  bool multicasts() const override { return !ranks_ && engine_.settings().multicast(); }
   GroupNumber group(std::span<const EndpointId> members) override {
     WEFT_CHECK(multicasts(), "a packet for many is sent only where routers copy it");
     return engine_.group(members);
   }
-  bool reduces() const override { return engine_.settings().reduces(); }
+  bool reduces() const override { return !ranks_ && engine_.settings().reduces(); }
   ReductionNumber reserve_reduction(std::span<const EndpointId> members, unsigned rounds) override {
     WEFT_CHECK(reduces(), "reductions are asked for only where routers reduce");
     return engine_.reserve_reduction(members, rounds);
@@ -62,6 +65,7 @@ class FlitNetwork final : public Network, private Traffic {
   bool idle() const override { return under_way_ == 0 && notices_.empty(); }
 
   PortState port_state(topology::PortId port) const override {
+    if (ranks_) return {};  // each rank knows its own part, and callers must all hear the same
     const topology::PortId peer = graph_.peer(port);
     PortState state = links_ ? links_->port_state(port) : PortState{};
     state.counts = true;
@@ -83,6 +87,8 @@ class FlitNetwork final : public Network, private Traffic {
 
   std::vector<std::string> explain() const override {
     std::vector<std::string> out;
+    if (ranks_ && engine_.stalled())
+      out.emplace_back("who waits for whom goes across ranks, and none sees it whole: one process does");
     for (const Waiting& hop : engine_.explain_stall())
       out.push_back(fmt::format("{} channel {}: packet from endpoint {} to {}, made in cycle {}: {}",
                                 hop.place, hop.channel, hop.source, hop.destination, hop.created,
@@ -99,6 +105,7 @@ class FlitNetwork final : public Network, private Traffic {
     Settings s = settings_for(machine, largest_packet_flits(machine));
     s.seed = options.seed;
     s.threads = options.threads;
+    s.ranks = options.ranks && options.ranks->count() > 1 ? options.ranks : nullptr;
     s.tell_departures = true;
     return s;
   }
@@ -120,11 +127,6 @@ class FlitNetwork final : public Network, private Traffic {
   void accept_message(const Packet& message, Time at) override {
     WEFT_CHECK(message.message_class < message_classes_, "a message class the router has");
     Cycle cycle = std::max(engine_.now(), clock().cycles(at));
-    auto& list = waiting_[lane(message.source, engine_.settings().traffic_class_of(message.message_class))];
-    // In order of times; nearly always the last.
-    auto place = list.end();
-    while (place != list.begin() && std::prev(place)->at > cycle) --place;
-    bool first = place == list.begin();
     const auto flits = std::max<std::uint64_t>(1, (message.bytes + flit_ - 1) / flit_);
     const auto packets = static_cast<std::uint32_t>((flits + largest_flits_ - 1) / largest_flits_);
     const auto last_flits = static_cast<unsigned>(flits - std::uint64_t{packets - 1} * largest_flits_);
@@ -132,11 +134,23 @@ class FlitNetwork final : public Network, private Traffic {
     std::uint32_t round = 0;
     if (message.group != kNoGroup) prepare_for_many(message, packets, messages_[number]);
     if (message.reduction != kNoReduction) round = hand_in(message, number, static_cast<unsigned>(flits));
-    list.insert(place, {number, message.destination, message.message_class, message.group, message.reduction,
-                        round, flits, clock().remainder(at, clock().cycles(at)), cycle});
-    if (first) engine_.ask(message.source, cycle);
+    if (part_.has_endpoint(message.source))
+      wait(message, {number, message.destination, message.message_class, message.group, message.reduction,
+                     round, flits, clock().remainder(at, clock().cycles(at)), cycle});
     ++under_way_;
     if (last_flits < kFewFlits) ++short_ends_[last_flits];
+  }
+
+  struct Due;
+  /// At its source, which is here.
+  void wait(const Packet& message, const Due& due) {
+    auto& list = waiting_[lane(message.source, engine_.settings().traffic_class_of(message.message_class))];
+    // In order of times; nearly always the last.
+    auto place = list.end();
+    while (place != list.begin() && std::prev(place)->at > due.at) --place;
+    const bool first = place == list.begin();
+    list.insert(place, due);
+    if (first) engine_.ask(message.source, due.at);
   }
 
   void prepare_for_many(const Packet& packet, std::uint32_t packets, Message& message) {
@@ -241,7 +255,10 @@ class FlitNetwork final : public Network, private Traffic {
       if (engine_.now() >= last) break;
       set_window();
       engine_.run(*this, observers_, last);
-      for (auto& listener : listeners_) gather(*listener);
+      if (ranks_)
+        gather_on_ranks();
+      else
+        for (auto& listener : listeners_) gather(*listener);
     }
     // Of a network that stands still, what happened before it did.
     if (engine_.stalled()) {
@@ -281,20 +298,21 @@ class FlitNetwork final : public Network, private Traffic {
   }
 
   std::size_t lane(EndpointId source, unsigned traffic_class) const {
-    return source + std::size_t{traffic_class} * graph_.endpoints();
+    return source - part_.endpoints.begin + std::size_t{traffic_class} * part_.endpoints.size();
   }
   /// Messages of one class are made packets of in their order, classes in turn: none waits for another's.
   std::size_t next_lane(EndpointId source, Cycle now) {
     const unsigned classes = engine_.settings().traffic_classes();
-    if (classes == 1) return source;
+    if (classes == 1) return lane(source, 0);
+    std::uint8_t& last = last_asked_[source - part_.endpoints.begin];
     for (unsigned i = 1; i <= classes; ++i) {
-      const unsigned c = (last_asked_[source] + i) % classes;
+      const unsigned c = (last + i) % classes;
       const auto& list = waiting_[lane(source, c)];
       if (list.empty() || list.front().at > now) continue;
-      last_asked_[source] = static_cast<std::uint8_t>(c);
+      last = static_cast<std::uint8_t>(c);
       return lane(source, c);
     }
-    return source;
+    return lane(source, 0);
   }
 
   /// What the engine tells, heard by one of its threads.
@@ -325,8 +343,12 @@ class FlitNetwork final : public Network, private Traffic {
                        report.delivered, kResultTag | message.round},
                       Notice::Kind::Lost);
       }
-      message.lost.store(true, std::memory_order_relaxed);
-      settles(report.tag);
+      if (network_.ranks_) {
+        losses.push_back(static_cast<std::uint32_t>(report.tag));
+      } else {
+        message.lost.store(true, std::memory_order_relaxed);
+        settles(report.tag);
+      }
       tell({message.tag, network_.clock().time(report.delivered), Notice::Kind::Lost,
             message.for_many ? report.destination : topology::kNone});
     }
@@ -340,6 +362,7 @@ class FlitNetwork final : public Network, private Traffic {
 
     std::vector<Notice> notices;
     std::vector<std::uint32_t> settled;                          // messages that are no longer under way
+    std::vector<std::uint32_t> losses;                           // on ranks: by packet, the message it was of
     std::uint64_t left = 0;                                      // contributions that have departed
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ended;  // of them, with their rounds: all is told
     std::array<std::uint64_t, kFewFlits> short_ends_left = {};   // by flits: last packets that have started
@@ -400,6 +423,64 @@ class FlitNetwork final : public Network, private Traffic {
       short_ends_[flits] -= std::exchange(listener.short_ends_left[flits], 0);
   }
 
+  /// The same where ranks share the network: all hear what each has heard, in the order of ranks, and so know
+  /// the same of all messages. Numbers of messages that lost packets are not used again.
+  void gather_on_ranks() {
+    std::array<std::uint64_t, kFewFlits + 2> counts = {};  // short ends; settled, lost
+    Ranks::Bytes mine;
+    for (auto& listener : listeners_) {
+      for (unsigned flits = 1; flits < kFewFlits; ++flits)
+        counts[flits] += std::exchange(listener->short_ends_left[flits], 0);
+      counts[kFewFlits] += listener->settled.size();
+      counts[kFewFlits + 1] += listener->losses.size();
+    }
+    put(mine, counts);
+    const auto give = [&](auto Listener::*list) {
+      for (auto& listener : listeners_) {
+        for (const auto& one : (*listener).*list) put(mine, one);
+        ((*listener).*list).clear();
+      }
+    };
+    give(&Listener::settled);
+    give(&Listener::losses);
+    give(&Listener::notices);
+    std::vector<std::uint32_t> late;  // whose last packet was a lost one, as far as is known here
+    bool lost_any = false;
+    each_rank(*ranks_, mine, [&](const Ranks::Bytes& theirs) {
+      RankReader reader(theirs);
+      const auto they = reader.take<decltype(counts)>();
+      for (unsigned flits = 1; flits < kFewFlits; ++flits) short_ends_[flits] -= they[flits];
+      for (std::uint64_t i = 0; i < they[kFewFlits]; ++i) settle(reader.take<std::uint32_t>());
+      for (std::uint64_t i = 0; i < they[kFewFlits + 1]; ++i) {
+        const auto number = reader.take<std::uint32_t>();
+        Message& message = messages_[number];
+        message.lost.store(true, std::memory_order_relaxed);
+        if (message.arriving.fetch_sub(1, std::memory_order_relaxed) == 1) late.push_back(number);
+        lost_any = true;
+      }
+      while (reader.more()) notices_.push(reader.take<Notice>());
+    });
+    if (lost_any) settle_late(late);
+  }
+
+  /// Only where a message's destination is, all that arrived of it has been counted.
+  void settle_late(const std::vector<std::uint32_t>& here) {
+    Ranks::Bytes mine;
+    put_all(mine, std::span(here));
+    std::vector<std::uint32_t> all;
+    each_rank(*ranks_, mine, [&](const Ranks::Bytes& theirs) {
+      for (RankReader reader(theirs); reader.more();) all.push_back(reader.take<std::uint32_t>());
+    });
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    for (std::uint32_t number : all) settle(number);
+  }
+
+  void settle(std::uint32_t number) {
+    --under_way_;
+    if (!messages_[number].lost.load(std::memory_order_relaxed)) free_numbers_.push_back(number);
+  }
+
   /// A message handed over, up to its end. Its source's thread counts what leaves, its destination's what
   /// arrives; what is lost may be told of by either.
   struct Message {
@@ -425,13 +506,15 @@ class FlitNetwork final : public Network, private Traffic {
     Cycle at;
   };
   const topology::Graph& graph_;
+  Ranks* const ranks_;  // who share the network, or null
+  const Part part_;     // of it that is here
   std::uint64_t flit_;
   std::uint64_t largest_flits_;
   std::unique_ptr<LinkLayer> links_;
   Engine engine_;
   unsigned message_classes_;
-  std::vector<std::deque<Due>> waiting_;  // by traffic class and source
-  std::vector<std::uint8_t> last_asked_;  // by source: the class that had the last turn, of several
+  std::vector<std::deque<Due>> waiting_;  // by traffic class and source here
+  std::vector<std::uint8_t> last_asked_;  // by source here: the class that had the last turn, of several
   std::deque<Message> messages_;          // by number; they stay where they are
   std::vector<std::uint32_t> free_numbers_;
   std::array<std::uint64_t, kFewFlits> short_ends_ = {};  // by flits: last packets that have not started
@@ -450,7 +533,7 @@ WEFT_REGISTER(EngineKind,
                [](const machine::Machine& machine, const EngineOptions& options) -> std::unique_ptr<Network> {
                  return std::make_unique<FlitNetwork>(machine, options);
                },
-               true});
+               true, true});
 
 }  // namespace
 

@@ -4,8 +4,6 @@
 #include <tuple>
 #include <vector>
 
-#include "network/flit/exchange.hpp"
-
 namespace weft::network::flit {
 
 using topology::kNone;
@@ -25,7 +23,7 @@ std::vector<PacketId> Recovery::all_packets() const {
 /// Packets made and neither delivered nor lost, those of each source in the order they were made.
 std::vector<PacketId> Recovery::waiting_packets() const {
   std::vector<PacketId> out = all_packets();
-  if (exchange_) exchange_->send_home(out);
+  if (others_) others_->send_home(out);
   // The order in a queue counts where several were made in one cycle.
   std::vector<std::uint32_t> place(sources_.packets.end(), 0);
   for (const Sender& sender : sources_.senders) {
@@ -151,7 +149,7 @@ void Recovery::hand_in_again(std::uint32_t number, const std::vector<bool>& at_s
 }
 
 std::uint64_t Recovery::take_back(Cycle now) {
-  if (exchange_) exchange_->withdraw();
+  if (others_) others_->withdraw();
   std::vector<PacketId> packets = waiting_packets();
   std::uint64_t queued = 0;
   for (const Sender& sender : sources_.senders)
@@ -180,7 +178,7 @@ std::uint64_t Recovery::take_back(Cycle now) {
     wait_at_source(id, now);
   }
   const std::uint64_t taken_back = packets.size() - queued;
-  return exchange_ ? exchange_->sum(taken_back) : taken_back;
+  return others_ ? others_->sum(taken_back) : taken_back;
 }
 
 void Recovery::wait_at_source(PacketId id, Cycle now) {
@@ -274,7 +272,7 @@ std::uint64_t Recovery::give_up(Cycle now, const CutOff& cut_off) {
       bag.clear();
       for (EndpointId e : kept) bag.push(e);
     }
-  return exchange_ ? exchange_->sum(lost) : lost;
+  return others_ ? others_->sum(lost) : lost;
 }
 
 }  // namespace weft::network::flit

@@ -14,7 +14,17 @@
 
 namespace weft::network::flit {
 
-class Exchange;
+/// The other ranks, where there are any; all of them call these at the same time.
+class OtherRanks {
+ public:
+  virtual ~OtherRanks() = default;
+  /// The network is going to be emptied: packets between two ranks are where their heads are, and nowhere
+  /// else.
+  virtual void withdraw() = 0;
+  /// Packets that wait for nothing here but to be sent again go to the ranks of their sources.
+  virtual void send_home(std::vector<PacketId>& packets) = 0;
+  virtual std::uint64_t sum(std::uint64_t value) const = 0;
+};
 
 class Recovery {
  public:
@@ -22,8 +32,7 @@ class Recovery {
   Recovery(Fabric& fabric, Routes& routes, Sources& sources, const Workers& workers)
       : fabric_(fabric), routes_(routes), sources_(sources), workers_(workers) {}
 
-  /// Other ranks, which do all of this at the same time, or null.
-  void join(Exchange* exchange) { exchange_ = exchange; }
+  void join(OtherRanks& others) { others_ = &others; }
 
   /// While held, endpoints start no packet.
   void hold(bool holding) { sources_.holding = holding; }
@@ -62,7 +71,7 @@ class Recovery {
   Routes& routes_;
   Sources& sources_;
   const Workers& workers_;
-  Exchange* exchange_ = nullptr;
+  OtherRanks* others_ = nullptr;
   bool rerouted_ = false;
 };
 
