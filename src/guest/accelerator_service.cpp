@@ -5,6 +5,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <charconv>
+
+#include "base/text.hpp"
 
 namespace weft::guest {
 
@@ -97,7 +100,7 @@ bool AcceleratorService::tell_agent(std::size_t number, const std::string& line)
 void AcceleratorService::hear_agents() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
-    if (node.ended || !accelerators_->listens_to(i)) continue;
+    if (node.ended || (node.calendar.stands_still() && !accelerators_->waits_for(i))) continue;
     char room[512];
     for (ssize_t got; (got = recv(node.process.line(), room, sizeof room, MSG_DONTWAIT)) > 0;)
       node.agent_text.append(room, static_cast<std::size_t>(got));
@@ -106,9 +109,42 @@ void AcceleratorService::hear_agents() {
     for (std::size_t end; (end = node.agent_text.find('\n')) != std::string::npos;) {
       const std::string line = node.agent_text.substr(0, end);
       node.agent_text.erase(0, end + 1);
-      accelerators_->agent_said(i, line);
+      constexpr std::string_view kAsk = "ask ";
+      if (line.starts_with(kAsk))
+        node_asks(i, std::string_view(line).substr(kAsk.size()));
+      else
+        accelerators_->agent_said(i, line);
     }
   }
+}
+
+/// "2 assign nvme": its number, and what. A node asks for itself and gives back what it has.
+void AcceleratorService::node_asks(std::size_t node, std::string_view text) {
+  unsigned question = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), question);
+  if (error != std::errc{} || end == text.data() + text.size() || *end != ' ') return;
+  const std::string asked(end + 1, text.data() + text.size());
+  std::vector<std::string> words = split(asked, ' ');
+  std::erase(words, "");
+  auto refuse = [&](const std::string& why) { accelerators_->answer(node, question, false, why); };
+  static const std::vector<std::string> verbs{"list", "assign", "release"};
+  if (words.empty() || std::find(verbs.begin(), verbs.end(), words[0]) == verbs.end())
+    return refuse(fmt::format("a node may ask for one of {}, not '{}'{}", join(verbs, ", "), asked,
+                              words.empty() ? "" : did_you_mean(words[0], verbs)));
+  const bool assign = words[0] == "assign";
+  if (words.size() != (words[0] == "list" ? 1 : 2))
+    return refuse(words[0] == "list" ? "expected nothing after list"
+                                     : fmt::format("expected {0} NAME, such as {0} nvme.0", words[0]));
+  Diagnostics problems;
+  GrantRequest request = parse_grant_request(assign ? fmt::format("{} to {}", asked, node_name(node)) : asked,
+                                             "request", {accelerators_->pool(), options_.place}, problems);
+  if (!problems.empty()) return refuse(problems.all().front().message);
+  if (request.kind == GrantRequest::Kind::Release && !accelerators_->holds(node, request.device))
+    return refuse(fmt::format("{} does not have {}", node_name(node), words[1]));
+  request.text = fmt::format("{}: {}", node_name(node), join(words, " "));
+  accelerators_->request(request, [this, node, question](bool well, const std::string& answer) {
+    accelerators_->answer(node, question, well, answer);
+  });
 }
 
 void AcceleratorService::attend_control() {

@@ -77,7 +77,8 @@ void Calendar::take(const Message& message, Time now) {
       break;
     case kWait:
       // One that stands still for a device says what time it is there.
-      if (message.time <= kLatest)
+      stands_still_ = message.time <= kLatest;
+      if (stands_still_)
         clock_ = updated_ = free_until_ =
             std::clamp(picoseconds(message.time), clock_, std::max(clock_, free_until_));
       waiting_ = true;

@@ -125,7 +125,7 @@ void Cluster::make_nodes() {
     ethernets_[nic] = &ethernet;
     devices_[nic] = device;
     peers_.push_back(ethernet.open(*fabric_, nic, static_cast<std::uint32_t>(i), first_space_ + nic));
-    ethernet.run_at(machine_.description.processor.clock);
+    ethernet.run_at(machine_.description.processor_of(all[i]).clock);
     ethernet.set_interrupt_latency(machine_.description.host.interrupt);
     if (i >= options_.place.size()) continue;
     nodes_.push_back(std::make_unique<GuestNode>(node_name(i), options_.date));

@@ -26,7 +26,8 @@ static_assert(WEFT_COMPUTE_COPY_OUT == kComputeCopyOut && WEFT_COMPUTE_FILL == k
               WEFT_COMPUTE_STREAM == kComputeStream && WEFT_COMPUTE_AXPY == kComputeAxpy &&
               WEFT_COMPUTE_DOT == kComputeDot && WEFT_COMPUTE_MULTIPLY == kComputeMultiply &&
               WEFT_COMPUTE_FORCES == kComputeForces && WEFT_COMPUTE_PUT == kComputePut &&
-              WEFT_COMPUTE_GET == kComputeGet && WEFT_COMPUTE_WAIT == kComputeWait);
+              WEFT_COMPUTE_GET == kComputeGet && WEFT_COMPUTE_WAIT == kComputeWait &&
+              WEFT_COMPUTE_SEND == kComputeSend && WEFT_COMPUTE_RECEIVE == kComputeReceive);
 static_assert(WEFT_COMPUTE_DONE_WELL == kComputeDoneWell && WEFT_COMPUTE_BAD_COMMAND == kComputeBadCommand &&
               WEFT_COMPUTE_BAD_SPACE == kComputeBadSpace && WEFT_COMPUTE_BAD_MEMORY == kComputeBadMemory &&
               WEFT_COMPUTE_QUEUE_FULL == kComputeQueueFull && WEFT_COMPUTE_NO_PORT == kComputeNoPort &&
