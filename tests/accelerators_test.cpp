@@ -42,6 +42,19 @@ TEST(Pcie, ATreeIsShownAsLspciShowsIt) {
       "                                           \\-03.0-[06]--\n");
 }
 
+TEST(Pcie, IntervalsOfTheChipAreShownAndChecked) {
+  std::vector<std::string> settings = kTwoDisks;
+  settings.push_back("node.device.port.registers=0x10000000000");
+  ProgramResult r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr(" on-chip network of node 9: 0x10000000000 to 0x1ffffffffff lead to the "
+                               "register file, all else to the network\n"));
+  settings.back() = "node.device.port.registers=0x1000";
+  r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("node.device.port.registers: expected a multiple of 2^40"));
+}
+
 TEST(Pcie, LspciReadsTheDump) {
   ProgramResult r = run_program(with("show", kTwoDisks, {"--pcie-dump"}));
   ASSERT_EQ(r.code, 0) << r.err;
@@ -284,6 +297,18 @@ TEST_F(BootAccelerators, AProgramOfANodeAsksForThem) {
   const ProgramResult again = boot(job, options);
   EXPECT_EQ(again.out, r.out);
   EXPECT_EQ(again.err, r.err) << "to the last picosecond";
+}
+
+TEST_F(BootAccelerators, ComeUpWhenTheirPowerHasBeenStable) {
+  const ProgramResult r =
+      boot(std::string(kWaitFor) + "lspci -n | wc -l; appears; read up rest </proc/uptime; echo ${up%?}",
+           {"greenice", "-n", "1", "--engine", "ideal", "--set", "node.device.port.kind=pcie-root-port",
+            "--set", "node.device.port.nodes=[22]", "--set", "node.device.port.power_up=500ms", "--set",
+            "node.device.ssd.kind=nvme", "--set", "node.device.ssd.nodes=[22]", "--accelerators", "nvme=1",
+            "--out", folder.file("out")});
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("node0: 0\nnode0: 0.6\n"));
+  EXPECT_THAT(read_file(folder.file("out/result.json")), HasSubstr("\"outcome\": \"node0 has nvme.0\""));
 }
 
 TEST_F(BootAccelerators, ANodeThatEndsGivesBackWhatItHad) {

@@ -43,6 +43,15 @@ Accelerators::Accelerators(nic::Fabric& fabric, event::EventQueue& queue, std::v
 
 void Accelerators::assign_at_start(std::size_t device, std::size_t host) {
   Device& one = devices_[device];
+  if (const Time ready = grants_.ready(one.nic); ready > Time{0}) {
+    GrantRequest later;
+    later.kind = GrantRequest::Kind::Assign;
+    later.at = ready;
+    later.device = device;
+    later.host = host;
+    later.text = fmt::format("assign {} to {}", pool_[device].name, node_name(host));
+    return schedule({later});
+  }
   const std::string why = grants_.assign(one.nic, nodes_[host]->nic, memory_of_host());
   if (!why.empty()) throw UserError(fmt::format("--accelerators: {}: {}", pool_[device].name, why));
   if (!nodes_[host]->pci->plug(one.functions))

@@ -38,7 +38,7 @@ class Accelerators final : private event::EventHandler {
                const std::vector<nic::NicId>& nics, std::vector<std::unique_ptr<GuestNode>>& nodes,
                std::uint64_t memory);
 
-  /// Grants a device before nodes start. Throws UserError where that cannot be.
+  /// Grants a device before nodes start, or as soon as it is up. Throws UserError where that cannot be.
   void assign_at_start(std::size_t device, std::size_t host);
   /// Requests of a script, each at its time.
   void schedule(const std::vector<GrantRequest>& script);

@@ -140,6 +140,8 @@ void Fabric::add_interface(network::EndpointId node, Diagnostics& problems) {
   if (!below.tree || problems.size() > before) return;
   std::string error;
   n.root_port = std::make_unique<RootPort>(n.smfu, queue_, std::move(below.tree), below.window, error);
+  n.root_port->power_up(below.power_up);
+  if (below.registers != 0) WEFT_CHECK(n.root_port->open_registers(n.registers, number, below.registers));
   if (error.empty()) return;
   const std::string key =
       below.root.empty() ? "node.device" : fmt::format("node.device.{}.window", below.root);

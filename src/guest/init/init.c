@@ -305,6 +305,7 @@ static void pass_answer(char* text) {
   char* at;
   long place = strtol(text, &at, 10);
   if (place < 0 || place >= kMostAsking || asking[place] < 0 || *at != ' ') return;
+  at[strcspn(at, "\n")] = 0;
   for (char* c = ++at; *c; ++c)
     if (*c == '\t') *c = '\n';
   if (write(asking[place], at, strlen(at)) < 0) { /* it has not waited */
