@@ -5,9 +5,6 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
-
-#include "base/text.hpp"
 
 namespace weft::guest {
 
@@ -118,33 +115,18 @@ void AcceleratorService::hear_agents() {
   }
 }
 
-/// "2 assign nvme": its number, and what. A node asks for itself and gives back what it has.
 void AcceleratorService::node_asks(std::size_t node, std::string_view text) {
-  unsigned question = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), question);
-  if (error != std::errc{} || end == text.data() + text.size() || *end != ' ') return;
-  const std::string asked(end + 1, text.data() + text.size());
-  std::vector<std::string> words = split(asked, ' ');
-  std::erase(words, "");
-  auto refuse = [&](const std::string& why) { accelerators_->answer(node, question, false, why); };
-  static const std::vector<std::string> verbs{"list", "assign", "release"};
-  if (words.empty() || std::find(verbs.begin(), verbs.end(), words[0]) == verbs.end())
-    return refuse(fmt::format("a node may ask for one of {}, not '{}'{}", join(verbs, ", "), asked,
-                              words.empty() ? "" : did_you_mean(words[0], verbs)));
-  const bool assign = words[0] == "assign";
-  if (words.size() != (words[0] == "list" ? 1 : 2))
-    return refuse(words[0] == "list" ? "expected nothing after list"
-                                     : fmt::format("expected {0} NAME, such as {0} nvme.0", words[0]));
-  Diagnostics problems;
-  GrantRequest request = parse_grant_request(assign ? fmt::format("{} to {}", asked, node_name(node)) : asked,
-                                             "request", {accelerators_->pool(), options_.place}, problems);
-  if (!problems.empty()) return refuse(problems.all().front().message);
+  const auto question = parse_node_question(text, node, {accelerators_->pool(), options_.place});
+  if (!question) return;
+  auto answer = [this, node, number = question->number](bool well, const std::string& what) {
+    accelerators_->answer(node, number, well, what);
+  };
+  const GrantRequest& request = question->request;
+  if (!question->refused.empty()) return answer(false, question->refused);
   if (request.kind == GrantRequest::Kind::Release && !accelerators_->holds(node, request.device))
-    return refuse(fmt::format("{} does not have {}", node_name(node), words[1]));
-  request.text = fmt::format("{}: {}", node_name(node), join(words, " "));
-  accelerators_->request(request, [this, node, question](bool well, const std::string& answer) {
-    accelerators_->answer(node, question, well, answer);
-  });
+    return answer(false, fmt::format("{} does not have {}", node_name(node),
+                                     accelerators_->pool()[request.device].name));
+  accelerators_->request(request, answer);
 }
 
 void AcceleratorService::attend_control() {

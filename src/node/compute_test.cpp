@@ -252,6 +252,11 @@ TEST(Compute, RandomRegistersDoNoHarm) {
       std::uint64_t value = random_bits(seed, 2, i);
       value >>= value % 61;
       b.site.write(0, random_bits(seed, 3, i) % 18 * 8, value, b.queue.now());
+      if (i % 16 == 3) {
+        nic::Message message;
+        message.length = static_cast<std::uint16_t>(value % (nic::kInlineBytes + 1));
+        b.site.device(0).port_message(static_cast<std::uint32_t>(random_bits(seed, 4, i) % 3), message);
+      }
       if (i % 8 == 7) b.settle();
     }
     b.settle();
