@@ -196,7 +196,11 @@ TEST(RemoteDevice, AnIntervalOfTheChipLeadsToItsRegisters) {
   Bench bench(ring("[node.device.port]\nkind = \"pcie-root-port\"\nregisters = 0x10000000000\n"), 12);
   BridgeHost host(bench, 0, kMemory), other(bench, 2, kMemory);
   auto at = [](std::uint64_t offset, std::uint32_t bytes = 8) {
-    return pcie::Tlp{.kind = pcie::TlpKind::MemoryRead, .address = kFile + offset, .bytes = bytes};
+    pcie::Tlp tlp;
+    tlp.kind = pcie::TlpKind::MemoryRead;
+    tlp.address = kFile + offset;
+    tlp.bytes = bytes;
+    return tlp;
   };
   EXPECT_EQ(kNode.of(other.read(5, at(kNode.offset))), 5u) << "nobody has the port";
   NvmeDriver driver(host, 5, kMemory);
