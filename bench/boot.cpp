@@ -1,4 +1,5 @@
-// What Linux nodes cost: to boot, to sleep, to send, and 64 of them at once.
+// What Linux nodes cost: to boot, to sleep, to send, and 64 of them at once; and to use a disk of another
+// node.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -45,6 +46,43 @@ void tell(const std::string& name, double seconds, std::uint64_t bytes, bool fin
   done({name, figures, fine && seconds <= limits.seconds && (!limits.bytes || bytes <= limits.bytes)});
 }
 
+/// One node of greenice that has a disk on another node.
+Cost use_disk(const std::string& node, const std::string& engine, const std::string& script) {
+  return run_weft({"boot", "greenice", "-n", "1", "--quiet", "--engine", engine, "--set",
+                   "node.device.ssd.kind=nvme", "--set", "node.device.ssd.nodes=[" + node + "]",
+                   "--accelerators", "nvme=1", "--", "/bin/sh", "-c", script},
+                  false);
+}
+
+void run_accelerators(const std::function<void(app::BenchCase)>& done) {
+  // Configuration is 4 KiB, which the kernel reads by four bytes.
+  constexpr unsigned kTimes = 20, kReads = kTimes * 1024;
+  constexpr const char* kFiveHopsAway = "22";
+  auto reads = [](unsigned times) {
+    return "for i in $(seq " + std::to_string(times) +
+           "); do cat /sys/bus/pci/devices/0000:00:00.0/config >/dev/null; done";
+  };
+  for (const char* engine : {"flit", "ideal"}) {
+    const Cost none = use_disk(kFiveHopsAway, engine, reads(0));
+    Cost many = use_disk(kFiveHopsAway, engine, reads(kTimes));
+    const Cost again = use_disk(kFiveHopsAway, engine, reads(kTimes));
+    many.own_cpu = std::min(many.own_cpu, again.own_cpu);
+    const double us = std::max(0.0, many.own_cpu - none.own_cpu) * 1e6 / kReads;
+    const bool fine = none.fine && many.fine && again.fine;
+    Json figures{{"simulator_us", us}, {"limit_us", 20.0}};
+    if (!fine) figures["error"] = "a run failed";
+    done({std::string("a read of a register five hops away, ") + engine + " engine", figures,
+          fine && us <= 20.0});
+  }
+  for (const char* engine : {"flit", "ideal"}) {
+    const Cost gib = use_disk("1", engine,
+                              "dd if=/dev/zero of=/dev/nvme0n1 bs=1M count=512 oflag=direct 2>/dev/null && "
+                              "dd if=/dev/nvme0n1 of=/dev/null bs=1M count=512 iflag=direct 2>/dev/null");
+    tell(std::string("512 MiB written to a disk one hop away and read again, ") + engine + " engine", gib.cpu,
+         0, gib.fine, {60}, done);
+  }
+}
+
 void run(const std::function<void(app::BenchCase)>& done) {
   const Cost one = boot(1, "true", true);
   tell("a node boots and turns itself off", one.cpu, one.below_bytes, one.fine, {2, 40 * kMebibyte}, done);
@@ -63,6 +101,9 @@ void run(const std::function<void(app::BenchCase)>& done) {
   tell("64 nodes boot, and each pings the next", ring.cpu, ring.most_bytes, ring.fine,
        {90, 3 * 1024 * kMebibyte}, done);
 }
+
+WEFT_REGISTER(app::Bench, {"accelerators", "processor time of a Linux node that uses a disk of another node",
+                           run_accelerators, "cpu_seconds"});
 
 WEFT_REGISTER(app::Bench,
               {"boot", "processor time and memory of Linux nodes (needs iperf3)", run, "cpu_seconds"});

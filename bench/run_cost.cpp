@@ -13,8 +13,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 #include <thread>
 
 namespace weft::bench {
@@ -41,6 +44,19 @@ std::uint64_t bytes_below(pid_t process) {
   std::uint64_t bytes = 0;
   for (pid_t child : children_of(process)) bytes += proportional_bytes(child) + bytes_below(child);
   return bytes;
+}
+
+/// Of a process that has ended and is still to be waited for, in ticks of the system's clock.
+double own_seconds(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  const std::size_t name_end = text.rfind(')');
+  unsigned long long user = 0, system = 0;
+  if (name_end == std::string::npos ||
+      std::sscanf(text.c_str() + name_end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu",
+                  &user, &system) != 2)
+    return 0;
+  return static_cast<double>(user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
 }
 
 double processor_seconds(const rusage& used) {
@@ -111,16 +127,17 @@ Cost run_command(std::vector<std::string> words, bool weigh) {
   Cost cost;
   int status = 0;
   rusage used{};
-  if (!weigh) {
-    wait4(child, &status, 0, &used);
-  } else {
-    while (wait4(child, &status, WNOHANG, &used) == 0) {
-      const std::uint64_t below = bytes_below(child);
-      cost.below_bytes = std::max(cost.below_bytes, below);
-      cost.most_bytes = std::max(cost.most_bytes, proportional_bytes(child) + below);
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+  siginfo_t ended{};
+  while (weigh && waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT | WNOHANG) == 0 &&
+         ended.si_pid == 0) {
+    const std::uint64_t below = bytes_below(child);
+    cost.below_bytes = std::max(cost.below_bytes, below);
+    cost.most_bytes = std::max(cost.most_bytes, proportional_bytes(child) + below);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+  waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT);
+  cost.own_cpu = own_seconds(child);
+  wait4(child, &status, 0, &used);
   cost.wall = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   cost.cpu = processor_seconds(used);
   cost.largest_bytes = static_cast<std::uint64_t>(used.ru_maxrss) * 1024;

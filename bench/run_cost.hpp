@@ -10,6 +10,7 @@ namespace weft::bench {
 struct Cost {
   bool fine = false;
   double wall = 0, cpu = 0;
+  double own_cpu = 0;               // of that process without those it has started
   std::uint64_t most_bytes = 0;     // of all processes together
   std::uint64_t below_bytes = 0;    // of those it has started, the simulator left out
   std::uint64_t largest_bytes = 0;  // of the largest of all processes

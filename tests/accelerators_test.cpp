@@ -42,6 +42,19 @@ TEST(Pcie, ATreeIsShownAsLspciShowsIt) {
       "                                           \\-03.0-[06]--\n");
 }
 
+TEST(Pcie, IntervalsOfTheChipAreShownAndChecked) {
+  std::vector<std::string> settings = kTwoDisks;
+  settings.push_back("node.device.port.registers=0x10000000000");
+  ProgramResult r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr(" on-chip network of node 9: 0x10000000000 to 0x1ffffffffff lead to the "
+                               "register file, all else to the network\n"));
+  settings.back() = "node.device.port.registers=0x1000";
+  r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("node.device.port.registers: expected a multiple of 2^40"));
+}
+
 TEST(Pcie, LspciReadsTheDump) {
   ProgramResult r = run_program(with("show", kTwoDisks, {"--pcie-dump"}));
   ASSERT_EQ(r.code, 0) << r.err;
@@ -245,6 +258,57 @@ TEST_F(BootAccelerators, AreGrantedAndTakenBackDuringAJob) {
   const ProgramResult again = boot(job, options);
   EXPECT_EQ(again.out, r.out);
   EXPECT_EQ(again.err, r.err) << "to the last picosecond";
+}
+
+TEST_F(BootAccelerators, AProgramOfANodeAsksForThem) {
+  // node1 has the only disk that node0 does not get, and each keeps to its own.
+  const std::string job = std::string(kWaitFor) +
+                          "[ $NODE = 1 ] && sleep 1\n"
+                          "ask() { weft-accelerators \"$@\" && echo yes || echo no $?; }\n"
+                          "ask assign nvme; appears; lspci -n | wc -l\n"
+                          "if [ $NODE = 0 ]; then sleep 3; ask list; ask release nvme.0; ask assign nvme.1\n"
+                          "else ask assign nvme; ask release nvme.0; ask reclaim nvme.0; ask asign nvme; "
+                          "ask assign nvme.7; ask; sleep 4; fi; ls /dev/nvme* | wc -l";
+  const std::vector<std::string> options{"greenice",
+                                         "-n",
+                                         "2",
+                                         "--engine",
+                                         "ideal",
+                                         "--set",
+                                         "node.device.ssd.kind=nvme",
+                                         "--set",
+                                         "node.device.ssd.nodes=[21, 22]",
+                                         "--out",
+                                         folder.file("out")};
+  const ProgramResult r = boot(job, options);
+  EXPECT_THAT(r.out, HasSubstr("node0: node0 has nvme.0\nnode0: yes\nnode0: 1\n"));
+  EXPECT_THAT(r.out, HasSubstr("node1: node1 has nvme.1\nnode1: yes\nnode1: 1\n"));
+  EXPECT_THAT(r.out, HasSubstr("node1: no nvme is free\nnode1: no 1\n"));
+  EXPECT_THAT(r.out, HasSubstr("node1: node1 does not have nvme.0\n"));
+  EXPECT_THAT(r.out,
+              HasSubstr("node1: a node may ask for one of list, assign, release, not 'reclaim nvme.0'"));
+  EXPECT_THAT(r.out, HasSubstr("not 'asign nvme' (did you mean 'assign'?)"));
+  EXPECT_THAT(r.out, HasSubstr("there is no accelerator 'nvme.7'"));
+  EXPECT_THAT(r.out, HasSubstr("usage: weft-accelerators list | assign NAME | release NAME\nnode1: no 2\n"));
+  EXPECT_THAT(r.out, HasSubstr("node0: nvme.1       node 22     node1"));
+  EXPECT_THAT(r.out, HasSubstr("node0: nvme.0 is free\nnode0: yes\nnode0: node1 has nvme.1\nnode0: no 1\n"));
+  const std::string result = read_file(folder.file("out/result.json"));
+  EXPECT_THAT(result, HasSubstr("\"request\": \"node0: assign nvme\""));
+  const ProgramResult again = boot(job, options);
+  EXPECT_EQ(again.out, r.out);
+  EXPECT_EQ(again.err, r.err) << "to the last picosecond";
+}
+
+TEST_F(BootAccelerators, ComeUpWhenTheirPowerHasBeenStable) {
+  const ProgramResult r =
+      boot(std::string(kWaitFor) + "lspci -n | wc -l; appears; read up rest </proc/uptime; echo ${up%?}",
+           {"greenice", "-n", "1", "--engine", "ideal", "--set", "node.device.port.kind=pcie-root-port",
+            "--set", "node.device.port.nodes=[22]", "--set", "node.device.port.power_up=500ms", "--set",
+            "node.device.ssd.kind=nvme", "--set", "node.device.ssd.nodes=[22]", "--accelerators", "nvme=1",
+            "--out", folder.file("out")});
+  EXPECT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("node0: 0\nnode0: 0.6\n"));
+  EXPECT_THAT(read_file(folder.file("out/result.json")), HasSubstr("\"outcome\": \"node0 has nvme.0\""));
 }
 
 TEST_F(BootAccelerators, ANodeThatEndsGivesBackWhatItHad) {

@@ -66,6 +66,8 @@ TEST(ComputeDevice, MemoryOfDevicesIsPutGotLoadedAndStored) {
     EXPECT_THAT(r.out, HasSubstr("loaded what was stored: yes"));
     EXPECT_THAT(r.out, HasSubstr("the devices by themselves: 6.5"));
     EXPECT_THAT(r.out, HasSubstr("given twice: Device or resource busy"));
+    EXPECT_THAT(r.out, HasSubstr("a message there and back: 6 from node 1 with tag 41, 8 bytes"));
+    EXPECT_THAT(r.out, HasSubstr("from beyond its memory: status 5"));
     if (std::string(engine) == "flit" && first.empty()) {
       first = r.out;
     } else if (!first.empty()) {

@@ -67,6 +67,12 @@ std::string pcie_text(const machine::Machine& machine, bool dump) {
     const unsigned domain = fabric.node(nic);
     out += dump ? pcie::hex_text(domain, port.found(), pcie::access_to(tree), name)
                 : pcie::tree_text(domain, port.found(), name);
+    for (const nic::Interval& interval : fabric.smfu(nic).intervals())
+      if (!dump && interval.unit == nic::Unit::Registers)
+        out += fmt::format(
+            " on-chip network of node {}: {:#x} to {:#x} lead to the register file, all else to the "
+            "network\n",
+            domain, interval.first, interval.first + interval.size - 1);
   }
   return out;
 }

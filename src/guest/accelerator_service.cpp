@@ -97,7 +97,7 @@ bool AcceleratorService::tell_agent(std::size_t number, const std::string& line)
 void AcceleratorService::hear_agents() {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
-    if (node.ended || !accelerators_->listens_to(i)) continue;
+    if (node.ended || (node.calendar.stands_still() && !accelerators_->waits_for(i))) continue;
     char room[512];
     for (ssize_t got; (got = recv(node.process.line(), room, sizeof room, MSG_DONTWAIT)) > 0;)
       node.agent_text.append(room, static_cast<std::size_t>(got));
@@ -106,9 +106,27 @@ void AcceleratorService::hear_agents() {
     for (std::size_t end; (end = node.agent_text.find('\n')) != std::string::npos;) {
       const std::string line = node.agent_text.substr(0, end);
       node.agent_text.erase(0, end + 1);
-      accelerators_->agent_said(i, line);
+      constexpr std::string_view kAsk = "ask ";
+      if (line.starts_with(kAsk))
+        node_asks(i, std::string_view(line).substr(kAsk.size()));
+      else
+        accelerators_->agent_said(i, line);
     }
   }
+}
+
+void AcceleratorService::node_asks(std::size_t node, std::string_view text) {
+  const auto question = parse_node_question(text, node, {accelerators_->pool(), options_.place});
+  if (!question) return;
+  auto answer = [this, node, number = question->number](bool well, const std::string& what) {
+    accelerators_->answer(node, number, well, what);
+  };
+  const GrantRequest& request = question->request;
+  if (!question->refused.empty()) return answer(false, question->refused);
+  if (request.kind == GrantRequest::Kind::Release && !accelerators_->holds(node, request.device))
+    return answer(false, fmt::format("{} does not have {}", node_name(node),
+                                     accelerators_->pool()[request.device].name));
+  accelerators_->request(request, answer);
 }
 
 void AcceleratorService::attend_control() {

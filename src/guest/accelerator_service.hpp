@@ -45,6 +45,7 @@ class AcceleratorService {
   void make_bus(GuestNode& node, const machine::HostParameters& host);
   bool tell_agent(std::size_t node, const std::string& line);
   void hear_agents();
+  void node_asks(std::size_t node, std::string_view question);
   void inject(const GrantRequest& request, nic::Backdoor::Answer answer);
   Time now() const { return fabric_.now(); }
 

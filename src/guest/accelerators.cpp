@@ -43,6 +43,15 @@ Accelerators::Accelerators(nic::Fabric& fabric, event::EventQueue& queue, std::v
 
 void Accelerators::assign_at_start(std::size_t device, std::size_t host) {
   Device& one = devices_[device];
+  if (const Time ready = grants_.ready(one.nic); ready > Time{0}) {
+    GrantRequest later;
+    later.kind = GrantRequest::Kind::Assign;
+    later.at = ready;
+    later.device = device;
+    later.host = host;
+    later.text = fmt::format("assign {} to {}", pool_[device].name, node_name(host));
+    return schedule({later});
+  }
   const std::string why = grants_.assign(one.nic, nodes_[host]->nic, memory_of_host());
   if (!why.empty()) throw UserError(fmt::format("--accelerators: {}: {}", pool_[device].name, why));
   if (!nodes_[host]->pci->plug(one.functions))
@@ -128,7 +137,7 @@ void Accelerators::assign(std::size_t number) {
     return finish(number, false, why);
   }
   granted(wanted.device, wanted.host, State::Appearing);
-  add_task(wanted.host, {"rescan", wanted.device, false, number});
+  add_task(wanted.host, {"rescan", wanted.device, false, number, false});
 }
 
 std::string Accelerators::remove_line(std::size_t device) const {
@@ -147,13 +156,13 @@ void Accelerators::release(std::size_t number) {
   if (jobs_[number].request.kind == GrantRequest::Kind::Reclaim) {
     const std::size_t host = device.host;
     take_back(which);
-    add_task(host, {line, which, false, std::nullopt});  // it may forget the device in its own time
+    add_task(host, {line, which, false, std::nullopt, false});  // it may forget the device in its own time
     return finish(number, true, fmt::format("{} is taken from {}", name, node_name(host)));
   }
   if (device.state != State::Held)
     return finish(number, false, fmt::format("{} is about to change hands", name));
   device.state = State::Leaving;
-  add_task(device.host, {line, which, true, number});
+  add_task(device.host, {line, which, true, number, false});
 }
 
 void Accelerators::take_back(std::size_t which) {
@@ -163,7 +172,7 @@ void Accelerators::take_back(std::size_t which) {
   device.state = State::Free;
   // What its host was still to do with it will not be done.
   for (Task& task : agents_[device.host].tasks)
-    if (task.device == which && task.job) {
+    if (!task.is_answer && task.device == which && task.job) {
       finish(*task.job, false, fmt::format("{} was taken back", pool_[which].name));
       task.job.reset();
       task.plugged = false;
@@ -180,11 +189,23 @@ void Accelerators::add_task(std::size_t node, Task task) {
 void Accelerators::go_on(std::size_t node) {
   Agent& agent = agents_[node];
   if (!agent.ready || agent.told || agent.ended || agent.tasks.empty()) return;
-  if (tell_agent(node, agent.tasks.front().line)) {
+  if (!tell_agent(node, agent.tasks.front().line))
+    return queue_.at(queue_.now() + kTryAgain, component_, kGoOn, node);
+  if (!agent.tasks.front().is_answer) {
     agent.told = true;
-  } else {
-    queue_.at(queue_.now() + kTryAgain, component_, kGoOn, node);
+    return;
   }
+  agent.tasks.pop_front();
+  go_on(node);
+}
+
+void Accelerators::answer(std::size_t node, unsigned question, bool well, const std::string& text) {
+  constexpr std::size_t kMost = 60'000;  // the agent has room for
+  if (agents_[node].ended) return;
+  std::string line = fmt::format("answer {} {}{}", question, well ? '+' : '-', text).substr(0, kMost);
+  if (!line.ends_with('\n')) line += '\n';
+  std::replace(line.begin(), line.end(), '\n', '\t');  // it is one line
+  add_task(node, {line, 0, false, std::nullopt, true});
 }
 
 void Accelerators::agent_said(std::size_t node, const std::string& line) {

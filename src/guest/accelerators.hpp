@@ -5,6 +5,9 @@
 //   assign:   port granted, functions plugged into free slots -> agent: "rescan" -> "done"
 //   release:  agent: "remove 3" -> "done" -> slots emptied, port taken back and reset
 //   reclaim:  slots emptied, port taken back and reset -> agent: "remove 3"
+//
+// A program of the node asks its agent: "ask 2 assign nvme" -> as above -> agent: "answer 2 +node0 has
+// nvme.0"
 #pragma once
 
 #include <deque>
@@ -35,7 +38,7 @@ class Accelerators final : private event::EventHandler {
                const std::vector<nic::NicId>& nics, std::vector<std::unique_ptr<GuestNode>>& nodes,
                std::uint64_t memory);
 
-  /// Grants a device before nodes start. Throws UserError where that cannot be.
+  /// Grants a device before nodes start, or as soon as it is up. Throws UserError where that cannot be.
   void assign_at_start(std::size_t device, std::size_t host);
   /// Requests of a script, each at its time.
   void schedule(const std::vector<GrantRequest>& script);
@@ -47,8 +50,14 @@ class Accelerators final : private event::EventHandler {
   /// A line for the node's agent; false where it cannot be said to it now. It is tried again.
   std::function<bool(std::size_t node, const std::string& line)> tell_agent;
   void agent_said(std::size_t node, const std::string& line);
-  /// May it say something?
-  bool listens_to(std::size_t node) const { return !agents_[node].ready || agents_[node].told; }
+  /// Is it about to say something?
+  bool waits_for(std::size_t node) const { return !agents_[node].ready || agents_[node].told; }
+  /// What a program of the node has asked is answered.
+  void answer(std::size_t node, unsigned question, bool well, const std::string& text);
+  /// Does the node have it, for good and for now?
+  bool holds(std::size_t node, std::size_t device) const {
+    return devices_[device].state == State::Held && devices_[device].host == node;
+  }
   void node_ended(std::size_t node);
   /// Nothing goes on any more: those who wait hear of it.
   void end();
@@ -73,6 +82,7 @@ class Accelerators final : private event::EventHandler {
     std::size_t device = 0;
     bool plugged = false;  // the device is its node's until the agent is done
     std::optional<std::size_t> job;
+    bool is_answer = false;  // the agent says nothing to it
   };
   struct Agent {
     bool ready = false, told = false, ended = false;

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -38,22 +39,31 @@ Time Calendar::told(Time now) const {
 }
 
 bool Calendar::handle(Time now, const StillWaiting& still_waiting) {
-  constexpr std::size_t kMost = 8 * sizeof(Message);
-  const std::size_t had = read_.size();
-  read_.resize(had + kMost);
-  const ssize_t got = recv(socket(), read_.data() + had, kMost, MSG_DONTWAIT);
-  if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
-  read_.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
-  bool waits = false;
-  std::size_t done = 0;
-  for (; read_.size() - done >= sizeof(Message); done += sizeof(Message)) {
-    Message message;
-    std::memcpy(&message, read_.data() + done, sizeof message);
-    take(message, now);
-    if (message.operation != kAcknowledge) waits = message.operation == kWait;
+  std::array<std::uint8_t, 8 * sizeof(Message)> room;
+  bool waits = false, any = false;
+  for (bool full = true; full;) {
+    drop_read();
+    const ssize_t got = recv(socket(), room.data(), room.size(), MSG_DONTWAIT | MSG_PEEK);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR)) return false;
+    const std::size_t there = got > 0 ? static_cast<std::size_t>(got) : 0;
+    for (; there - read_ >= sizeof(Message); read_ += sizeof(Message)) {
+      Message message;
+      std::memcpy(&message, room.data() + read_, sizeof message);
+      take(message, now);
+      any = true;
+      if (message.operation != kAcknowledge) waits = message.operation == kWait;
+    }
+    full = there == room.size();
   }
-  read_.erase(read_.begin(), read_.begin() + static_cast<std::ptrdiff_t>(done));
-  return waits || answer(still_waiting);
+  return waits || !any || answer(still_waiting);
+}
+
+/// Of messages that have been looked at. To take them off the socket wakes who waits at its other end, and it
+/// does so for nothing while the answer is not on its way.
+void Calendar::drop_read() {
+  std::array<std::uint8_t, 8 * sizeof(Message)> room;
+  if (read_ > 0)
+    read_ -= static_cast<std::size_t>(std::max<ssize_t>(recv(socket(), room.data(), read_, MSG_DONTWAIT), 0));
 }
 
 void Calendar::take(const Message& message, Time now) {
@@ -67,7 +77,8 @@ void Calendar::take(const Message& message, Time now) {
       break;
     case kWait:
       // One that stands still for a device says what time it is there.
-      if (message.time <= kLatest)
+      stands_still_ = message.time <= kLatest;
+      if (stands_still_)
         clock_ = updated_ = free_until_ =
             std::clamp(picoseconds(message.time), clock_, std::max(clock_, free_until_));
       waiting_ = true;
@@ -97,6 +108,7 @@ bool Calendar::answer(const StillWaiting& still_waiting) {
   if (answers_.empty()) return true;
   const bool sent = write_all(socket(), answers_.data(), answers_.size() * sizeof(Message), still_waiting);
   answers_.clear();
+  drop_read();
   return sent;
 }
 

@@ -31,8 +31,13 @@ class Calendar {
   /// It hears the last answer now: something else is said to it.
   bool answer(const StillWaiting& still_waiting);
 
+  /// What has been handled may lie on the socket until it is answered; from now on it does not.
+  void drop_read();
+
   /// Does it stand still, until it is let run?
   bool waiting() const { return waiting_; }
+  /// Does it wait since a device has not answered a read? Nothing else has happened in it then.
+  bool stands_still() const { return waiting_ && stands_still_; }
   /// When it wants to go on by itself; kNoRequest: never.
   Time request() const { return request_; }
   /// It stands still for something that is there now, and goes on whatever it has requested.
@@ -65,11 +70,11 @@ class Calendar {
 
   std::int64_t date_;
   File socket_;
-  bool waiting_ = false;
+  bool waiting_ = false, stands_still_ = false;
   Time request_ = kNoRequest, clock_{0}, updated_{0}, free_until_{0}, reaction_{0};
   std::uint64_t messages_ = 0;
-  std::vector<Message> answers_;    // not sent yet
-  std::vector<std::uint8_t> read_;  // of messages that are not complete
+  std::vector<Message> answers_;  // not sent yet
+  std::size_t read_ = 0;          // bytes handled, and still on the socket
 };
 
 /// Nanoseconds of a time, rounded up: what a kernel may be told at this time.

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -126,7 +125,7 @@ void Cluster::make_nodes() {
     ethernets_[nic] = &ethernet;
     devices_[nic] = device;
     peers_.push_back(ethernet.open(*fabric_, nic, static_cast<std::uint32_t>(i), first_space_ + nic));
-    ethernet.run_at(machine_.description.processor.clock);
+    ethernet.run_at(machine_.description.processor_of(all[i]).clock);
     ethernet.set_interrupt_latency(machine_.description.host.interrupt);
     if (i >= options_.place.size()) continue;
     nodes_.push_back(std::make_unique<GuestNode>(node_name(i), options_.date));
@@ -172,6 +171,8 @@ void Cluster::start() {
   next_progress_ = Clock::now() + kProgressInterval;
   starter_ = std::make_unique<Starter>(options_, nodes_.size(), terminal);
   for (std::size_t i = 0; i < nodes_.size(); ++i) starter_->start(*nodes_[i], i);
+  files_ = std::make_unique<FileWatch>();
+  watch_files();
   if (storm_) storm_->begin();
   settle();
 }
@@ -238,74 +239,6 @@ std::size_t Cluster::alive() const {
 }
 
 // --- While nodes run.
-
-void Cluster::serve_until_stopped() {
-  std::vector<pollfd> files;
-  std::vector<GuestNode*> whose;
-  for (;;) {
-    files.clear();
-    whose.clear();
-    auto add = [&](GuestNode& node, int file) {
-      if (file < 0) return;
-      files.push_back({file, POLLIN, 0});
-      whose.push_back(&node);
-    };
-    for (auto& node : nodes_) {
-      if (!node->runs()) continue;
-      add(*node, node->calendar.socket() >= 0 ? node->calendar.socket() : node->time_door.number());
-      VhostUser& vhost = node->ethernet->vhost();
-      add(*node, vhost.socket() >= 0 ? vhost.socket() : node->device_door.number());
-      for (std::size_t i = 0; i < node->pci_doors.size(); ++i) {
-        VhostUser& slot = node->pci->slots()[i]->vhost();
-        add(*node, slot.socket() >= 0 ? slot.socket() : node->pci_doors[i].number());
-      }
-      add(*node, node->process.console());
-    }
-    if (files.empty()) return;
-    const int ready = poll(files.data(), files.size(), kLook);
-    if (ready > 0)
-      for (std::size_t i = 0; i < files.size(); ++i)
-        if (files[i].revents && whose[i]->runs()) serve(*whose[i], files[i].fd);
-    if (ready <= 0)
-      for (auto& node : nodes_)
-        if (node->runs()) look_after(*node);
-    if (interrupted()) failure_ = "interrupted";
-    if (!failure_.empty()) return;
-    tell_progress();
-  }
-}
-
-void Cluster::serve(GuestNode& node, int file) {
-  const StillWaiting waiting = [&] { return still_waiting(node); };
-  VhostUser& vhost = node.ethernet->vhost();
-  if (file == node.process.console()) {
-    if (!node.console.gather(file)) connection_lost(node);
-  } else if (file == node.time_door.number()) {
-    node.calendar.connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
-    node.time_door.close();
-  } else if (file == node.device_door.number()) {
-    vhost.connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
-    node.device_door.close();
-  } else if (file == node.calendar.socket()) {
-    if (!node.calendar.handle(now(), waiting)) connection_lost(node);
-  } else {
-    for (std::size_t i = 0; i < node.pci_doors.size(); ++i) {
-      VhostUser& slot = node.pci->slots()[i]->vhost();
-      if (file == slot.socket()) return serve_device(node, slot, "PCI");
-      if (file != node.pci_doors[i].number()) continue;
-      slot.connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
-      return node.pci_doors[i].close();
-    }
-    serve_device(node, vhost, "network");
-  }
-}
-
-void Cluster::serve_device(GuestNode& node, VhostUser& vhost, const char* kind) {
-  if (vhost.handle([&] { return still_waiting(node); })) return;
-  // A kernel that ends closes its devices first.
-  if (vhost.error().empty()) return vhost.disconnect();
-  fail(node, fmt::format("its {} device was told {}", kind, vhost.error()));
-}
 
 /// Asked each second while a message of the node is waited for.
 bool Cluster::still_waiting(GuestNode& node) {
@@ -391,7 +324,7 @@ void Cluster::check_rings(GuestNode& node) {
 void Cluster::pass_on_consoles() {
   for (auto& node : nodes_) {
     if (!std::exchange(node->ran, false)) continue;
-    if (node->process.started() && node->process.console() >= 0)
+    if (node->process.started() && Console::has_more(node->process.console()))
       node->console.gather(node->process.console());
     if (terminal && node.get() == nodes_[*options_.shell].get()) {
       node->console.pass_on_raw([&](std::string_view text) { terminal->write(text); });
@@ -427,6 +360,7 @@ void Cluster::end_those_who_wait() {
 void Cluster::attend_terminal() {
   GuestNode& node = *nodes_[*options_.shell];
   while (failure_.empty() && !node.ended) {
+    node.calendar.drop_read();
     const Time next = std::min(earliest_request(), quiet_until());
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(pace_.wait(Clock::now(), now(), next));
     // What is typed before the shell has said anything waits for it.

@@ -15,6 +15,7 @@
 
 #include "guest/accelerator_service.hpp"
 #include "guest/boot_options.hpp"
+#include "guest/file_watch.hpp"
 #include "guest/guest_node.hpp"
 #include "guest/starter.hpp"
 #include "guest/storm.hpp"
@@ -104,7 +105,9 @@ class Cluster : public host::Neighbours, private nic::Host {
 
   // While nodes run.
   void serve_until_stopped();
-  void serve(GuestNode& node, int file);
+  void watch_files();
+  void serve(std::uint32_t number, int file);
+  void connect(std::uint32_t number, VhostUser& vhost, File& door);
   void serve_device(GuestNode& node, VhostUser& vhost, const char* kind);
   bool still_waiting(GuestNode& node);
   void look_after(GuestNode& node);
@@ -147,6 +150,7 @@ class Cluster : public host::Neighbours, private nic::Host {
   Recorder recorder_;
   std::vector<EthernetPeer> peers_;
   std::unique_ptr<Starter> starter_;
+  std::unique_ptr<FileWatch> files_;  // of the nodes, while they live
   std::string failure_;
   std::uint64_t rounds_ = 0;
   std::chrono::steady_clock::time_point next_progress_;

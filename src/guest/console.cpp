@@ -1,5 +1,6 @@
 #include "guest/console.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,12 @@ namespace {
 constexpr std::string_view kLastWord = "] reboot: System halted";  // of every kernel
 
 }  // namespace
+
+/// Without reading: a read of an empty pipe would send its kernel a signal, as if there were room again.
+bool Console::has_more(int pipe) {
+  int bytes = 0;
+  return ioctl(pipe, FIONREAD, &bytes) == 0 && bytes > 0;
+}
 
 bool Console::gather(int pipe) {
   char room[65'536];

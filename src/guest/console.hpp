@@ -15,6 +15,7 @@ class Console {
 
   /// Takes what a pipe has, without waiting; false at its end.
   bool gather(int pipe);
+  static bool has_more(int pipe);
   void take(std::string_view text) { text_ += text; }
   /// Hands over all of it as it is, for a terminal.
   void pass_on_raw(const std::function<void(std::string_view text)>& print);

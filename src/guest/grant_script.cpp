@@ -143,4 +143,32 @@ GrantRequest parse_grant_request(std::string_view text, const std::string& sourc
   return parser.requests.empty() ? GrantRequest{} : std::move(parser.requests.front());
 }
 
+std::optional<NodeQuestion> parse_node_question(std::string_view text, std::size_t node,
+                                                const GrantNames& names) {
+  NodeQuestion out;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, out.number);
+  if (error != std::errc{} || end == last || *end != ' ') return std::nullopt;
+  const std::string asked(end + 1, last);
+  std::vector<std::string> words = split(asked, ' ');
+  std::erase(words, "");
+  static const std::vector<std::string> verbs{"list", "assign", "release"};
+  if (words.empty() || std::find(verbs.begin(), verbs.end(), words[0]) == verbs.end()) {
+    out.refused = fmt::format("a node may ask for one of {}, not '{}'{}", join(verbs, ", "), asked,
+                              words.empty() ? "" : did_you_mean(words[0], verbs));
+  } else if (words.size() != (words[0] == "list" ? 1 : 2)) {
+    out.refused = words[0] == "list" ? "expected nothing after list"
+                                     : fmt::format("expected {0} NAME, such as {0} nvme.0", words[0]);
+  }
+  if (!out.refused.empty()) return out;
+  Diagnostics problems;
+  const std::string request = join(words, " ");
+  out.request =
+      parse_grant_request(words[0] == "assign" ? fmt::format("{} to node{}", request, node) : request,
+                          "request", names, problems);
+  if (!problems.empty()) out.refused = problems.all().front().message;
+  out.request.text = fmt::format("node{}: {}", node, request);
+  return out;
+}
+
 }  // namespace weft::guest

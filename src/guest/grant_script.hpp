@@ -10,6 +10,7 @@
 //                                    as if a device below its port had sent it
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,5 +54,15 @@ std::vector<GrantRequest> parse_grant_script(std::string_view text, const std::s
 /// One request without a time.
 GrantRequest parse_grant_request(std::string_view text, const std::string& source, const GrantNames& names,
                                  Diagnostics& problems);
+
+/// What a program of a Linux node asks: "2 assign nvme", its number and what.
+struct NodeQuestion {
+  unsigned number = 0;
+  GrantRequest request;
+  std::string refused;  // why it is; empty: it is carried out, as far as it can be
+};
+/// A node asks for itself, and gives back what it has. Nothing where there is no number to answer to.
+std::optional<NodeQuestion> parse_node_question(std::string_view text, std::size_t node,
+                                                const GrantNames& names);
 
 }  // namespace weft::guest

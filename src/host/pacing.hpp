@@ -36,6 +36,9 @@ class Pacing {
   void waited(std::uint32_t rank, Time from, Time until);
   /// Somebody is about to go on at this time. What it returns ends the run; nothing: it goes on.
   std::string come_to(Time at) { return at < next_ ? std::string() : pass_intervals(at); }
+  /// How many times as long the work of a rank takes, and until when.
+  double slow(std::uint32_t rank) const { return described_[rank] * slow_[rank]; }
+  Time next() const { return next_; }
   /// The run ends.
   void finish(Time at);
 

@@ -11,6 +11,7 @@
 #include "base/stopwatch.hpp"
 #include "base/virtual_time.hpp"
 #include "host/call_handler.hpp"
+#include "host/core_shares.hpp"
 #include "host/neighbours.hpp"
 #include "host/pacing.hpp"
 #include "host/rank_ports.hpp"
@@ -76,6 +77,15 @@ bool reaches(Time cut, Time at, nic::Fabric& fabric) {
   return fabric.now() >= cut;
 }
 
+std::string unreachable(std::uint32_t rank, int error) {
+  return fmt::format(
+      "the system does not let the simulator reach the memory of rank {}: {} (process_vm_readv). The program "
+      "has "
+      "protected itself (PR_SET_DUMPABLE), runs as another user, or a container or kernel.yama.ptrace_scope "
+      "forbids it",
+      rank, std::strerror(error));
+}
+
 /// What the fabric tells is for ranks, and for who else is there.
 std::unique_ptr<nic::Host> host_for(nic::Host& ranks, Neighbours* neighbours,
                                     const std::vector<network::EndpointId>& nodes, unsigned count) {
@@ -113,6 +123,7 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
       CallHandler::Costs{machine.description.host.write_latency, machine.description.host.system_call,
                          machine.description.host.post_cost});
   explainer_ = std::make_unique<WaitExplainer>(scheduler_, *supervisor_, segments_, *calls_);
+  options_.slow = slowness_of_ranks(machine.description, options_.place, options_.slow);
   make_segments();
   if (neighbours || options_.storage.mount.empty()) return;
   storage_ = std::make_unique<StorageCalls>(machine_, *fabric_, queue_, scheduler_, *supervisor_, segments_,
@@ -177,6 +188,8 @@ void Simulation::start() {
     result_.ranks[rank].node = fabric_->node(ports_->nic(rank));
     scheduler_.starts({rank, 0});
   }
+  core_shares_ = CoreShares::make(machine_.description, options_.place, options_.slow, scheduler_, segments_,
+                                  pacing_.get());
   if (neighbours_) neighbours_->start();
   const bool compute_is_free = machine_.description.host.compute == machine::Compute::None;
   supervisor_->start_all(options_.cores == Cores::One || (options_.cores == Cores::Auto && compute_is_free));
@@ -502,8 +515,9 @@ bool Simulation::keep_pace(const std::vector<ThreadRef>& runnable) {
 void Simulation::grant() {
   const std::vector<ThreadRef>& runnable = scheduler_.runnable();
   if (runnable.empty() || !keep_pace(runnable)) return;
+  if (core_shares_) core_shares_->share(runnable);
   supervisor_->let_run(runnable);
-  const bool alone = runnable.size() == 1 && !neighbours_ && !pacing_;
+  const bool alone = runnable.size() == 1 && !neighbours_ && !pacing_ && !core_shares_;
   const Time known =
       alone ? known_until(*fabric_, ports_->nic(runnable[0].rank), *supervisor_, scheduler_, *calls_)
             : fabric_->now();
@@ -588,12 +602,7 @@ bool Simulation::read(node::SpaceId owner, std::uint64_t address, void* to, std:
 /// the system lets nobody read cannot take part at all. False.
 bool Simulation::access_failed(std::uint32_t rank, int error) {
   if (error != EPERM && error != EACCES && error != ENOSYS) return false;
-  return fail(fmt::format(
-      "the system does not let the simulator reach the memory of rank {}: {} (process_vm_readv). The program "
-      "has "
-      "protected itself (PR_SET_DUMPABLE), runs as another user, or a container or kernel.yama.ptrace_scope "
-      "forbids it",
-      rank, std::strerror(error)));
+  return fail(unreachable(rank, error));
 }
 
 bool Simulation::write(node::SpaceId owner, std::uint64_t address, const void* from, std::uint64_t length) {

@@ -24,6 +24,7 @@ namespace weft::host {
 class CallHandler;
 class Neighbours;
 class Pace;
+class CoreShares;
 class Pacing;
 class RankPorts;
 class StorageCalls;
@@ -129,8 +130,9 @@ class Simulation : private nic::Host {
   std::unique_ptr<CallHandler> calls_;
   std::unique_ptr<StorageCalls> storage_;  // where programs see a file system
   std::unique_ptr<WaitExplainer> explainer_;
-  std::unique_ptr<Pacing> pacing_;          // where processors do not keep their speed
-  std::vector<std::uint32_t> fell_silent_;  // ranks that ended since output was last passed on
+  std::unique_ptr<CoreShares> core_shares_;  // where ranks share cores of their node
+  std::unique_ptr<Pacing> pacing_;           // where processors do not keep their speed
+  std::vector<std::uint32_t> fell_silent_;   // ranks that ended since output was last passed on
   Time talked_until_{0};  // the latest clock of a rank with sockets: what it has sent may still be on its way
   bool failed_ = false;
   struct Death {

@@ -217,7 +217,7 @@ int weft_device_offset(const void* memory, uint64_t* offset);
 /* 1 where interfaces read and write this memory themselves, 0 where it has to be copied first (path = "staged"),
  * -EINVAL where it is no memory of a device. */
 int weft_device_is_peer(const void* memory);
-/* From now on the device posts on the port and hears of its events; the process only closes it. `number` is what
+/* From now on the device posts on the port, hears of its events and gets its messages; the process only closes it. `number` is what
  * the device's commands name it by. */
 int weft_give_port(weft_port* port, weft_device* device, uint32_t* number);
 /* A command to a device of kind "compute": its registers and its doorbell. With `interrupt`, one follows when the
@@ -312,7 +312,10 @@ enum {
   WEFT_COMPUTE_PUT, /* port, key, offset, node << 32 | port there, key there, offset there, bytes, event data; an
                        event at both ends */
   WEFT_COMPUTE_GET, /* the same, without an event there */
-  WEFT_COMPUTE_WAIT /* kind of an event (WEFT_EVENT_...), how many of them: ends when there have been so many */
+  WEFT_COMPUTE_WAIT, /* kind of an event (WEFT_EVENT_...), how many of them: ends when there have been so many */
+  WEFT_COMPUTE_SEND, /* port, from here, bytes, node << 32 | port there, tag: a small message */
+  WEFT_COMPUTE_RECEIVE /* port, to here, bytes there is room for, where two 64-bit words go: node << 32 | port that
+                          has sent it, tag << 32 | bytes. Ends when a message has come */
 };
 enum {
   WEFT_COMPUTE_IDLE = 0,

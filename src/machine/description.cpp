@@ -490,7 +490,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   host_section().read(&out.host, root.find("host"), "host", reader);
   read_devices(root, endpoints_of(out, problems), reader, out.devices);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
-  processor_section().read(&out.processor, root.find("processor"), "processor", reader);
+  read_processors(root, endpoints_of(out, problems), reader, out.processor, out.node_processors);
   read_management(root, reader, out);
   read_storage(root, endpoints_of(out, problems), reader, out.storage);
   if (out.storage.traffic_class >= std::max(1u, out.router.traffic_classes()))
@@ -515,6 +515,20 @@ Origin Description::origin(std::string_view key) const {
   return {files.empty() ? "" : files.front()};
 }
 
+const ProcessorParameters& Description::processor_of(std::uint32_t node) const {
+  for (const NodeProcessor& one : node_processors)
+    if (std::find(one.nodes.begin(), one.nodes.end(), node) != one.nodes.end()) return one.processor;
+  return processor;
+}
+
+double Description::slowness_of(std::uint32_t node) const {
+  auto of = [](const ProcessorParameters& p) {
+    const bool follows = p.clock.value > 0 && p.nominal_clock.value > 0;
+    return follows ? static_cast<double>(p.nominal_clock.value) / static_cast<double>(p.clock.value) : 1.0;
+  };
+  return of(processor_of(node)) / of(processor);
+}
+
 const std::vector<FixedSection>& fixed_sections() {
   static const std::vector<FixedSection> sections{
       {"machine", "What the machine is called", &identity_section()},
@@ -526,6 +540,9 @@ const std::vector<FixedSection>& fixed_sections() {
       {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
       {"core", "Clock and width of the chip with interface and router", &core_section()},
       {"processor", "What computes on a node", &processor_section()},
+      {"processor.NAME",
+       "What computes on some nodes instead, with all keys of [processor]: what is left out is as there",
+       &node_processor_section()},
       {"management",
        "The network by which the monitors of all chips are read: a tree of switches, or of the kind that "
        "[management.topology] gives it, whose first endpoint is the station and the next are the routers",

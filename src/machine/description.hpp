@@ -11,6 +11,7 @@
 #include "machine/management.hpp"
 #include "machine/mpi_parameters.hpp"
 #include "machine/nic_parameters.hpp"
+#include "machine/node_processors.hpp"
 #include "machine/processor.hpp"
 #include "machine/router_kind.hpp"
 #include "machine/storage_parameters.hpp"
@@ -71,6 +72,7 @@ struct Description {
   std::vector<Device> devices;
   MpiParameters mpi;
   ProcessorParameters processor;
+  std::vector<NodeProcessor> node_processors;  // of nodes that have another
   ManagementParameters management;
   StorageParameters storage;
   CoreParameters core;
@@ -79,6 +81,10 @@ struct Description {
   std::vector<config::Setting> settings;                     // every parameter, as it is in force
   std::vector<std::pair<std::string, std::string>> sources;  // key -> where its value comes from
   std::vector<std::string> files;                            // the profile and what it builds on
+
+  const ProcessorParameters& processor_of(std::uint32_t node) const;
+  /// How many times as long a node's processor takes for what [processor] does.
+  double slowness_of(std::uint32_t node) const;
 
   /// Where a key was written, for messages found after reading.
   Origin origin(std::string_view key) const;

@@ -33,6 +33,14 @@ const config::Section& processor_section() {
           .field(&P::accelerators, "accelerators", "Accelerators of a node", Range<unsigned>{0, 64})
           .field(&P::accelerator_gflops, "accelerator_gflops", "Peak of an accelerator, GFLOP/s",
                  Range<double>{0, 1e6})
+          .field(
+              &P::share_cores, "share_cores",
+              "Do ranks and threads that compute at a time share the cores of their node? Then what they do "
+              "takes longer where they are more than its cores; otherwise each has a core of its own")
+          .field(&P::share_quantum, "share_quantum",
+                 "For how long a share holds that a rank has at the beginning of its work: it is found out "
+                 "anew each time the rank goes on, and after this",
+                 Range<Time>{{1'000'000}, {1'000'000'000'000}})
           .section();
   return section;
 }

@@ -18,9 +18,12 @@ struct ProcessorParameters {
   std::string accelerator;
   unsigned accelerators = 0;
   double accelerator_gflops = 0;
+  bool share_cores = false;
+  Time share_quantum{1'000'000'000};
 
   /// Peak of a node, GFLOP/s.
   double peak_gflops() const;
+  unsigned all_cores() const { return sockets * cores; }
 };
 
 const config::Section& processor_section();

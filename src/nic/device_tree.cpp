@@ -65,6 +65,8 @@ class Builder {
     places_[root_] = tree_->add_root_port(root_, link_of(p));
     if (!roots_.empty()) out.root = root_;
     out.window = static_cast<std::uint64_t>(p.window.value);
+    out.registers = p.registers;
+    out.power_up = p.power_up;
     // Nobody has said how several devices share the port.
     if (roots_.empty() && switches_.empty() && functions_.size() > 1)
       places_[root_] =

@@ -14,6 +14,8 @@ namespace weft::nic {
 struct DeviceTree {
   std::unique_ptr<pcie::Tree> tree;  // nothing where the node has no such device
   std::uint64_t window = 0;          // addresses the root port passes on
+  Time power_up{0};                  // when the port's power is stable
+  std::uint64_t registers = 0;       // where those below it find the register file; 0: nowhere
   std::string root;                  // the port's name; empty where the description does not speak of it
 };
 

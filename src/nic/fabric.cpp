@@ -44,6 +44,9 @@ struct Interface final : node::DevicePorts {
     notifier.on_device = [this](PortNo port, const Event& event) {
       site.device(ports[port].device).port_event(port, event);
     };
+    rings.on_device = [this](PortNo port, const Message& message) {
+      site.device(ports[port].device).port_message(port, message);
+    };
     site.set_ports(*this);
   }
 
@@ -52,6 +55,8 @@ struct Interface final : node::DevicePorts {
     submission.post(port, descriptor);
     return true;
   }
+
+  void taken(std::uint32_t port) override { rings.consumed(port, 1); }
 
   node::Node site;
   PortTable ports;
@@ -135,6 +140,8 @@ void Fabric::add_interface(network::EndpointId node, Diagnostics& problems) {
   if (!below.tree || problems.size() > before) return;
   std::string error;
   n.root_port = std::make_unique<RootPort>(n.smfu, queue_, std::move(below.tree), below.window, error);
+  n.root_port->power_up(below.power_up);
+  if (below.registers != 0) WEFT_CHECK(n.root_port->open_registers(n.registers, number, below.registers));
   if (error.empty()) return;
   const std::string key =
       below.root.empty() ? "node.device" : fmt::format("node.device.{}.window", below.root);
@@ -215,6 +222,7 @@ void Fabric::close(PortRef ref) {
   Port& port = n.ports[ref.port];
   if (!port.open) return;
   port.open = false;
+  if (port.device != kNobody) n.site.device(port.device).port_closed(ref.port);
   if (n.registration.close(ref.port)) n.sender.drop_channel(port.domain);
   port.domain = kNoDomain;
   n.receiver.close(ref.port);
@@ -236,6 +244,8 @@ Status Fabric::give_port(PortRef ref, node::DeviceId device) {
   if (!n.ports.is_open(ref.port) || device >= n.site.devices()) return Status::NoPort;
   if (n.ports[ref.port].device != kNobody) return Status::Busy;
   n.ports[ref.port].device = device;
+  const node::OwnMemory* memory = n.site.device(device).own_memory();
+  n.ports[ref.port].ring_space = memory && memory->is_peer ? memory->space : node::kNoSpace;
   return Status::Ok;
 }
 

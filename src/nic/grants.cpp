@@ -4,6 +4,11 @@
 
 namespace weft::nic {
 
+Grants::Grants(Fabric& fabric) : fabric_(fabric), ready_(fabric.nics()) {
+  for (NicId nic = 0; nic < fabric.nics(); ++nic)
+    if (const RootPort* port = fabric.root_port(nic)) ready_[nic] = port->ready();
+}
+
 NicId Grants::host_of(NicId device) const {
   const RootPort* port = fabric_.root_port(device);
   return port ? port->owner() : kNobody;

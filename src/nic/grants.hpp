@@ -13,11 +13,10 @@ namespace weft::nic {
 
 class Grants {
  public:
-  /// From a reset to the first request that a device must answer: PCI Express gives it so long. What was
-  /// still on its way from or to the former host has arrived by then, or been given up.
-  static constexpr Time kReset{100'000'000'000};
+  /// What was still on its way from or to the former host has arrived by then, or been given up.
+  static constexpr Time kReset = RootPort::kReset;
 
-  explicit Grants(Fabric& fabric) : fabric_(fabric), ready_(fabric.nics()) {}
+  explicit Grants(Fabric& fabric);
 
   /// Gives the port of `device` to `host`, whose memory it reaches by these intervals of addresses and no
   /// others. Empty, or why it cannot be.
@@ -28,7 +27,7 @@ class Grants {
   void host_ended(NicId host);
 
   NicId host_of(NicId device) const;
-  /// When it can be granted again.
+  /// When it can be granted: first, and again.
   Time ready(NicId device) const { return ready_[device]; }
 
  private:

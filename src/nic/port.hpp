@@ -19,6 +19,7 @@ struct Port {
   std::uint32_t domain = kNoDomain;
   std::uint32_t device =
       kNobody;  // of its node: whoever posts there and hears of events, where it is no process
+  node::SpaceId ring_space = node::kNoSpace;    // the device's own memory, where its ring lies there
   std::uint32_t interrupts = Interrupt::Asked;  // causes that interrupt the processor
 };
 

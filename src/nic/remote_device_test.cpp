@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "abi/registers.hpp"
 #include "base/crc.hpp"
+#include "nic/grants.hpp"
 #include "nic/test_nvme.hpp"
 
 namespace weft::nic {
@@ -167,6 +169,62 @@ TEST(RemoteDevice, IntervalsMoveAddressesAndDoNotOverlap) {
   ASSERT_EQ(driver.transfer(false, 0, 4096, 0x802000), 0u);
   EXPECT_TRUE(std::equal(host.memory.begin() + 0x200000, host.memory.begin() + 0x201000,
                          host.memory.begin() + 0x202000));
+}
+
+TEST(RemoteDevice, APortComesUpWhenItsPowerHasBeenStable) {
+  Bench bench(ring("[node.device.port]\nkind = \"pcie-root-port\"\npower_up = \"20ms\"\n"), 12);
+  BridgeHost host(bench, 0, kMemory);
+  Grants grants(*bench.fabric);
+  EXPECT_EQ(grants.ready(5), Time{120'000'000'000});
+  EXPECT_EQ(grants.assign(5, 0, NvmeDriver::intervals(kMemory)), "it is being reset");
+  const pcie::FunctionId disk(1, 0, 0);
+  EXPECT_EQ(host.config(5, disk, pcie::kVendor, 4), 0xffffffffu);
+  bench.fabric->advance(Time{119'000'000'000});
+  EXPECT_EQ(host.config(5, disk, pcie::kVendor, 4), 0xffffffffu);
+  bench.fabric->advance(Time{120'000'000'000});
+  EXPECT_EQ(host.config(5, disk, pcie::kVendor, 4), 0x01081234u);
+  NvmeDriver driver(host, 5, kMemory);
+  EXPECT_EQ(driver.failed, "");
+}
+
+// The on-chip network of a node without a processor leads to its register file by an interval: for its host,
+// for any node while nobody has the port, and for the device itself, whose interrupt sets a register here.
+TEST(RemoteDevice, AnIntervalOfTheChipLeadsToItsRegisters) {
+  using namespace abi::registers;
+  constexpr std::uint64_t kFile = std::uint64_t{1} << 40;
+  constexpr Spot kNode = spot("chip.identity.node"), kScratch = spot("chip.scratch");
+  Bench bench(ring("[node.device.port]\nkind = \"pcie-root-port\"\nregisters = 0x10000000000\n"), 12);
+  BridgeHost host(bench, 0, kMemory), other(bench, 2, kMemory);
+  auto at = [](std::uint64_t offset, std::uint32_t bytes = 8) {
+    pcie::Tlp tlp;
+    tlp.kind = pcie::TlpKind::MemoryRead;
+    tlp.address = kFile + offset;
+    tlp.bytes = bytes;
+    return tlp;
+  };
+  EXPECT_EQ(kNode.of(other.read(5, at(kNode.offset))), 5u) << "nobody has the port";
+  NvmeDriver driver(host, 5, kMemory);
+  ASSERT_EQ(driver.failed, "");
+  EXPECT_EQ(kNode.of(host.read(5, at(kNode.offset))), 5u);
+  EXPECT_EQ(kNode.of(host.read(3, at(kNode.offset))), 3u) << "every node has its own";
+  EXPECT_EQ(other.read(5, at(kNode.offset)), ~std::uint64_t{0}) << "a port has one host";
+  const std::uint64_t refused = bench.fabric->smfu(5).counters().refused;
+  EXPECT_EQ(host.read(5, at(kFile - 8)), ~std::uint64_t{0}) << "no register is there";
+  EXPECT_EQ(host.read(5, at(kScratch.offset + 1, 2)), 0xffffu) << "nor a part of one";
+  EXPECT_EQ(bench.fabric->smfu(5).counters().refused, refused + 2);
+  // Half a register, written by the host and then by the device.
+  host.set_word(5, kFile + kScratch.offset + 4, 0x1234);
+  host.set_word(5, driver.bar + node::kNvmeVectors + 16, static_cast<std::uint32_t>(kFile + kScratch.offset));
+  host.set_word(5, driver.bar + node::kNvmeVectors + 20,
+                static_cast<std::uint32_t>((kFile + kScratch.offset) >> 32));
+  bench.settle();
+  EXPECT_EQ(host.read(5, at(kScratch.offset)), std::uint64_t{0x1234} << 32);
+  const std::size_t interrupts = host.interrupts.size();
+  fill(host.memory, NvmeDriver::kData, 4096, 3);
+  driver.submit(true, 0, 4096, NvmeDriver::kData);
+  bench.settle();
+  EXPECT_EQ(host.read(5, at(kScratch.offset)), std::uint64_t{0x1234} << 32 | 41) << "the interrupt's data";
+  EXPECT_EQ(host.interrupts.size(), interrupts) << "and no interrupt of the host";
 }
 
 TEST(RemoteDevice, BadCommandsAreRefusedWithTheirStatus) {

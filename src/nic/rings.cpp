@@ -12,8 +12,7 @@ void Rings::accept(std::uint32_t index) {
   packet.ring_generation = ports_[port].generation;
   if (r.held.empty() && r.messages + r.coming < ports_[port].ring_slots) {
     ++r.coming;
-    return context_.at(bus_.to_memory(packet.stamps.ready, packet.header.bytes + 16), What::Data, interface_,
-                       index);
+    return context_.at(to_ring(packet, port), What::Data, interface_, index);
   }
   ++counters_.messages_held;
   ++held_;
@@ -43,7 +42,12 @@ bool Rings::land(const Packet& packet) {
   m.flags = static_cast<std::uint16_t>((h.flags & kMore) | (h.damaged ? kDamaged : 0));
   m.sequence = h.sequence;
   std::copy(packet.data.begin(), packet.data.end(), m.data);
-  if (ring(port).messages++ == 0)
+  const bool was_empty = ring(port).messages++ == 0;
+  if (ports_[port].device != kNobody) {
+    on_device(port, m);
+    return true;
+  }
+  if (was_empty)
     notifier_.interrupt(Interrupt::Queue, port, event_at_target(context_, h, EventKind::Interrupt));
   context_.queue.stop();
   context_.host.message({interface_, port}, m);
@@ -61,8 +65,7 @@ void Rings::consumed(PortNo port, unsigned messages) {
     Packet& packet = context_.packets[index];
     Time now = context_.now();
     packet.stamps.ready = std::max(packet.stamps.ready, now);
-    context_.at(std::max(now, bus_.to_memory(packet.stamps.ready, packet.header.bytes + 16)), What::Data,
-                interface_, index);
+    context_.at(std::max(now, to_ring(packet, port)), What::Data, interface_, index);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 
 #include "nic/context.hpp"
 #include "nic/egress.hpp"
@@ -22,6 +23,9 @@ class Rings {
         egress_(egress),
         notifier_(notifier),
         counters_(counters) {}
+
+  /// A message for a port that a device has: it is in the device's ring.
+  std::function<void(PortNo port, const Message& message)> on_device;
 
   /// A message for an open port goes to its ring, or waits for room: it is never lost.
   void accept(std::uint32_t packet);
@@ -49,6 +53,9 @@ class Rings {
     std::deque<std::uint32_t> held;  // packets that wait for room
     std::uint32_t watchdogs = 0;
   };
+  Time to_ring(const Packet& packet, PortNo port) {
+    return bus_.to_memory(packet.stamps.ready, packet.header.bytes + 16, ports_[port].ring_space);
+  }
   Ring& ring(PortNo port) {
     if (port >= rings_.size()) rings_.resize(port + 1);
     return rings_[port];

@@ -9,6 +9,7 @@ namespace {
 constexpr std::uint32_t kReadCompletionBoundary = 64;
 /// Where our own enumeration puts what it finds; a host that gets the port chooses anew.
 constexpr std::uint64_t kWindow = 0xc0000000;
+constexpr std::uint64_t kRegisterFile = std::uint64_t{1} << 40;
 
 }  // namespace
 
@@ -65,6 +66,8 @@ void RootPort::refuse(NicId to, const pcie::Tlp& tlp) {
 void RootPort::arrived(NicId from, const pcie::Tlp& tlp, std::span<const std::uint8_t> data) {
   const std::size_t place = find(tlp);
   const bool stranger = owner_ != kNobody && from != owner_;
+  if (queue_.now() < ready_) return refuse(from, tlp);
+  if (!stranger && is_for_registers(tlp)) return ask_registers(new_job(from, pcie::Tree::kNone, tlp, data));
   if (place == pcie::Tree::kNone || stranger) return refuse(from, tlp);
   pcie::Tlp inside = tlp;
   if (tlp.kind == pcie::TlpKind::ConfigRead1) inside.kind = pcie::TlpKind::ConfigRead0;
@@ -99,6 +102,7 @@ void RootPort::pump_up(std::size_t place) {
 void RootPort::handle(const event::Event& event) {
   const auto index = static_cast<std::uint32_t>(event.data);
   if (event.kind == kUp) return leave(index);
+  if (event.kind == kRegisters) return end_registers(index);
   const std::size_t place = jobs_[index].place;
   if (!is_stale(jobs_[index])) {
     carry_out(index);
@@ -192,15 +196,11 @@ void RootPort::leave(std::uint32_t index) {
     const Interval* interval = smfu_.find(job.tlp.address, job.tlp.bytes);
     if (!interval) {
       ++smfu_.counters().refused;
-      links_[job.place]->up.give_back(job.tlp);
-      const pcie::Tlp failure = pcie::failure_of(job.tlp, {}, pcie::CompletionStatus::Unsupported);
-      if (job.tlp.traffic() == pcie::Traffic::NonPosted) {
-        links_[job.place]->going_down.push_back(new_job(kNobody, job.place, failure, {}));
-        pump_down(job.place);
-      }
-      pump_up(job.place);
-      return jobs_.give(index);
+      if (job.tlp.traffic() == pcie::Traffic::NonPosted)
+        reply(job, pcie::failure_of(job.tlp, {}, pcie::CompletionStatus::Unsupported), {});
+      return drop(index);
     }
+    if (interval->unit == Unit::Registers) return ask_registers(index);
     to = interval->target;
     job.tlp.address += interval->base - interval->first;
   }
@@ -208,7 +208,70 @@ void RootPort::leave(std::uint32_t index) {
   jobs_.give(index);
 }
 
-/// A request of a function that was meant for a host which has the port no more: it leads to nobody else.
+/// To whoever has asked: a function below, or a node.
+void RootPort::reply(const Job& job, const pcie::Tlp& tlp, std::span<const std::uint8_t> data) {
+  if (job.place == pcie::Tree::kNone) return smfu_.send(Side::Port, job.other, tlp, data, pcie::Tree::kNone);
+  links_[job.place]->going_down.push_back(new_job(kNobody, job.place, tlp, data));
+  pump_down(job.place);
+}
+
+// --- The register file, by the table of intervals.
+
+bool RootPort::open_registers(RegisterUnit& registers, NicId own, std::uint64_t first) {
+  if (!smfu_.open({first, kRegisterFile, own, 0, Unit::Registers})) return false;
+  registers_ = &registers;
+  own_ = own;
+  return true;
+}
+
+bool RootPort::is_for_registers(const pcie::Tlp& tlp) const {
+  if (!registers_ || (tlp.kind != pcie::TlpKind::MemoryRead && tlp.kind != pcie::TlpKind::MemoryWrite))
+    return false;
+  const Interval* interval = smfu_.find(tlp.address, tlp.bytes);
+  return interval && interval->unit == Unit::Registers;
+}
+
+void RootPort::ask_registers(std::uint32_t index) {
+  Header request;
+  request.length = 8;
+  queue_.at(registers_->serve(request, queue_.now()), component_, kRegisters, index);
+}
+
+/// One register, or half of one: what is read is in word_, of a half the whole.
+Status RootPort::access_registers(const Job& job, Header& request) {
+  const std::uint64_t offset = job.tlp.address % kRegisterFile;
+  if ((job.tlp.bytes != 8 && job.tlp.bytes != 4) || offset % job.tlp.bytes) return Status::BadLength;
+  request.from = job.other == kNobody ? own_ : job.other;
+  request.remote_offset = offset - offset % 8;
+  request.length = 8;
+  const bool write = job.tlp.is_write();
+  if (!write || job.tlp.bytes == 4)
+    if (const Status status = registers_->read(request, word_); status != Status::Ok || !write) return status;
+  word_.resize(8);
+  std::copy(job.data.begin(), job.data.end(), word_.begin() + static_cast<std::ptrdiff_t>(offset % 8));
+  return registers_->write(request, word_);
+}
+
+void RootPort::end_registers(std::uint32_t index) {
+  const Job& job = jobs_[index];
+  const bool below = job.place != pcie::Tree::kNone;
+  if (below && is_stale(job)) return drop(index);
+  Header request;
+  const Status status = access_registers(job, request);
+  if (status != Status::Ok) ++smfu_.counters().refused;
+  if (job.tlp.traffic() == pcie::Traffic::NonPosted) {
+    if (status == Status::Ok)
+      reply(job, pcie::completion_of(job.tlp, {}, 0, job.tlp.bytes),
+            std::span(word_).subspan(job.tlp.address % 8, job.tlp.bytes));
+    else
+      reply(job, pcie::failure_of(job.tlp, {}, pcie::CompletionStatus::Unsupported), {});
+  }
+  if (below) return drop(index);
+  jobs_.give(index);
+}
+
+/// Its room on the link is free. Also a request of a function that was meant for a host which has the port no
+/// more: it leads to nobody else.
 void RootPort::drop(std::uint32_t index) {
   const std::size_t place = jobs_[index].place;
   links_[place]->up.give_back(jobs_[index].tlp);

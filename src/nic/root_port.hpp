@@ -4,6 +4,12 @@
 //   network -> shared memory unit -> [type 1 becomes type 0] -> link down -> function
 //   function -> link up -> interval of addresses -> shared memory unit -> network
 //
+// The on-chip network (HTAX) has a table of intervals for this input: an access whose address lies in that of
+// the register file goes there, whoever it comes from, what else a function asks for to the shared memory
+// unit, and what else comes from the network to the windows of what is below.
+//
+//   network or function -> register file -> completion, the same way back
+//
 // One host at a time has the port. What anybody else asks for is refused, and a function reaches what its
 // port's intervals name and nothing else: the rest is answered as unsupported, and counted.
 #pragma once
@@ -15,6 +21,7 @@
 #include <vector>
 
 #include "base/slab.hpp"
+#include "nic/register_unit.hpp"
 #include "nic/smfu.hpp"
 #include "pcie/tree.hpp"
 
@@ -25,6 +32,16 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   /// `window`: bytes of addresses it passes on; `error` says where they are too few.
   RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree, std::uint64_t window,
            std::string& error);
+
+  /// The register file of the interface `own` is at this address; false where something else is there.
+  bool open_registers(RegisterUnit& registers, NicId own, std::uint64_t first);
+
+  /// From a reset to the first request that a device must answer: PCI Express gives it so long.
+  static constexpr Time kReset{100'000'000'000};
+  /// Power below it is stable at this time, if that is after the start: then it is reset.
+  void power_up(Time stable) { ready_ = stable > Time{0} ? later(stable, kReset) : Time{0}; }
+  /// Nobody gets an answer from below before this.
+  Time ready() const { return ready_; }
 
   pcie::Tree& tree() { return *tree_; }
   /// What our own enumeration has found when the node came up.
@@ -40,7 +57,7 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   void left(const pcie::Tlp& tlp, std::uint64_t place) override;
 
  private:
-  enum Kind : std::uint32_t { kDown, kUp };
+  enum Kind : std::uint32_t { kDown, kUp, kRegisters };
   struct Job {
     NicId other = kNobody;
     std::size_t place = 0;
@@ -74,6 +91,11 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   void drop(std::uint32_t index);
   void go_up(NicId to, std::size_t place, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
   void leave(std::uint32_t index);
+  bool is_for_registers(const pcie::Tlp& tlp) const;
+  void ask_registers(std::uint32_t index);
+  void end_registers(std::uint32_t index);
+  Status access_registers(const Job& job, Header& request);
+  void reply(const Job& job, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
 
   Smfu& smfu_;
   event::EventQueue& queue_;
@@ -81,10 +103,13 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   std::unique_ptr<pcie::Tree> tree_;
   std::vector<pcie::Found> found_;
   std::vector<std::unique_ptr<Link>> links_;  // by place; bridges have none of their own
+  RegisterUnit* registers_ = nullptr;         // where the on-chip network leads to them
+  NicId own_ = kNobody;
+  Time ready_{0};
   NicId owner_ = kNobody;
   std::uint32_t grant_ = 0;  // counts releases: what came before is nobody's
   Slab<Job, 64> jobs_;
-  std::vector<std::uint8_t> answer_;
+  std::vector<std::uint8_t> answer_, word_;
 };
 
 }  // namespace weft::nic

@@ -23,7 +23,9 @@ bool Smfu::open(const Interval& interval) {
 }
 
 void Smfu::close(NicId target) {
-  std::erase_if(intervals_, [&](const Interval& interval) { return interval.target == target; });
+  std::erase_if(intervals_, [&](const Interval& interval) {
+    return interval.unit == Unit::Network && interval.target == target;
+  });
 }
 
 const Interval* Smfu::find(std::uint64_t address, std::uint64_t bytes) const {

@@ -43,11 +43,16 @@ constexpr Side other_side(Side side) {
   return side == Side::Program ? side : side == Side::Host ? Side::Port : Side::Host;
 }
 
-/// Addresses here that are those of another interface, from `base` on there.
+/// Who on the chip takes an access.
+enum class Unit : std::uint8_t { Network, Registers };
+
+/// A line of the table by which the on-chip network sends accesses to units: addresses here that are those of
+/// another interface, from `base` on there; or of the register file, from its beginning on.
 struct Interval {
   std::uint64_t first = 0, size = 0;
   NicId target = kNobody;
   std::uint64_t base = 0;
+  Unit unit = Unit::Network;
 };
 
 struct SmfuCounters {
@@ -70,6 +75,7 @@ class Smfu {
   bool open(const Interval& interval);
   /// All that lead there.
   void close(NicId target);
+  const std::vector<Interval>& intervals() const { return intervals_; }
   /// The one that has all of these addresses; nothing where none has.
   const Interval* find(std::uint64_t address, std::uint64_t bytes) const;
 

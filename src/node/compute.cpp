@@ -6,10 +6,12 @@
 //   kernel   launch + max(operations / (blocks * block_rate),
 //                         bytes / min(blocks * block_bandwidth, memory_bandwidth))
 //   copy     copy_startup, then bursts over the bus, several at a time, at most at copy_rate
-//   put, get are posted on a port that its owner has handed to the device; a wait ends with events of it
+//   put, get, send are posted on a port that its owner has handed to the device; a wait ends with events of
+//   it, a receive with a message
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <deque>
 #include <span>
 #include <utility>
@@ -101,7 +103,17 @@ class Compute final : public Device {
     } else if (auto kind = static_cast<unsigned>(event.kind); kind < seen_.size()) {
       ++seen_[kind];
     }
-    if (busy_ && command_.what == kComputeWait && started_) look_for_events();
+    if (busy_ && started_) look_again();
+  }
+
+  /// It lies in the ring until a command takes it.
+  void port_message(std::uint32_t port, const nic::Message& message) override {
+    inbox_.push_back({port, message});
+    if (busy_ && started_) look_again();
+  }
+
+  void port_closed(std::uint32_t port) override {
+    std::erase_if(inbox_, [&](const Received& received) { return received.port == port; });
   }
 
  private:
@@ -112,6 +124,10 @@ class Compute final : public Device {
     bool interrupts = false;
     bool asked = false;  // by the driver, which hears of its end by a word in memory
     std::uint64_t token = 0;
+  };
+  struct Received {
+    std::uint32_t port;
+    nic::Message message;
   };
   struct Burst {
     std::uint64_t offset = 0;
@@ -145,7 +161,8 @@ class Compute final : public Device {
     ++number_;
     fetched_ = written_ = 0;
     const bool copies = command_.what == kComputeCopyIn || command_.what == kComputeCopyOut;
-    const bool posts = command_.what == kComputePut || command_.what == kComputeGet;
+    const bool posts =
+        command_.what == kComputePut || command_.what == kComputeGet || command_.what == kComputeSend;
     at(later(now(), copies                     ? p_.copy_startup
                     : is_kernel(command_.what) ? p_.launch
                     : posts                    ? p_.post
@@ -181,8 +198,11 @@ class Compute final : public Device {
       case kComputePut:
       case kComputeGet:
         return start_operation();
+      case kComputeSend:
+        return send();
       case kComputeWait:
-        return look_for_events();
+      case kComputeReceive:
+        return look_again();
       default:
         return is_kernel(command_.what) ? start_kernel() : end(kComputeBadCommand);
     }
@@ -298,6 +318,50 @@ class Compute final : public Device {
     end(posted ? kComputeDoneWell : kComputeNoPort);
   }
 
+  void send() {
+    const auto& a = command_.argument;
+    if (!has(a[1], a[2])) return end(kComputeBadMemory);
+    nic::Descriptor d;
+    d.operation = nic::Operation::Message;
+    d.length = a[2];  // the interface says where it is too long
+    std::copy_n(memory_.bytes() + a[1], std::min<std::uint64_t>(a[2], sizeof d.data), d.data);
+    d.node = static_cast<std::uint32_t>(a[3] >> 32);
+    d.port = static_cast<std::uint32_t>(a[3]);
+    d.tag = static_cast<std::uint32_t>(a[4]);
+    d.posted = now().value;
+    const bool posted = a[0] <= ~std::uint32_t{0} && post(static_cast<std::uint32_t>(a[0]), d);
+    end(posted ? kComputeDoneWell : kComputeNoPort);
+  }
+
+  bool has(std::uint64_t offset, std::uint64_t length) const {
+    return length <= memory_.size() && offset <= memory_.size() - length;
+  }
+
+  /// What a command waits for may have come.
+  void look_again() {
+    if (command_.what == kComputeWait) return look_for_events();
+    if (command_.what == kComputeReceive) look_for_message();
+  }
+
+  void look_for_message() {
+    if (std::exchange(failed_, false)) return end(kComputeFailed);
+    const auto& a = command_.argument;
+    constexpr std::uint64_t kWho = 16;
+    if (!has(a[1], a[2]) || !has(a[3], kWho)) return end(kComputeBadMemory);
+    const auto found = std::find_if(inbox_.begin(), inbox_.end(),
+                                    [&](const Received& received) { return received.port == a[0]; });
+    if (found == inbox_.end()) return;
+    const nic::Message& m = found->message;
+    if (m.length > a[2]) return end(kComputeBadMemory);  // it stays, for a command with room
+    std::copy_n(m.data, m.length, memory_.bytes() + a[1]);
+    const std::uint64_t who[] = {std::uint64_t{m.node} << 32 | m.port, std::uint64_t{m.tag} << 32 | m.length};
+    std::memcpy(memory_.bytes() + a[3], who, sizeof who);
+    const bool damaged = m.flags & nic::kDamaged;
+    taken(found->port);
+    inbox_.erase(found);
+    end(damaged ? kComputeFailed : kComputeDoneWell);
+  }
+
   /// What a wait is for, if it is there.
   void look_for_events() {
     if (std::exchange(failed_, false)) return end(kComputeFailed);
@@ -332,6 +396,7 @@ class Compute final : public Device {
   Time engine_free_{0}, kernel_time_{0};
   unsigned use_;                          // blocks that kernels are spread over
   std::array<std::uint64_t, 16> seen_{};  // events that no wait has taken, by kind
+  std::deque<Received> inbox_;            // messages that no command has taken
   bool failed_ = false;
   std::uint64_t status_ = kComputeIdle, done_ = 0;
 };
@@ -342,7 +407,8 @@ std::unique_ptr<Device> make_compute(const ComputeParameters& p, const Slot& slo
 
 WEFT_REGISTER(DeviceKind,
               device_kind<ComputeParameters>(
-                  "compute", "computes on memory of its own: kernels over blocks, copies, puts and gets",
+                  "compute",
+                  "computes on memory of its own: kernels over blocks, copies, puts, gets and messages",
                   compute_section(), make_compute));
 
 }  // namespace

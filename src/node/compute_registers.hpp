@@ -37,6 +37,9 @@ enum ComputeCommand : std::uint64_t {
                       // handed over in the event there
   kComputeGet = 10,   // the same; no event there
   kComputeWait = 11,  // kind of an event (nic::EventKind), how many of them
+  kComputeSend = 12,  // port, from here, bytes, node << 32 | port there, tag: a small message
+  kComputeReceive = 13,  // port, to here, bytes there is room for, where two words go that say who has sent
+                         // it: node << 32 | port, tag << 32 | bytes
 };
 
 enum ComputeStatus : std::uint64_t {
@@ -48,7 +51,7 @@ enum ComputeStatus : std::uint64_t {
   kComputeBadMemory = 5,  // the memory is not there
   kComputeQueueFull = 6,  // the last doorbell was ignored
   kComputeNoPort = 7,     // the port is not the device's
-  kComputeFailed = 8,     // an operation on the network has failed
+  kComputeFailed = 8,     // an operation on the network has failed, or a message has come damaged
 };
 
 }  // namespace weft::node

@@ -26,7 +26,8 @@ static_assert(WEFT_COMPUTE_COPY_OUT == kComputeCopyOut && WEFT_COMPUTE_FILL == k
               WEFT_COMPUTE_STREAM == kComputeStream && WEFT_COMPUTE_AXPY == kComputeAxpy &&
               WEFT_COMPUTE_DOT == kComputeDot && WEFT_COMPUTE_MULTIPLY == kComputeMultiply &&
               WEFT_COMPUTE_FORCES == kComputeForces && WEFT_COMPUTE_PUT == kComputePut &&
-              WEFT_COMPUTE_GET == kComputeGet && WEFT_COMPUTE_WAIT == kComputeWait);
+              WEFT_COMPUTE_GET == kComputeGet && WEFT_COMPUTE_WAIT == kComputeWait &&
+              WEFT_COMPUTE_SEND == kComputeSend && WEFT_COMPUTE_RECEIVE == kComputeReceive);
 static_assert(WEFT_COMPUTE_DONE_WELL == kComputeDoneWell && WEFT_COMPUTE_BAD_COMMAND == kComputeBadCommand &&
               WEFT_COMPUTE_BAD_SPACE == kComputeBadSpace && WEFT_COMPUTE_BAD_MEMORY == kComputeBadMemory &&
               WEFT_COMPUTE_QUEUE_FULL == kComputeQueueFull && WEFT_COMPUTE_NO_PORT == kComputeNoPort &&
@@ -251,6 +252,11 @@ TEST(Compute, RandomRegistersDoNoHarm) {
       std::uint64_t value = random_bits(seed, 2, i);
       value >>= value % 61;
       b.site.write(0, random_bits(seed, 3, i) % 18 * 8, value, b.queue.now());
+      if (i % 16 == 3) {
+        nic::Message message;
+        message.length = static_cast<std::uint16_t>(value % (nic::kInlineBytes + 1));
+        b.site.device(0).port_message(static_cast<std::uint32_t>(random_bits(seed, 4, i) % 3), message);
+      }
       if (i % 8 == 7) b.settle();
     }
     b.settle();

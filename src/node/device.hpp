@@ -29,6 +29,8 @@ class DevicePorts {
   virtual ~DevicePorts() = default;
   /// Posts on a port; false where it is not the device's.
   virtual bool post(DeviceId device, std::uint32_t port, const nic::Descriptor& descriptor) = 0;
+  /// The device has taken a message out of the port's ring.
+  virtual void taken(std::uint32_t port) = 0;
 };
 
 /// A copy between a process's memory and that of a device, which the device carries out.
@@ -82,6 +84,14 @@ class Device : public event::EventHandler {
   }
   /// An event of a port that is the device's.
   virtual void port_event(std::uint32_t port, const nic::Event& event) { (void)port, (void)event; }
+  /// A message for such a port; its place in the ring is free when the device says so.
+  virtual void port_message(std::uint32_t port, const nic::Message& message) {
+    (void)message;
+    taken(port);
+  }
+
+  /// Such a port is gone, and with it what lies in its ring.
+  virtual void port_closed(std::uint32_t port) { (void)port; }
 
   /// An event the device asked for (after, at).
   void handle(const event::Event& event) override { act(event.kind, event.data); }
@@ -100,6 +110,9 @@ class Device : public event::EventHandler {
   void copied(std::uint64_t token, bool well) { slot_.interrupts.copied(token, well); }
   bool post(std::uint32_t port, const nic::Descriptor& descriptor) {
     return slot_.ports && slot_.ports->post(slot_.id, port, descriptor);
+  }
+  void taken(std::uint32_t port) {
+    if (slot_.ports) slot_.ports->taken(port);
   }
   NodeId node() const { return slot_.node; }
 

@@ -10,6 +10,7 @@ namespace weft::node {
 namespace {
 
 using P = BridgeParameters;
+constexpr std::uint64_t kRegisterFile = std::uint64_t{1} << 40;
 using config::Range;
 
 config::Schema<P> link_keys() {
@@ -35,13 +36,28 @@ std::unique_ptr<Device> make_switch(const P& p, const Slot& slot) {
   return std::make_unique<Bridge>(slot, p, false);
 }
 
-WEFT_REGISTER(DeviceKind,
-              device_kind<P>("pcie-root-port", "a root port of PCI Express, which the node's interface is",
-                             link_keys()
-                                 .field(&P::window, "window", "Addresses it passes on to below",
-                                        Range<DataSize>{{4096}, {1023 << 20}})
-                                 .section(),
-                             make_root));
+WEFT_REGISTER(
+    DeviceKind,
+    device_kind<P>("pcie-root-port", "a root port of PCI Express, which the node's interface is",
+                   link_keys()
+                       .field(&P::window, "window", "Addresses it passes on to below",
+                              Range<DataSize>{{4096}, {1023 << 20}})
+                       .field(&P::registers, "registers",
+                              "The address at which devices below and the port's host reach the "
+                              "register file of the interface, 2^40 bytes: a multiple of that; 0: "
+                              "nowhere",
+                              Range<std::uint64_t>{0, std::uint64_t{0x7fffff} << 40})
+                       .field(&P::power_up, "power_up",
+                              "From the start until power is stable below it; a reset of 100 ms "
+                              "follows, as PCI Express wants, and nothing there answers before it is "
+                              "over; 0: all is up when the machine starts",
+                              Range<Time>{{0}, {3'600'000'000'000'000}})
+                       .check([](const P& p, const config::Complain& complain) {
+                         if (p.registers % kRegisterFile)
+                           complain("registers", "expected a multiple of 2^40, such as 0x10000000000");
+                       })
+                       .section(),
+                   make_root));
 WEFT_REGISTER(DeviceKind,
               device_kind<P>("pcie-switch", "a switch of PCI Express, below a root port or another switch",
                              link_keys()

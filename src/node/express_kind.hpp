@@ -30,6 +30,8 @@ struct BridgeParameters {
   DataSize max_payload{256};
   Time latency{150'000};
   DataSize window{512 << 20};
+  Time power_up{0};
+  std::uint64_t registers = 0;  // where the interface's register file is, for what is below; 0: nowhere
 };
 
 /// A root port or a switch.

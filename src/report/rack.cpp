@@ -52,6 +52,9 @@ RackFigures rack_figures(const machine::Description& machine) {
   if (!root) return out;
   out.nodes = body.nodes();
   out.tflops = out.nodes * machine.processor.peak_gflops() * 1e-3;
+  for (const machine::NodeProcessor& one : machine.node_processors)
+    out.tflops += static_cast<double>(one.nodes.size()) *
+                  (one.processor.peak_gflops() - machine.processor.peak_gflops()) * 1e-3;
   out.litres = root->litres();
   out.height_units = root->height_units;
   out.mass_kg = mass_of(body, *root);

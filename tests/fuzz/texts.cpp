@@ -8,6 +8,7 @@
 #include "app/load_list.hpp"
 #include "app/run_disturbance.hpp"
 #include "config/node.hpp"
+#include "guest/grant_script.hpp"
 #include "host/pmi_server.hpp"
 #include "machine/machine.hpp"
 #include "network/link/fault_script.hpp"
@@ -147,9 +148,23 @@ void pmi(std::string_view text) {
   }
 }
 
+/// What a program of a Linux node asks of its agent, who passes on anything.
+void node_question(std::string_view text) {
+  static const std::vector<guest::PooledDevice> pool{{"nvme.0", 2}, {"nvme.1", 3}};
+  static const std::vector<network::EndpointId> place{0, 1};
+  const auto question = guest::parse_node_question(text, 1, {pool, place});
+  if (!question || !question->refused.empty()) return;
+  const guest::GrantRequest& request = question->request;
+  using Kind = guest::GrantRequest::Kind;
+  expect(request.kind == Kind::List || request.kind == Kind::Assign || request.kind == Kind::Release);
+  expect(request.kind != Kind::Assign || request.host == 1);
+  expect(request.device < pool.size() || request.device == guest::GrantRequest::kAny);
+}
+
 constexpr void (*kReaders[])(std::string_view) = {
-    quantities,   fault_script, trace,    bare_trace, goal,        edge_list, graphml,
-    packet_sizes, matrix,       override, loads,      disturbance, pmi,       trace_of_collectives};
+    quantities, fault_script,         trace,        bare_trace, goal,  edge_list,
+    graphml,    packet_sizes,         matrix,       override,   loads, disturbance,
+    pmi,        trace_of_collectives, node_question};
 
 }  // namespace
 

@@ -116,6 +116,45 @@ static void by_devices(const struct hello* other, uint32_t number, weft_memory m
   }
 }
 
+/* Small messages of the devices: one sends a number, the other adds to it and sends it back, to whoever it
+ * came from; a third message is too long for what is there to take it. */
+static void by_messages(const struct hello* other, uint32_t number) {
+  const uint64_t to = (uint64_t)other->port.node << 32 | other->port.port;
+  double *sent = memory, *received = memory + 1, *who = memory + 2;
+  const uint64_t send[] = {number, at(sent), 8, to, 40 + (uint64_t)rank};
+  const uint64_t receive[] = {number, at(received), 8, at(who)}, small[] = {number, at(received), 4, at(who)};
+  const uint64_t value[] = {at(sent), 1, bits(rank == 0 ? 2.5 : 1)},
+                 add[] = {at(sent), at(received), 1, bits(2)};
+  const uint64_t beyond[] = {number, 2 * kBytes + (1ull << 40), 8, to, 0};
+  command(WEFT_COMPUTE_FILL, value, 3, 0);
+  if (rank == 0) {
+    const int64_t begin = weft_now_ps();
+    command(WEFT_COMPUTE_SEND, send, 5, 0);
+    command(WEFT_COMPUTE_RECEIVE, receive, 4, 1);
+    must(weft_wait_device(device, -1), "interrupt");
+    if (status() != WEFT_COMPUTE_DONE_WELL) exit(9);
+    double words[4];
+    uint64_t from[2];
+    must(weft_device_copy(words, memory, sizeof words), "copy");
+    memcpy(from, words + 2, sizeof from);
+    printf("a message there and back: %g from node %d with tag %d, %d bytes, in %.3f us\n", words[1],
+           (int)(from[0] >> 32), (int)(from[1] >> 32), (int)(uint32_t)from[1],
+           (double)(weft_now_ps() - begin) / 1e6);
+    command(WEFT_COMPUTE_SEND, beyond, 5, 1);
+    must(weft_wait_device(device, -1), "interrupt");
+    printf("from beyond its memory: status %d\n", (int)status());
+  } else {
+    command(WEFT_COMPUTE_RECEIVE, small, 4, 1); /* there is no room, so it stays */
+    must(weft_wait_device(device, -1), "interrupt");
+    if (status() != WEFT_COMPUTE_BAD_MEMORY) exit(9);
+    command(WEFT_COMPUTE_RECEIVE, receive, 4, 0);
+    command(WEFT_COMPUTE_AXPY, add, 4, 0); /* 1 + 2 * 2.5 */
+    command(WEFT_COMPUTE_SEND, send, 5, 1);
+    must(weft_wait_device(device, -1), "interrupt");
+    if (status() != WEFT_COMPUTE_DONE_WELL) exit(9);
+  }
+}
+
 int main(void) {
   rank = weft_rank();
   must(weft_open(&port), "open");
@@ -144,6 +183,9 @@ int main(void) {
   must(weft_send(port, peer, NULL, 0, 0, 0, 0), "send");
   wait_for_word(NULL, 0);
   by_devices(&other, number, mine.devices);
+  must(weft_send(port, peer, NULL, 0, 0, 0, 0), "send");
+  wait_for_word(NULL, 0);
+  by_messages(&other, number);
   must(weft_send(port, peer, NULL, 0, 0, 0, 0), "send");
   wait_for_word(NULL, 0);
   must(weft_device_free(memory), "free");

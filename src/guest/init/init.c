@@ -8,26 +8,36 @@
  * the line over which accelerators come and go ("" where there are none), rows and columns of the terminal
  * that its console is ("" where it is none), number of words of the job, its words, and its environment.
  * own-root: the files are the node's own already, as after a boot over the network.
+ *
+ * Called weft-accelerators, it asks for accelerators from within a node:
+ *
+ *   weft-accelerators list | assign NAME | release NAME
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <poll.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
-enum { kMostStart = 4 << 20, kMostWords = 65536 };
+enum { kMostStart = 4 << 20, kMostWords = 65536, kMostAsking = 16, kLongestLine = 1024 };
+
+static const char kAskName[] = "weft-accelerators";
 
 static void turn_off(int code) {
   char text[16];
@@ -211,29 +221,144 @@ static int remove_devices(char* slots) {
   }
 }
 
-/* The agent: devices of other nodes come onto this node's bus and go, and the kernel is told to look, or to
- * let go of one, here. */
-static void serve_accelerators(const char* line) {
-  struct termios settings;
-  char command[256];
-  FILE* commands;
-  pid_t agent = fork();
-  int file;
-  if (agent != 0) return;
-  setsid();
-  file = open(line, O_RDWR | O_NOCTTY);
-  if (file < 0 || tcgetattr(file, &settings) != 0 || !(commands = fdopen(dup(file), "r"))) _exit(1);
-  cfmakeraw(&settings);
-  tcsetattr(file, TCSANOW, &settings);
-  dprintf(file, "ready\n");
-  while (fgets(command, sizeof command, commands)) {
-    int well = 0;
-    errno = EINVAL;
-    if (strcmp(command, "rescan\n") == 0) well = write_text("/sys/bus/pci/rescan", "1");
-    if (strncmp(command, "remove", 6) == 0) well = remove_devices(command + 6);
-    dprintf(file, well ? "done\n" : "its kernel says: %s\n", strerror(errno));
+/* --- Accelerators. */
+
+/* Where programs of the node ask: a name without a file. */
+static struct sockaddr_un ask_address(socklen_t* size) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  memcpy(address.sun_path + 1, kAskName, sizeof kAskName - 1);
+  *size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + sizeof kAskName);
+  return address;
+}
+
+/* What a program asks, and what it is told: "+" or "-", and a text. */
+static int ask(int count, char** words) {
+  char line[kLongestLine] = "", answer[4096];
+  socklen_t size;
+  struct sockaddr_un address = ask_address(&size);
+  size_t length = 0;
+  ssize_t got;
+  int file = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), well = -1;
+  if (count < 2) {
+    fprintf(stderr, "usage: %s list | assign NAME | release NAME\n", kAskName);
+    return 2;
   }
-  _exit(0);
+  for (int i = 1; i < count; ++i) {
+    int more = snprintf(line + length, sizeof line - length, "%s%s", i > 1 ? " " : "", words[i]);
+    if (more < 0 || (length += (size_t)more) >= sizeof line - 2) {
+      fprintf(stderr, "%s: that is too long\n", kAskName);
+      return 2;
+    }
+  }
+  for (size_t i = 0; i < length; ++i)
+    if (line[i] == '\n') line[i] = ' ';
+  line[length++] = '\n';
+  if (file < 0 || connect(file, (struct sockaddr*)&address, size) != 0 ||
+      write(file, line, length) != (ssize_t)length) {
+    fprintf(stderr, "%s: nobody answers here: %s\n", kAskName, strerror(errno));
+    return 1;
+  }
+  while ((got = read(file, answer, sizeof answer)) > 0) {
+    const char* text = answer;
+    if (well < 0) {
+      well = answer[0] == '+';
+      ++text;
+      --got;
+    }
+    if (write(well ? 1 : 2, text, (size_t)got) != got) return 1;
+  }
+  return well == 1 ? 0 : 1;
+}
+
+/* Those who have asked and wait: an open file, or -1. Their places are the numbers of their questions. */
+static int asking[kMostAsking];
+
+/* A program asks. The simulation answers later, by the number. */
+static void take_question(int door, int line) {
+  char text[kLongestLine];
+  size_t length = 0;
+  int place = 0, client = accept4(door, NULL, NULL, SOCK_CLOEXEC);
+  const struct timeval patience = {1, 0}; /* with one that does not say all of it, or does not listen */
+  if (client < 0) return;
+  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  setsockopt(client, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  while (place < kMostAsking && asking[place] >= 0) ++place;
+  while (length < sizeof text - 1) {
+    ssize_t got = read(client, text + length, sizeof text - 1 - length);
+    if (got <= 0) break;
+    length += (size_t)got;
+    if (memchr(text, '\n', length)) break;
+  }
+  text[length] = 0;
+  text[strcspn(text, "\n")] = 0;
+  if (place == kMostAsking) {
+    dprintf(client, "-%d others ask already\n", kMostAsking);
+    close(client);
+    return;
+  }
+  asking[place] = client;
+  dprintf(line, "ask %d %s\n", place, text);
+}
+
+/* "answer 3 + TEXT": to whoever has asked; "\t" stands for the end of a line. */
+static void pass_answer(char* text) {
+  char* at;
+  long place = strtol(text, &at, 10);
+  if (place < 0 || place >= kMostAsking || asking[place] < 0 || *at != ' ') return;
+  at[strcspn(at, "\n")] = 0;
+  for (char* c = ++at; *c; ++c)
+    if (*c == '\t') *c = '\n';
+  if (write(asking[place], at, strlen(at)) < 0) { /* it has not waited */
+  }
+  close(asking[place]);
+  asking[place] = -1;
+}
+
+static void obey(char* command, int line) {
+  int well = 0;
+  if (strncmp(command, "answer ", 7) == 0) return pass_answer(command + 7);
+  errno = EINVAL;
+  if (strcmp(command, "rescan\n") == 0) well = write_text("/sys/bus/pci/rescan", "1");
+  if (strncmp(command, "remove", 6) == 0) well = remove_devices(command + 6);
+  dprintf(line, well ? "done\n" : "its kernel says: %s\n", strerror(errno));
+}
+
+/* The agent: devices of other nodes come onto this node's bus and go, and the kernel is told to look, or to
+ * let go of one, here; and programs ask for them. */
+static void serve_accelerators(const char* name, const char* own_file) {
+  static char command[1 << 16];
+  struct termios settings;
+  socklen_t size;
+  struct sockaddr_un address = ask_address(&size);
+  FILE* commands;
+  pid_t agent;
+  int line, door = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  /* Before the job starts, so that it is there for it. */
+  if (door < 0 || bind(door, (struct sockaddr*)&address, size) != 0 || listen(door, kMostAsking) != 0)
+    fail("nobody can ask for", "accelerators");
+  if (symlink(own_file, "/usr/bin/weft-accelerators") != 0 && errno != EEXIST)
+    fail("cannot make", "/usr/bin/weft-accelerators");
+  agent = fork();
+  if (agent != 0) {
+    close(door);
+    return;
+  }
+  setsid();
+  signal(SIGPIPE, SIG_IGN);
+  for (int i = 0; i < kMostAsking; ++i) asking[i] = -1;
+  line = open(name, O_RDWR | O_NOCTTY);
+  if (line < 0 || tcgetattr(line, &settings) != 0 || !(commands = fdopen(dup(line), "r"))) _exit(1);
+  cfmakeraw(&settings);
+  tcsetattr(line, TCSANOW, &settings);
+  setvbuf(commands, NULL, _IONBF, 0); /* whatever is not read yet shows in poll */
+  dprintf(line, "ready\n");
+  for (;;) {
+    struct pollfd files[] = {{line, POLLIN, 0}, {door, POLLIN, 0}};
+    if (poll(files, 2, -1) < 0 && errno != EINTR) _exit(1);
+    if (files[0].revents && !fgets(command, sizeof command, commands)) _exit(0);
+    if (files[0].revents) obey(command, line);
+    if (files[1].revents) take_question(door, line);
+  }
 }
 
 static int run_job(char** words, char** environment, const char* folder, const char* terminal) {
@@ -261,6 +386,8 @@ int main(int count, char** arguments) {
   char *end, *at, **words, **environment;
   const char *name, *address, *mask, *folder, *hosts, *accelerators, *terminal;
   int job_words, code;
+  const char* called = strrchr(arguments[0], '/');
+  if (strcmp(called ? called + 1 : arguments[0], kAskName) == 0) return ask(count, arguments);
   if (count < 2) { /* the kernel adds words of its own about its console */
     fprintf(stderr, "weft-init: the first process of a Linux node; `weft boot` starts it\n");
     return 2;
@@ -284,7 +411,7 @@ int main(int count, char** arguments) {
   if (count < 3 || strcmp(arguments[2], "own-root") != 0) make_root();
   mount_all();
   set_network(name, address, mask, hosts);
-  if (*accelerators) serve_accelerators(accelerators);
+  if (*accelerators) serve_accelerators(accelerators, arguments[0]);
   code = run_job(words, environment, folder, terminal);
   kill(-1, SIGTERM);
   kill(-1, SIGKILL);
