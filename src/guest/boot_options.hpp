@@ -10,6 +10,7 @@
 #include "base/quantity.hpp"
 #include "guest/grant_script.hpp"
 #include "guest/storm.hpp"
+#include "host/run.hpp"
 #include "network/packet.hpp"
 #include "nic/backdoor.hpp"
 
@@ -41,6 +42,7 @@ struct BootOptions {
   std::vector<GrantRequest> grants;  // a script of them
   std::string tlp_dump;              // file for packets of PCI Express; empty: none
   nic::TlpFilter tlp_filter;
+  host::StorageOptions files{.mount = ""};  // the machine's file system; without a mount point there is none
   bool control = false;  // others may ask for them while the job runs
 };
 

@@ -20,6 +20,7 @@
 #include "guest/storm.hpp"
 #include "guest/terminal.hpp"
 #include "host/neighbours.hpp"
+#include "host/storage_host.hpp"
 #include "nic/fabric.hpp"
 
 namespace weft::guest {
@@ -33,6 +34,7 @@ struct NodeResult {
   Time network_up{0}, end{0};
   Time booted{0};  // over the network: it had all
   EthernetCounters ethernet;
+  FileShareCounters files;
   std::vector<std::string> accelerators;  // in words, all it has been granted
   std::uint64_t peak_memory = 0;
 };
@@ -46,6 +48,7 @@ struct BootResult {
   std::size_t recorded = 0;     // frames, by which they did
   Recording recording;          // where one was asked for
   std::vector<GrantRecord> grants;
+  storage::Figures storage;  // of servers, where nodes have used files and no ranks were there
 };
 
 /// Of a storm; of no nodes where there was none.
@@ -66,6 +69,8 @@ class Cluster : public host::Neighbours, private nic::Host {
   nic::Host& host() override { return *this; }
   void join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId first_space) override;
   void start() override;
+  std::vector<network::EndpointId> file_users() const override;
+  void use_files(host::StorageCalls& files, std::uint32_t first) override;
   Time first_turn() const override { return earliest_request(); }
   void take_turn() override;
   void go_on_alone() override;
@@ -86,6 +91,9 @@ class Cluster : public host::Neighbours, private nic::Host {
   std::function<bool()> interrupted = [] { return false; };
 
  private:
+  static constexpr std::chrono::seconds kProgressInterval{10};
+  static constexpr int kLook = 1000;  // milliseconds between looks at processes
+
   // nic::Host
   bool read(node::SpaceId space, std::uint64_t address, void* to, std::uint64_t length) override;
   bool write(node::SpaceId space, std::uint64_t address, const void* from, std::uint64_t length) override;
@@ -105,6 +113,7 @@ class Cluster : public host::Neighbours, private nic::Host {
   // While nodes run.
   void serve_until_stopped();
   void serve(GuestNode& node, int file);
+  bool serve_files(GuestNode& node, int file);
   void serve_device(GuestNode& node, VhostUser& vhost, const char* kind);
   bool still_waiting(GuestNode& node);
   void look_after(GuestNode& node);
@@ -133,10 +142,13 @@ class Cluster : public host::Neighbours, private nic::Host {
   const machine::Machine& machine_;
   BootOptions options_;
   event::EventQueue own_queue_;  // where the nodes are alone
+  std::unique_ptr<host::StorageHost> own_host_;
   std::unique_ptr<nic::Fabric> own_fabric_;
+  std::unique_ptr<host::StorageCalls> own_files_;
   event::EventQueue* queue_ = nullptr;
   nic::Fabric* fabric_ = nullptr;
   node::SpaceId first_space_ = 0;
+  nic::NicId nics_ = 0;  // of nodes and ranks, in the order of their nodes; more may be attached later
   bool alone_ = false;  // nobody but them does anything on the fabric
   std::vector<std::unique_ptr<GuestNode>> nodes_;
   std::vector<Ethernet*> ethernets_;                  // by interface; nullptr: of a rank

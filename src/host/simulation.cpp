@@ -76,11 +76,9 @@ bool reaches(Time cut, Time at, nic::Fabric& fabric) {
   return fabric.now() >= cut;
 }
 
-/// What the fabric tells is for ranks, and for who else is there.
-std::unique_ptr<nic::Host> host_for(nic::Host& ranks, Neighbours* neighbours,
-                                    const std::vector<network::EndpointId>& nodes, unsigned count) {
-  if (neighbours) return std::make_unique<SharedHost>(ranks, *neighbours, nodes, count);
-  return std::make_unique<StorageHost>(ranks);
+/// Ranks beside others have files where those have.
+bool has_storage(const StorageOptions& options, const Neighbours* neighbours) {
+  return !options.mount.empty() && (!neighbours || !neighbours->file_users().empty());
 }
 
 }  // namespace
@@ -99,8 +97,13 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
     for (network::EndpointId node : neighbours->nodes()) nodes.push_back(node);
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  host_ = host_for(*this, neighbours, nodes, options_.ranks);
-  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, *host_, nodes, options_.seed);
+  nic::Host& own = *this;
+  if (neighbours) shared_host_ = std::make_unique<SharedHost>(own, *neighbours, nodes, options_.ranks);
+  nic::Host& host = neighbours ? *shared_host_ : own;
+  const bool files = has_storage(options_.storage, neighbours);
+  if (files || !neighbours) storage_host_ = std::make_unique<StorageHost>(host);
+  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, storage_host_ ? *storage_host_ : host,
+                                          nodes, options_.seed);
   if (neighbours) neighbours->join(*fabric_, queue_, options_.ranks);
   supervisor_ = std::make_unique<Supervisor>(options_, segments_);
   std::vector<nic::NicId> nics;
@@ -114,11 +117,19 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
                          machine.description.host.post_cost});
   explainer_ = std::make_unique<WaitExplainer>(scheduler_, *supervisor_, segments_, *calls_);
   make_segments();
-  if (neighbours || options_.storage.mount.empty()) return;
-  storage_ = std::make_unique<StorageCalls>(machine_, *fabric_, queue_, scheduler_, *supervisor_, segments_,
-                                            options_.storage, options_.place);
+  if (files) make_storage();
+}
+
+void Simulation::make_storage() {
+  std::vector<network::EndpointId> users = options_.place;
+  if (neighbours_)
+    for (network::EndpointId node : neighbours_->file_users()) users.push_back(node);
+  storage_ = std::make_unique<StorageCalls>(
+      machine_, *fabric_, queue_, StorageRanks{options_.ranks, &scheduler_, supervisor_.get(), &segments_},
+      options_.storage, std::move(users), segments_.front()->header().epoch);
   calls_->use_storage(*storage_);
-  static_cast<StorageHost&>(*host_).add(*storage_);
+  storage_host_->add(*storage_);
+  if (neighbours_) neighbours_->use_files(*storage_, options_.ranks);
 }
 
 Simulation::~Simulation() = default;

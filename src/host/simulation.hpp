@@ -27,6 +27,7 @@ class Pace;
 class Pacing;
 class RankPorts;
 class StorageCalls;
+class StorageHost;
 class Supervisor;
 class WaitExplainer;
 
@@ -80,6 +81,7 @@ class Simulation : private nic::Host {
   void slot_free(nic::PortRef port, Time at) override;
 
   void make_segments();
+  void make_storage();
   void start();
   void take_turns();
   bool time_passes();
@@ -121,7 +123,8 @@ class Simulation : private nic::Host {
   Segments segments_;
   event::EventQueue queue_;
   Neighbours* neighbours_;
-  std::unique_ptr<nic::Host> host_;  // tells ranks, neighbours and the file system apart
+  std::unique_ptr<nic::Host> shared_host_;     // tells ranks and neighbours apart
+  std::unique_ptr<StorageHost> storage_host_;  // and the file system
   std::unique_ptr<nic::Fabric> fabric_;
   Scheduler scheduler_;
   std::unique_ptr<Supervisor> supervisor_;

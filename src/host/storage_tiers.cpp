@@ -73,7 +73,9 @@ Time flush(StorageCalls& storage, nic::Fabric& fabric) {
   return buffer.counters().last_flush;
 }
 
-storage::Figures figures(StorageCalls& storage) {
+}  // namespace
+
+storage::Figures storage_figures(StorageCalls& storage) {
   storage::Figures out;
   const storage::Service* service = storage.service();
   if (!service) return out;
@@ -100,8 +102,6 @@ storage::Figures figures(StorageCalls& storage) {
   return out;
 }
 
-}  // namespace
-
 void stage_in(StorageCalls& storage, nic::Fabric& fabric, const Segments& segments, Scheduler& scheduler) {
   if (!storage.options().stages_in || !storage.use() || !storage.buffer()) return;
   const Time staged = fetch_all(storage, fabric);
@@ -115,7 +115,7 @@ void end_storage(StorageCalls& storage, nic::Fabric& fabric, bool failed, RunRes
   const Time ranks_end = result.end;
   storage.write_all_back();
   if (!failed && storage.buffer()) result.end = std::max(result.end, flush(storage, fabric));
-  result.storage = figures(storage);
+  result.storage = storage_figures(storage);
   result.storage.ranks_end = ranks_end;
 }
 

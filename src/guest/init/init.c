@@ -6,7 +6,8 @@
  *
  * The file has strings, each ended by a zero byte: name, address, mask, working folder, text of /etc/hosts,
  * the line over which accelerators come and go ("" where there are none), rows and columns of the terminal
- * that its console is ("" where it is none), number of words of the job, its words, and its environment.
+ * that its console is ("" where it is none), where the machine's file system is mounted ("" nowhere), number of
+ * words of the job, its words, and its environment.
  * own-root: the files are the node's own already, as after a boot over the network.
  */
 #define _GNU_SOURCE
@@ -169,6 +170,20 @@ static void plain_console(void) {
   tcsetattr(1, TCSANOW, &settings);
 }
 
+/* The machine's file system, which a device of the node carries. Its data is not kept in the node's memory, but
+ * for what programs map; messages have 128 KiB of data and their heads. */
+static void mount_files(char* place) {
+  for (char* slash = strchr(place + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    mkdir(place, 0755);
+    *slash = '/';
+  }
+  mkdir(place, 0755);
+  if (mount("weft", place, "9p", MS_NOSUID | MS_NODEV,
+            "trans=virtio,version=9p2000.L,cache=mmap,access=any,msize=131096") != 0)
+    fail("cannot mount the machine's file system on", place);
+}
+
 /* The job is somebody's shell: the console is its terminal. */
 static void take_terminal(const char* size) {
   struct winsize window = {0};
@@ -260,6 +275,7 @@ static int run_job(char** words, char** environment, const char* folder, const c
 int main(int count, char** arguments) {
   char *end, *at, **words, **environment;
   const char *name, *address, *mask, *folder, *hosts, *accelerators, *terminal;
+  char* files;
   int job_words, code;
   if (count < 2) { /* the kernel adds words of its own about its console */
     fprintf(stderr, "weft-init: the first process of a Linux node; `weft boot` starts it\n");
@@ -275,6 +291,7 @@ int main(int count, char** arguments) {
   hosts = next(&at, end);
   accelerators = next(&at, end);
   terminal = next(&at, end);
+  files = next(&at, end);
   job_words = atoi(next(&at, end));
   words = calloc(kMostWords + 1, sizeof *words);
   environment = calloc(kMostWords + 1, sizeof *environment);
@@ -284,6 +301,7 @@ int main(int count, char** arguments) {
   if (count < 3 || strcmp(arguments[2], "own-root") != 0) make_root();
   mount_all();
   set_network(name, address, mask, hosts);
+  if (*files) mount_files(files);
   if (*accelerators) serve_accelerators(accelerators);
   code = run_job(words, environment, folder, terminal);
   kill(-1, SIGTERM);
