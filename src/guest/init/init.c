@@ -184,6 +184,14 @@ static void mount_files(char* place) {
     fail("cannot mount the machine's file system on", place);
 }
 
+/* The device is let go of: a kernel that turns itself off waits for it. */
+static void leave_files(const char* place) {
+  while (wait(NULL) > 0 || errno == EINTR) {
+  }
+  if (umount2(place, 0) != 0 && umount2(place, MNT_DETACH) != 0)
+    fprintf(stderr, "weft-init: cannot unmount %s: %s\n", place, strerror(errno));
+}
+
 /* The job is somebody's shell: the console is its terminal. */
 static void take_terminal(const char* size) {
   struct winsize window = {0};
@@ -306,5 +314,6 @@ int main(int count, char** arguments) {
   code = run_job(words, environment, folder, terminal);
   kill(-1, SIGTERM);
   kill(-1, SIGKILL);
+  if (*files) leave_files(files);
   turn_off(code);
 }
