@@ -17,9 +17,10 @@ namespace fs = std::filesystem;
 
 void RunStorageOptions::declare_mount(CommandLine& app, bool always) {
   app.add_option("--mount", mount,
-                 always ? "Where programs see the machine's file system ([storage]); \"none\": nowhere"
-                        : "Where nodes, and ranks beside them, see the machine's file system ([storage]), such "
-                          "as /weft; without it they have none")
+                 always
+                     ? "Where programs see the machine's file system ([storage]); \"none\": nowhere"
+                     : "Where nodes, and ranks beside them, see the machine's file system ([storage]), such "
+                       "as /weft; without it they have none")
       .option_text(always ? "PATH [/weft]" : "PATH");
   app.add_option("--mount-options", mount_options,
                  "How it is mounted, with commas between: cache=256MiB (of each node's memory, for data of "

@@ -43,7 +43,7 @@ struct BootOptions {
   std::string tlp_dump;              // file for packets of PCI Express; empty: none
   nic::TlpFilter tlp_filter;
   host::StorageOptions files{.mount = ""};  // the machine's file system; without a mount point there is none
-  bool control = false;  // others may ask for them while the job runs
+  bool control = false;                     // others may ask for them while the job runs
 };
 
 inline std::string node_name(std::size_t node) { return fmt::format("node{}", node); }

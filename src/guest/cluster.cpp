@@ -169,20 +169,8 @@ std::vector<network::EndpointId> Cluster::file_users() const {
 }
 
 void Cluster::use_files(host::StorageCalls& files, std::uint32_t first) {
-  for (auto& each : nodes_) {
-    GuestNode& node = *each;
-    const auto user = first + static_cast<std::uint32_t>(&each - nodes_.data());
-    node.files = std::make_unique<FileShare>(files, user, *queue_, machine_.description.host, options_.date);
-    node.files->guest_time = [&node] { return node.calendar.updated(); };
-    node.files->interrupt_guest = [this, &node] { interrupt(node, node.files->vhost(), 0); };
-  }
-  files.on_other_answer = [this, first](host::ThreadRef place, std::int32_t result, std::uint64_t answer,
-                                        std::uint64_t, Time at) {
-    nodes_[place.rank - first]->files->answered(place.thread, result, answer, at);
-  };
-  files.on_lock_free = [this] {
-    for (auto& node : nodes_) node->files->lock_free();
-  };
+  share_files(files, first, nodes_, *queue_, machine_.description.host, options_.date,
+              [this](GuestNode& node) { interrupt(node, node.files->vhost(), 0); });
 }
 
 // --- Starting.
@@ -204,9 +192,9 @@ BootResult Cluster::run(network::Network& network) {
                                               sorted, options_.seed);
   join(*own_fabric_, own_queue_, 0);
   if (files) {
-    own_files_ = std::make_unique<host::StorageCalls>(machine_, *own_fabric_, own_queue_,
-                                                      host::StorageRanks{}, options_.files, file_users(),
-                                                      options_.date);
+    own_files_ =
+        std::make_unique<host::StorageCalls>(machine_, *own_fabric_, own_queue_, host::StorageRanks{},
+                                             options_.files, file_users(), options_.date);
     own_host_->add(*own_files_);
     use_files(*own_files_, 0);
   }

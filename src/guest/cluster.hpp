@@ -15,6 +15,7 @@
 
 #include "guest/accelerator_service.hpp"
 #include "guest/boot_options.hpp"
+#include "guest/file_service.hpp"
 #include "guest/guest_node.hpp"
 #include "guest/starter.hpp"
 #include "guest/storm.hpp"
@@ -113,7 +114,6 @@ class Cluster : public host::Neighbours, private nic::Host {
   // While nodes run.
   void serve_until_stopped();
   void serve(GuestNode& node, int file);
-  bool serve_files(GuestNode& node, int file);
   void serve_device(GuestNode& node, VhostUser& vhost, const char* kind);
   bool still_waiting(GuestNode& node);
   void look_after(GuestNode& node);
@@ -149,7 +149,7 @@ class Cluster : public host::Neighbours, private nic::Host {
   nic::Fabric* fabric_ = nullptr;
   node::SpaceId first_space_ = 0;
   nic::NicId nics_ = 0;  // of nodes and ranks, in the order of their nodes; more may be attached later
-  bool alone_ = false;  // nobody but them does anything on the fabric
+  bool alone_ = false;   // nobody but them does anything on the fabric
   std::vector<std::unique_ptr<GuestNode>> nodes_;
   std::vector<Ethernet*> ethernets_;                  // by interface; nullptr: of a rank
   std::vector<node::DeviceId> devices_;               // their numbers on the nodes' buses

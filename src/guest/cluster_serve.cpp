@@ -76,7 +76,12 @@ void Cluster::serve(GuestNode& node, int file) {
     node.device_door.close();
   } else if (file == node.calendar.socket()) {
     if (!node.calendar.handle(now(), waiting)) connection_lost(node);
-  } else if (!serve_files(node, file)) {
+  } else if (file == node.files_door.number()) {
+    node.files->vhost().connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
+    node.files_door.close();
+  } else if (node.files && file == node.files->vhost().socket()) {
+    serve_device(node, node.files->vhost(), "file system's");
+  } else {
     for (std::size_t i = 0; i < node.pci_doors.size(); ++i) {
       VhostUser& slot = node.pci->slots()[i]->vhost();
       if (file == slot.socket()) return serve_device(node, slot, "PCI");
@@ -86,20 +91,6 @@ void Cluster::serve(GuestNode& node, int file) {
     }
     serve_device(node, vhost, "network");
   }
-}
-
-/// False where it is not its device for files that says something.
-bool Cluster::serve_files(GuestNode& node, int file) {
-  if (!node.files) return false;
-  VhostUser& files = node.files->vhost();
-  if (file == files.socket()) {
-    serve_device(node, files, "file system's");
-    return true;
-  }
-  if (file != node.files_door.number()) return false;
-  files.connect(File(accept4(file, nullptr, nullptr, SOCK_CLOEXEC)));
-  node.files_door.close();
-  return true;
 }
 
 void Cluster::serve_device(GuestNode& node, VhostUser& vhost, const char* kind) {

@@ -280,9 +280,9 @@ Next FileSession::make(FileWork& work, FileRequest& call) {
   if ((opens || node) && open_ == kMostOpen) return refuse(work, -EMFILE);
   if (opens && fid(r.fid)->open) return refuse(work, -EBADF);
   by_path(work,
-          opens || node                  ? FileCall::Open
-          : r.kind == Kind::MakeFolder   ? FileCall::MakeFolder
-                                         : FileCall::SymbolicLink,
+          opens || node                ? FileCall::Open
+          : r.kind == Kind::MakeFolder ? FileCall::MakeFolder
+                                       : FileCall::SymbolicLink,
           call);
   if (opens) call.path.flags = static_cast<std::uint32_t>(open_flags(r.flags, false) | O_CREAT);
   if (node) call.path.flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
@@ -614,7 +614,8 @@ void FileSession::answer_entries(FileWork& work, std::uint64_t bytes) {
   Answer answer(work.out, r.kind, r.tag);
   answer.u32(0);
   std::uint64_t number = r.offset;
-  for (std::uint64_t at = 0; at + offsetof(abi::FolderEntry, name) < std::min<std::uint64_t>(bytes, work.room.size());) {
+  for (std::uint64_t at = 0;
+       at + offsetof(abi::FolderEntry, name) < std::min<std::uint64_t>(bytes, work.room.size());) {
     abi::FolderEntry entry{};
     std::memcpy(&entry, work.room.data() + at, offsetof(abi::FolderEntry, name));
     const std::string_view name(work.room.data() + at + offsetof(abi::FolderEntry, name));

@@ -18,8 +18,8 @@ struct GuestNode {
 
   std::string name;
   nic::NicId nic = 0;
-  Ethernet* ethernet = nullptr;  // belongs to the node's bus
-  std::unique_ptr<Pci> pci;      // where devices of other nodes are assigned to it
+  Ethernet* ethernet = nullptr;      // belongs to the node's bus
+  std::unique_ptr<Pci> pci;          // where devices of other nodes are assigned to it
   std::unique_ptr<FileShare> files;  // where it mounts the machine's file system
   Calendar calendar;
   KernelProcess process;

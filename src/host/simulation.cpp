@@ -76,9 +76,15 @@ bool reaches(Time cut, Time at, nic::Fabric& fabric) {
   return fabric.now() >= cut;
 }
 
-/// Ranks beside others have files where those have.
-bool has_storage(const StorageOptions& options, const Neighbours* neighbours) {
-  return !options.mount.empty() && (!neighbours || !neighbours->file_users().empty());
+/// Those of ranks and neighbours, in order.
+std::vector<network::EndpointId> nodes_of(const std::vector<network::EndpointId>& place,
+                                          const Neighbours* neighbours) {
+  std::vector<network::EndpointId> nodes = place;
+  if (neighbours)
+    for (network::EndpointId node : neighbours->nodes()) nodes.push_back(node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
 }
 
 }  // namespace
@@ -92,18 +98,11 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
       neighbours_(neighbours),
       scheduler_(options_.ranks, machine.description.host.write_latency),
       next_progress_(real_seconds() + kProgressInterval) {
-  std::vector<network::EndpointId> nodes = options_.place;
-  if (neighbours)
-    for (network::EndpointId node : neighbours->nodes()) nodes.push_back(node);
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  const std::vector<network::EndpointId> nodes = nodes_of(options_.place, neighbours);
   nic::Host& own = *this;
   if (neighbours) shared_host_ = std::make_unique<SharedHost>(own, *neighbours, nodes, options_.ranks);
-  nic::Host& host = neighbours ? *shared_host_ : own;
-  const bool files = has_storage(options_.storage, neighbours);
-  if (files || !neighbours) storage_host_ = std::make_unique<StorageHost>(host);
-  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, storage_host_ ? *storage_host_ : host,
-                                          nodes, options_.seed);
+  storage_host_ = std::make_unique<StorageHost>(neighbours ? *shared_host_ : own);
+  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, *storage_host_, nodes, options_.seed);
   if (neighbours) neighbours->join(*fabric_, queue_, options_.ranks);
   supervisor_ = std::make_unique<Supervisor>(options_, segments_);
   std::vector<nic::NicId> nics;
@@ -117,19 +116,11 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
                          machine.description.host.post_cost});
   explainer_ = std::make_unique<WaitExplainer>(scheduler_, *supervisor_, segments_, *calls_);
   make_segments();
-  if (files) make_storage();
-}
-
-void Simulation::make_storage() {
-  std::vector<network::EndpointId> users = options_.place;
-  if (neighbours_)
-    for (network::EndpointId node : neighbours_->file_users()) users.push_back(node);
-  storage_ = std::make_unique<StorageCalls>(
-      machine_, *fabric_, queue_, StorageRanks{options_.ranks, &scheduler_, supervisor_.get(), &segments_},
-      options_.storage, std::move(users), segments_.front()->header().epoch);
+  if (!has_storage(options_.storage, neighbours)) return;
+  storage_ = make_storage(machine_, *fabric_, queue_,
+                          {options_.ranks, &scheduler_, supervisor_.get(), &segments_}, options_, neighbours);
   calls_->use_storage(*storage_);
   storage_host_->add(*storage_);
-  if (neighbours_) neighbours_->use_files(*storage_, options_.ranks);
 }
 
 Simulation::~Simulation() = default;

@@ -81,7 +81,6 @@ class Simulation : private nic::Host {
   void slot_free(nic::PortRef port, Time at) override;
 
   void make_segments();
-  void make_storage();
   void start();
   void take_turns();
   bool time_passes();

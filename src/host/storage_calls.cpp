@@ -59,7 +59,7 @@ StorageCalls::StorageCalls(const machine::Machine& machine, nic::Fabric& fabric,
       borrower_(ranks.count),
       memory_(options_.cache, node_of_user_, machine.description.mpi.copy_rate) {
   if (ranks_.segments) tell_mount(*ranks_.segments, options_.mount);
-  locks_.on_free = [this](const storage::Inode& inode) { wake_waiters(inode); };
+  locks_.on_free = [this](const storage::Inode& inode) { wake_waiters(&inode); };
 }
 
 /// Processes of ranks have ended.
@@ -118,7 +118,8 @@ bool StorageCalls::use() {
 
 /// The process that asks: the rank's own, or one that it waits for and that has borrowed its thread.
 pid_t StorageCalls::caller(std::uint32_t rank) {
-  const pid_t own = ranks_.supervisor->process(rank), borrower = (*ranks_.segments)[rank]->header().borrower.load();
+  const pid_t own = ranks_.supervisor->process(rank),
+              borrower = (*ranks_.segments)[rank]->header().borrower.load();
   if (borrower <= 0) return own;
   if (borrower_[rank] != borrower) {
     if (!belongs_to(borrower, own)) return own;
@@ -149,7 +150,8 @@ void StorageCalls::ask(ThreadRef t, Time at, FileRequest request) {
   const OpenFile* f = p.call <= FileCall::LastByFile ? file(p.file) : nullptr;
   if (p.call <= FileCall::LastByFile && (!f || f->rank != t.rank)) return answer(t, -EBADF, 0, 0, at);
   if (p.call > FileCall::LastByFile)
-    if (const std::int32_t refused = refuse_path(p); refused != 0) return answer(t, refused, 0, 0, at);
+    if (const std::int32_t refused = refuse_path(p, *tree_); refused != 0)
+      return answer(t, refused, 0, 0, at);
   if (!flush_first(t, at)) proceed(t, at);
 }
 
@@ -192,7 +194,9 @@ std::int32_t StorageCalls::plan(Pending& p, std::uint32_t rank, std::vector<Piec
       add_pieces(p.address ? Work::Write : Work::Read, *file(p.file)->inode, p.offset, p.length, out);
       return 0;
     case FileCall::Sync:
-      plan_sync(p, out);
+      flushes_of(*file(p.file)->inode, changes_ > changes_flushed_, out);
+      p.syncs = file(p.file)->inode->taken;
+      p.syncs_changes = changes_;
       return 0;
     case FileCall::Open:
       return plan_open(p, out);
@@ -273,33 +277,6 @@ void StorageCalls::plan_kept(Pending& p, std::uint32_t rank, const storage::Inod
     add_pieces(Work::Read, inode, range.begin, range.end - range.begin, out);
 }
 
-void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint64_t offset,
-                              std::uint64_t bytes, std::vector<Piece>& out) const {
-  const storage::Layout& layout = service_->layout();
-  const std::uint64_t most = std::min(service_->transfer(), layout.unit());
-  const std::uint32_t copies = work == Work::Write && !tier_ ? layout.replicas() : 1;
-  for (const std::uint64_t end = offset + bytes; offset < end;) {
-    const std::uint64_t unit = offset / layout.unit(), limit = (unit + 1) * layout.unit();
-    const std::uint64_t block = tier_ ? tier_->block_bytes() - offset % tier_->block_bytes() : most;
-    const std::uint64_t part = std::min({most, block, limit - offset, end - offset});
-    for (std::uint32_t copy = 0; copy < copies; ++copy)
-      out.push_back({work, layout.target(inode.number, unit, copy), inode.number, offset, part, copy});
-    offset += part;
-  }
-}
-
-/// Servers that took data of the file, and the one for metadata where that has changed; all the same where a
-/// flush for somebody else is under way.
-void StorageCalls::plan_sync(Pending& p, std::vector<Piece>& out) {
-  storage::Inode& inode = *file(p.file)->inode;
-  for (std::size_t server = 1; server < inode.taken.size(); ++server)
-    if (inode.taken[server] > inode.flushed[server])
-      out.push_back({.work = Work::Flush, .server = static_cast<storage::ServerId>(server)});
-  if (!out.empty() || changes_ > changes_flushed_) out.push_back({.work = Work::Flush});  // size and names
-  p.syncs = inode.taken;
-  p.syncs_changes = changes_;
-}
-
 /// What a flush that has been answered says of the file.
 void StorageCalls::synced(const Pending& p) {
   changes_flushed_ = std::max(changes_flushed_, p.syncs_changes);
@@ -350,12 +327,12 @@ bool StorageCalls::opened(ThreadRef t) {
   return name.size() < p.path.out_bytes && put(p, p.path.out, name.c_str(), name.size() + 1) == 0;
 }
 
-/// Those who wait for a lock on a file ask again.
-void StorageCalls::wake_waiters(const storage::Inode& inode) {
+/// Those who wait for a lock on a file, or on any, ask again.
+void StorageCalls::wake_waiters(const storage::Inode* inode) {
   on_lock_free();
   std::vector<Waiter> again;
   std::erase_if(waiters_, [&](const Waiter& waiter) {
-    if (waiter.inode != &inode) return false;
+    if (inode && waiter.inode != inode) return false;
     again.push_back(waiter);
     return true;
   });
@@ -365,54 +342,29 @@ void StorageCalls::wake_waiters(const storage::Inode& inode) {
       service_->begin(node_of_user_[waiter.thread.rank], queue_.now(), token_of(waiter.thread), {&look, 1});
 }
 
-OpenFile* StorageCalls::file(std::uint32_t number) {
-  return number < files_.size() ? files_[number].get() : nullptr;
-}
-
 std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint32_t rank, pid_t process) {
-  auto number = static_cast<std::uint32_t>(files_.size());
-  if (free_files_.empty()) {
-    files_.push_back(nullptr);
-  } else {
-    number = free_files_.back();
-    free_files_.pop_back();
-  }
-  files_[number] = std::make_unique<OpenFile>();
-  files_[number]->inode = &inode;
-  files_[number]->flags = flags;
-  files_[number]->rank = rank;
-  files_[number]->process = process;
   memory_.count_opener(inode, rank, flags, 1);
-  return number;
+  return files_.add(inode, flags, rank, process);
 }
 
 /// Processes that ranks start may end with files open.
 void StorageCalls::close_files_of_the_dead(std::uint32_t rank) {
   const pid_t own = ranks_.supervisor->process(rank);
   for (std::uint32_t i = 0; i < files_.size(); ++i)
-    if (files_[i] && files_[i]->rank == rank && files_[i]->process != own &&
-        ::kill(files_[i]->process, 0) != 0 && errno == ESRCH)
-      close_file(i, files_[i]->process);
+    if (const OpenFile* f = file(i);
+        f && f->rank == rank && f->process != own && ::kill(f->process, 0) != 0 && errno == ESRCH)
+      close_file(i, f->process);
 }
 
 void StorageCalls::user_ended(std::uint32_t user) {
   const bool rank = user < ranks_.count;
   std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.thread.rank == user; });
   for (std::uint32_t i = 0; i < files_.size(); ++i) {
-    if (!files_[i] || files_[i]->rank != user) continue;
-    flush_now(*files_[i]->inode, user);
+    if (!file(i) || file(i)->rank != user) continue;
+    flush_now(*file(i)->inode, user);
     close_file(i, rank ? ranks_.supervisor->process(user) : 0);
   }
-  if (!rank && locks_.gone(lock_owner(user, 0), lock_owner(user + 1, 0))) wake_all_waiters();
-}
-
-/// Those who wait for locks on any file ask again.
-void StorageCalls::wake_all_waiters() {
-  while (!waiters_.empty()) {
-    const storage::Inode& inode = *waiters_.front().inode;
-    wake_waiters(inode);
-  }
-  on_lock_free();
+  if (!rank && locks_.gone(lock_owner(user, 0), lock_owner(user + 1, 0))) wake_waiters(nullptr);
 }
 
 }  // namespace weft::host

@@ -11,9 +11,11 @@
 
 #include "host/file_locks.hpp"
 #include "host/node_memory.hpp"
+#include "host/open_files.hpp"
 #include "host/run.hpp"
 #include "host/scheduler.hpp"
 #include "host/segment.hpp"
+#include "host/storage_pieces.hpp"
 #include "host/storage_request.hpp"
 #include "storage/burst_buffer.hpp"
 #include "storage/service.hpp"
@@ -101,11 +103,11 @@ class StorageCalls : private storage::Owner {
   std::int32_t plan_data(Pending& p, std::uint32_t rank, std::vector<storage::Piece>& out);
   void plan_kept(Pending& p, std::uint32_t rank, const storage::Inode& inode,
                  std::vector<storage::Piece>& out);
-  void plan_sync(Pending& p, std::vector<storage::Piece>& out);
   void synced(const Pending& p);
   void add_pieces(storage::Work work, const storage::Inode& inode, std::uint64_t offset, std::uint64_t bytes,
-                  std::vector<storage::Piece>& out) const;
-  std::int32_t refuse_path(const Pending& p);
+                  std::vector<storage::Piece>& out) const {
+    cut_into_pieces({*service_, tier_.get()}, work, inode, {offset, offset + bytes}, out);
+  }
   std::int32_t by_path(Pending& p, std::uint32_t rank, storage::Piece& piece);
   std::int32_t by_file(Pending& p, OpenFile& file, std::uint32_t rank, storage::Piece& piece);
   std::int32_t move_data(Pending& p, OpenFile& file, std::uint32_t rank, const storage::Piece& piece);
@@ -121,11 +123,10 @@ class StorageCalls : private storage::Owner {
   bool tell_others(ThreadRef thread, const storage::Inode& inode, Time at);
 
   void close_file(std::uint32_t number, pid_t process);
-  void wake_waiters(const storage::Inode& inode);
-  void wake_all_waiters();
+  void wake_waiters(const storage::Inode* inode);
   std::uint32_t add_file(storage::Inode& inode, int flags, std::uint32_t rank, pid_t process);
   void close_files_of_the_dead(std::uint32_t rank);
-  OpenFile* file(std::uint32_t number);
+  OpenFile* file(std::uint32_t number) { return files_.find(number); }
   Pending& pending(ThreadRef t) { return pending_[t.rank * kThreads + t.thread]; }
 
   const machine::Machine& machine_;
@@ -135,14 +136,13 @@ class StorageCalls : private storage::Owner {
   StorageOptions options_;
   std::vector<network::EndpointId> node_of_user_;  // ranks, and then others
   const std::int64_t epoch_;                       // of the files' times, at virtual time 0
-  std::unique_ptr<storage::BurstBuffer> tier_;  // where the job has one
+  std::unique_ptr<storage::BurstBuffer> tier_;     // where the job has one
   std::unique_ptr<storage::Service> service_;
   bool unusable_ = false, told_of_host_ = false;
   std::unique_ptr<storage::Tree> tree_;
   std::vector<Pending> pending_;                     // by user and thread
   std::uint64_t changes_ = 0, changes_flushed_ = 0;  // of metadata: carried out, and known to be durable
-  std::vector<std::unique_ptr<OpenFile>> files_;
-  std::vector<std::uint32_t> free_files_;
+  OpenFiles files_;
   FileLocks locks_;
   std::vector<Waiter> waiters_;
   std::vector<pid_t> borrower_;  // by rank: one that is known to be of it

@@ -225,18 +225,8 @@ std::int32_t StorageCalls::move_data(Pending& p, OpenFile& f, std::uint32_t rank
   return copy_to(p, piece.offset - p.offset, data) ? 0 : -EFAULT;
 }
 
-/// Who is not trusted with the host's files is led nowhere by a symbolic link.
-std::int32_t StorageCalls::refuse_path(const Pending& p) {
-  if (!p.confined) return 0;
-  if (const std::int32_t away = tree_->plain_way(p.first); away != 0) return away;
-  if (p.call == FileCall::Rename || p.call == FileCall::Link) return tree_->plain_way(p.second);
-  struct stat facts {};
-  const bool follows = p.call == FileCall::SetModeAt || p.call == FileCall::TruncateAt;
-  return follows && tree_->status(p.first, false, facts) == 0 && S_ISLNK(facts.st_mode) ? -EOPNOTSUPP : 0;
-}
-
 std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece) {
-  if (const std::int32_t refused = refuse_path(p); refused != 0) return refused;
+  if (const std::int32_t refused = refuse_path(p, *tree_); refused != 0) return refused;
   if (p.call != FileCall::Open) {
     const std::int32_t result = do_by_path(*tree_, p, piece, queue_.now());
     return result == 0 && p.facts ? tree_->status(p.first, false, *p.facts) : result;
@@ -252,12 +242,11 @@ std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece)
 }
 
 void StorageCalls::close_file(std::uint32_t number, pid_t process) {
-  OpenFile& f = *files_[number];
+  OpenFile& f = *file(number);
   storage::Inode& inode = *f.inode;
-  if (locks_.closed(f, static_cast<std::uint64_t>(process))) wake_waiters(inode);
+  if (locks_.closed(f, static_cast<std::uint64_t>(process))) wake_waiters(&inode);
   memory_.count_opener(inode, f.rank, f.flags, -1);
-  files_[number] = nullptr;
-  free_files_.push_back(number);
+  files_.remove(number);
   tree_->close(inode);
 }
 

@@ -107,6 +107,15 @@ bool copy_to(const FileRequest& p, std::uint64_t skip, std::span<const char> fro
          static_cast<ssize_t>(from.size());
 }
 
+std::int32_t refuse_path(const FileRequest& p, storage::Tree& tree) {
+  if (!p.confined) return 0;
+  if (const std::int32_t away = tree.plain_way(p.first); away != 0) return away;
+  if (p.call == FileCall::Rename || p.call == FileCall::Link) return tree.plain_way(p.second);
+  struct stat facts {};
+  const bool follows = p.call == FileCall::SetModeAt || p.call == FileCall::TruncateAt;
+  return follows && tree.status(p.first, false, facts) == 0 && S_ISLNK(facts.st_mode) ? -EOPNOTSUPP : 0;
+}
+
 std::int32_t fetch(const FileRequest& p, std::uint64_t address, void* to, std::uint64_t bytes) {
   if (p.process != 0) return read_memory(p.process, address, to, bytes) ? 0 : -EFAULT;
   std::memcpy(to, reinterpret_cast<const void*>(address), bytes);

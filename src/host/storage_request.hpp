@@ -39,8 +39,8 @@ struct FileRequest {
   PathCall path{};
   std::string first, second;
   std::uint64_t answer[2] = {};
-  bool confined = false;         // no symbolic link is followed: who asks is not trusted with the host
-  struct stat* facts = nullptr;  // of what a call that names one path has made
+  bool confined = false;             // no symbolic link is followed: who asks is not trusted with the host
+  struct stat* facts = nullptr;      // of what a call that names one path has made
   storage::Inode* opens = nullptr;   // a file that the program opens after this call
   std::vector<std::uint64_t> syncs;  // by server: pieces that are durable after this call
   std::uint64_t syncs_changes = 0;   // and changes of metadata
@@ -68,6 +68,9 @@ std::int32_t read_request(const Request& request, bool file_is_known, FileReques
 // Data between the process's memory, from some of its bytes on, and ours; false where it cannot be reached.
 bool copy_from(const FileRequest& request, std::uint64_t skip, std::span<char> to);
 bool copy_to(const FileRequest& request, std::uint64_t skip, std::span<const char> from);
+/// Who is not trusted with the host's files is led nowhere by a symbolic link: 0 or a negative errno.
+std::int32_t refuse_path(const FileRequest& request, storage::Tree& tree);
+
 /// From memory of who asks: 0, or -EFAULT.
 std::int32_t fetch(const FileRequest& request, std::uint64_t address, void* to, std::uint64_t bytes);
 /// 0, or -EFAULT.

@@ -75,6 +75,22 @@ Time flush(StorageCalls& storage, nic::Fabric& fabric) {
 
 }  // namespace
 
+bool has_storage(const StorageOptions& options, const Neighbours* neighbours) {
+  return !options.mount.empty() && (!neighbours || !neighbours->file_users().empty());
+}
+
+std::unique_ptr<StorageCalls> make_storage(const machine::Machine& machine, nic::Fabric& fabric,
+                                           event::EventQueue& queue, const StorageRanks& ranks,
+                                           const RunOptions& options, Neighbours* neighbours) {
+  std::vector<network::EndpointId> users = options.place;
+  if (neighbours)
+    for (network::EndpointId node : neighbours->file_users()) users.push_back(node);
+  auto storage = std::make_unique<StorageCalls>(machine, fabric, queue, ranks, options.storage,
+                                                std::move(users), ranks.segments->front()->header().epoch);
+  if (neighbours) neighbours->use_files(*storage, ranks.count);
+  return storage;
+}
+
 storage::Figures storage_figures(StorageCalls& storage) {
   storage::Figures out;
   const storage::Service* service = storage.service();
