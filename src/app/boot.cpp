@@ -12,6 +12,7 @@
 #include "app/boot_accelerators.hpp"
 #include "app/rank_program.hpp"
 #include "app/run_place.hpp"
+#include "app/run_storage.hpp"
 #include "app/show_pcie.hpp"
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
@@ -47,6 +48,7 @@ struct Options {
   // Ranks beside the nodes.
   host::RunOptions run;
   std::string program, mpi = "auto", ranks_place;
+  RunStorageOptions storage;
 };
 
 volatile sig_atomic_t interrupts = 0;
@@ -300,6 +302,7 @@ std::string command_line(const Options& o) {
   if (o.run.ranks) out += fmt::format(" --ranks {} --program {}", o.run.ranks, quoted(o.program));
   if (o.run.per_node != 1) out += fmt::format(" --per-node {}", o.run.per_node);
   if (!o.ranks_place.empty()) out += " --ranks-place " + o.ranks_place;
+  out += o.storage.text();
   out += " --";
   for (const std::string& word : o.boot.command) out += " " + quoted(word);
   return out;
@@ -469,6 +472,8 @@ int boot(Options& o) {
   check(o, machine, problems);
   check_ranks(o, machine, problems);
   check_storm(o, machine, problems);
+  mount_files(o.storage, machine.description.storage, o.storm > 0, o.boot.files, problems);
+  o.run.storage = o.boot.files;
   const std::vector<std::size_t> captured = captured_nodes(o, problems);
   const std::vector<AcceleratorRequest> accelerators = parse_accelerators(o.accelerators, problems);
   o.boot.tlp_filter = nic::parse_tlp_filter(o.tlp_filter, "--tlp-filter", problems);
@@ -596,6 +601,7 @@ std::function<int()> declare_boot(CommandLine& app) {
                  "With --netboot: the root that is served, as a cpio archive; without: busybox and the job")
       .option_text("FILE");
   declare_accelerators(app, *o);
+  o->storage.declare_mount(app, false);
   declare_ranks(app, *o);
   app.add_option("--patience", o->boot.patience,
                  "Seconds of processor time that a node may compute without letting virtual time move")

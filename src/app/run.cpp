@@ -274,7 +274,7 @@ int run(Options& o) {
   machine::Machine machine = machine::build(o.machine.describe());
   check(o, machine);
   read_disturbance(o.slow, o.noise, o.run);
-  if (const std::string note = o.storage.apply(o.run.storage, machine.description.storage.targets);
+  if (const std::string note = o.storage.apply(o.run.storage, machine.description.storage);
       !note.empty() && !o.quiet)
     fmt::print(stderr, "weft: {}\n", note);
   o.run.place = place_ranks(machine, o.run.ranks, o.run.per_node, o.place, o.run.seed);

@@ -15,15 +15,18 @@ namespace weft::app {
 
 namespace fs = std::filesystem;
 
-void RunStorageOptions::declare(CommandLine& app) {
+void RunStorageOptions::declare_mount(CommandLine& app, bool always) {
   app.add_option("--mount", mount,
-                 "Where programs see the machine's file system ([storage]); \"none\": nowhere")
-      .option_text("PATH [/weft]");
+                 always
+                     ? "Where programs see the machine's file system ([storage]); \"none\": nowhere"
+                     : "Where nodes, and ranks beside them, see the machine's file system ([storage]), such "
+                       "as /weft; without it they have none")
+      .option_text(always ? "PATH [/weft]" : "PATH");
   app.add_option("--mount-options", mount_options,
                  "How it is mounted, with commas between: cache=256MiB (of each node's memory, for data of "
                  "files), write=through or back (to the servers at once, or later), visible=at-once or "
-                 "at-close (to other nodes)")
-      .option_text("LIST [cache=0,write=through,visible=at-once]");
+                 "at-close (to other nodes); what is not named is as [storage.cache] says")
+      .option_text("LIST");
   app.add_option(
          "--keep", keep,
          "Folder of this computer that holds its files and outlives the run; without it they are gone "
@@ -35,6 +38,10 @@ void RunStorageOptions::declare(CommandLine& app) {
          "copies (storage.replicas) lives on. \"at 7ms cut power\" ends the run: the folder of --keep has "
          "what devices had on their media then, and nothing else")
       .option_text("SCRIPT");
+}
+
+void RunStorageOptions::declare(CommandLine& app) {
+  declare_mount(app, true);
   app.add_option(
          "--burst-buffer", burst_buffer,
          "Bytes of the non-volatile memory of the job's nodes, all together, that keep its files near "
@@ -115,15 +122,15 @@ void RunStorageOptions::read_mount_options(host::StorageOptions& out, Diagnostic
                                "visible=at-close, got \"{}\"",
                                word));
   }
-  auto refuse = [&](bool wrong, const char* why) {
-    if (wrong) problems.add({"--mount-options"}, "", why);
-  };
-  refuse(out.cache.back && !out.cache.at_close,
-         "what others see at once cannot be written later: write=back needs visible=at-close");
-  refuse((out.cache.back || out.cache.at_close) && !out.cache.bytes,
-         "there is no memory to keep data in without cache=SIZE");
-  refuse(out.cache.bytes && !burst_buffer.empty(),
-         "nodes keep data in a burst buffer or in memory, not both");
+  const machine::StorageCacheParameters cache{
+      {static_cast<std::int64_t>(out.cache.bytes)},
+      out.cache.back ? machine::CacheWrites::Back : machine::CacheWrites::Through,
+      out.cache.at_close ? machine::CacheVisible::AtClose : machine::CacheVisible::AtOnce};
+  if (const char* wrong = machine::refuse_cache(cache)) problems.add({"--mount-options"}, "", wrong);
+  if (out.cache.bytes && !burst_buffer.empty())
+    problems.add({"--burst-buffer"}, "",
+                 "nodes keep data in a burst buffer or in memory, not both; --mount-options cache=0 turns a "
+                 "memory of [storage.cache] off");
 }
 
 void RunStorageOptions::apply_buffer(host::StorageOptions& out, Diagnostics& problems) const {
@@ -153,9 +160,20 @@ void RunStorageOptions::apply_buffer(host::StorageOptions& out, Diagnostics& pro
     problems.add({"--stage-in"}, "", fmt::format("there is no folder {}", stage_in));
 }
 
-std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets) const {
+std::string RunStorageOptions::apply(host::StorageOptions& out,
+                                     const machine::StorageParameters& machine) const {
   Diagnostics problems;
-  read_failures(fault, targets, problems, out);
+  const std::string note = apply(out, machine, problems);
+  problems.throw_if_any();
+  return note;
+}
+
+std::string RunStorageOptions::apply(host::StorageOptions& out, const machine::StorageParameters& machine,
+                                     Diagnostics& problems) const {
+  out.cache = {static_cast<std::uint64_t>(machine.cache.size.value),
+               machine.cache.write == machine::CacheWrites::Back,
+               machine.cache.visible == machine::CacheVisible::AtClose};
+  read_failures(fault, machine.targets, problems, out);
   std::error_code failed;
   const bool asked = !mount.empty();
   if (asked) out.mount = mount == "none" ? "" : mount;
@@ -180,7 +198,6 @@ std::string RunStorageOptions::apply(host::StorageOptions& out, unsigned targets
     problems.add({"--keep"}, "", fmt::format("{} is no folder", keep));
   read_mount_options(out, problems);
   apply_buffer(out, problems);
-  problems.throw_if_any();
   if (asked || out.mount.empty() || !fs::exists(fs::symlink_status(out.mount, failed))) return "";
   const std::string note = fmt::format(
       "{} exists on this computer, so programs see that and no simulated file system; --mount names another "
@@ -200,6 +217,20 @@ std::string RunStorageOptions::text() const {
   if (!stage_out.empty()) out += " --stage-out '" + stage_out + "'";
   if (!fault.empty()) out += " --storage-fault '" + fault + "'";
   return out;
+}
+
+void mount_files(const RunStorageOptions& options, const machine::StorageParameters& machine, bool storm,
+                 host::StorageOptions& out, Diagnostics& problems) {
+  if (options.mount.empty() || options.mount == "none") {
+    for (const auto& [option, value] : {std::pair("--mount-options", &options.mount_options),
+                                        {"--keep", &options.keep},
+                                        {"--storage-fault", &options.fault}})
+      if (!value->empty())
+        problems.add({option}, "", "Linux nodes have no file system of the machine without --mount PATH");
+    return;
+  }
+  if (storm) problems.add({"--mount"}, "", "nodes of a --storm boot by a recording and use no files");
+  options.apply(out, machine, problems);
 }
 
 }  // namespace weft::app

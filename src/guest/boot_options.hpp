@@ -10,6 +10,7 @@
 #include "base/quantity.hpp"
 #include "guest/grant_script.hpp"
 #include "guest/storm.hpp"
+#include "host/run.hpp"
 #include "network/packet.hpp"
 #include "nic/backdoor.hpp"
 
@@ -41,7 +42,8 @@ struct BootOptions {
   std::vector<GrantRequest> grants;  // a script of them
   std::string tlp_dump;              // file for packets of PCI Express; empty: none
   nic::TlpFilter tlp_filter;
-  bool control = false;  // others may ask for them while the job runs
+  host::StorageOptions files{.mount = ""};  // the machine's file system; without a mount point there is none
+  bool control = false;                     // others may ask for them while the job runs
 };
 
 inline std::string node_name(std::size_t node) { return fmt::format("node{}", node); }

@@ -10,21 +10,15 @@
 #include <utility>
 
 #include "base/diagnostics.hpp"
+#include "host/storage_tiers.hpp"
 
 namespace weft::guest {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kProgressInterval{10};
-constexpr std::chrono::seconds kTimeToEnd{5};  // for a kernel that has closed its sockets
-constexpr int kLook = 1000;                    // milliseconds between looks at processes
 constexpr Time kStep{1'000'000'000'000};
 constexpr Time kMostAhead{100'000'000};  // a node that is alone; its end is known as well as that
-
-double seconds_since(Clock::time_point from) {
-  return std::chrono::duration<double>(Clock::now() - from).count();
-}
 
 /// A node's Ethernet, and its number on the bus there.
 Ethernet& ethernet_of(nic::Fabric& fabric, nic::NicId nic, const std::string& machine,
@@ -48,6 +42,7 @@ NodeResult result_of(const GuestNode& node) {
   one.network_up = node.network_up;
   one.end = node.end;
   one.ethernet = node.ethernet->counters();
+  if (node.files) one.files = node.files->counters();
   one.peak_memory = node.process.peak_memory();
   return one;
 }
@@ -75,6 +70,7 @@ void Cluster::join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId 
   fabric_ = &fabric;
   queue_ = &queue;
   first_space_ = first_space;
+  nics_ = fabric.nics();
   make_nodes();
   if (options_.pool.empty()) return;
   accelerators_ = std::make_unique<AcceleratorService>(
@@ -86,7 +82,7 @@ void Cluster::join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId 
 }
 
 nic::NicId Cluster::nic_of(network::EndpointId node) const {
-  nic::NicId first = 0, count = fabric_->nics();  // interfaces are in the order of their nodes
+  nic::NicId first = 0, count = nics_;  // these are in the order of their nodes
   while (count > 0) {
     const nic::NicId half = count / 2;
     if (fabric_->node(first + half) < node) {
@@ -114,8 +110,8 @@ std::vector<network::EndpointId> Cluster::ethernet_nodes() const {
 }
 
 void Cluster::make_nodes() {
-  ethernets_.resize(fabric_->nics());
-  devices_.resize(fabric_->nics());
+  ethernets_.resize(nics_);
+  devices_.resize(nics_);
   watches_.resize(options_.place.size());
   const std::vector<network::EndpointId> all = ethernet_nodes();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -165,13 +161,24 @@ void Cluster::watch_frame(std::size_t node, bool sent, Time at, std::span<const 
     recorder_.client_frame(sent, at, frame);
 }
 
+// --- Files.
+
+std::vector<network::EndpointId> Cluster::file_users() const {
+  return options_.files.mount.empty() ? std::vector<network::EndpointId>() : options_.place;
+}
+
+void Cluster::use_files(host::StorageCalls& files, std::uint32_t first) {
+  share_files(files, first, nodes_, *queue_, machine_.description.host, options_.date,
+              [this](GuestNode& node) { interrupt(node, node.files->vhost(), 0); });
+}
+
 // --- Starting.
 
 void Cluster::start() {
   next_progress_ = Clock::now() + kProgressInterval;
   starter_ = std::make_unique<Starter>(options_, nodes_.size(), terminal);
   for (std::size_t i = 0; i < nodes_.size(); ++i) starter_->start(*nodes_[i], i);
-  files_ = std::make_unique<FileWatch>();
+  sockets_ = std::make_unique<FileWatch>();
   watch_files();
   if (storm_) storm_->begin();
   settle();
@@ -180,8 +187,18 @@ void Cluster::start() {
 BootResult Cluster::run(network::Network& network) {
   std::vector<network::EndpointId> sorted = nodes();
   std::sort(sorted.begin(), sorted.end());
-  own_fabric_ = std::make_unique<nic::Fabric>(machine_, network, own_queue_, host(), sorted, options_.seed);
+  const bool files = !file_users().empty();
+  if (files) own_host_ = std::make_unique<host::StorageHost>(host());
+  own_fabric_ = std::make_unique<nic::Fabric>(machine_, network, own_queue_, files ? *own_host_ : host(),
+                                              sorted, options_.seed);
   join(*own_fabric_, own_queue_, 0);
+  if (files) {
+    own_files_ =
+        std::make_unique<host::StorageCalls>(machine_, *own_fabric_, own_queue_, host::StorageRanks{},
+                                             options_.files, file_users(), options_.date);
+    own_host_->add(*own_files_);
+    use_files(*own_files_, 0);
+  }
   try {
     alone_ = true;
     start();
@@ -204,6 +221,7 @@ void Cluster::end() {
       node->end = now();
     }
   pass_on_consoles();
+  if (own_files_) own_files_->write_all_back();
   if (accelerators_) accelerators_->end();
   starter_.reset();
 }
@@ -238,65 +256,6 @@ std::size_t Cluster::alive() const {
       std::count_if(nodes_.begin(), nodes_.end(), [](const auto& node) { return !node->ended; }));
 }
 
-// --- While nodes run.
-
-/// Asked each second while a message of the node is waited for.
-bool Cluster::still_waiting(GuestNode& node) {
-  look_after(node);
-  return failure_.empty() && !node.ended;
-}
-
-void Cluster::look_after(GuestNode& node) {
-  if (interrupted()) failure_ = "interrupted";
-  tell_progress();
-  if (auto ending = node.process.ending()) return ended(node, *ending);
-  const double since = seconds_since(node.running_since);
-  if (since > options_.patience && node.process.processor_time() > options_.patience)
-    fail(node,
-         fmt::format("it has computed for {:.0f} s without waiting for anything: virtual time cannot move",
-                     since));
-}
-
-/// Its sockets are closed: it ends, or is ended.
-void Cluster::connection_lost(GuestNode& node) {
-  const auto from = Clock::now();
-  while (Clock::now() - from < kTimeToEnd) {
-    if (auto ending = node.process.ending()) return ended(node, *ending);
-    usleep(1000);
-  }
-  fail(node, "it has closed its clock and does not end");
-}
-
-void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
-  if (node.ended) return;
-  node.ended = node.ran = true;
-  node.ending = ending;
-  node.end = std::max(now(), node.calendar.clock());
-  node.console.gather(node.process.console());
-  node.calendar.disconnect();
-  node.ethernet->stop();
-  if (node.pci) node.pci->stop();
-  if (accelerators_) accelerators_->node_ended(node);
-  node.process.end();
-  if (ending.signal && node.failure.empty())
-    node.failure =
-        fmt::format("its kernel was ended by signal {} ({})", ending.signal, strsignal(ending.signal));
-}
-
-void Cluster::fail(GuestNode& node, std::string why) {
-  if (node.ended) return;
-  node.failure = std::move(why);
-  node.console.gather(node.process.console());
-  node.process.end();
-  ended(node, {0, 0});
-}
-
-void Cluster::tell_progress() {
-  if (!on_progress || Clock::now() < next_progress_) return;
-  next_progress_ = Clock::now() + kProgressInterval;
-  on_progress(now());
-}
-
 // --- While all wait.
 
 void Cluster::carry_out_kicks() {
@@ -304,6 +263,7 @@ void Cluster::carry_out_kicks() {
     node->ethernet->take_kicks();  // also of one that has turned itself off since
     if (node->ended) continue;
     if (node->pci) node->pci->take_kicks();
+    if (node->files) node->files->take_kicks();
     if (node->network_up.value == 0 && node->ethernet->vhost().queue(Ethernet::kReceiveQueue).ready())
       node->network_up = now();
     check_rings(*node);
@@ -315,6 +275,9 @@ void Cluster::check_rings(GuestNode& node) {
     if (const std::string& why = node.ethernet->vhost().queue(queue).broken(); !why.empty())
       return fail(node, fmt::format("its {} ring makes no sense: {}",
                                     queue == Ethernet::kSendQueue ? "sending" : "receiving", why));
+  if (node.files)
+    if (const std::string& why = node.files->vhost().queue(0).broken(); !why.empty())
+      return fail(node, fmt::format("the ring of its file system makes no sense: {}", why));
   for (std::size_t i = 0; i < node.pci_doors.size(); ++i)
     for (unsigned queue : {PciSlot::kCommandQueue, PciSlot::kInterruptQueue})
       if (const std::string& why = node.pci->slots()[i]->vhost().queue(queue).broken(); !why.empty())
@@ -394,7 +357,7 @@ Time Cluster::earliest_request() const {
 
 /// Moves the fabric on; true where a node's time has come.
 bool Cluster::advance() {
-  const Time until = earliest_request();
+  const Time cut = options_.files.power_cut, until = std::min(earliest_request(), cut);
   if (until == Calendar::kNoRequest) {
     if (alive() == 0) return false;
     if (fabric_->idle()) {
@@ -407,6 +370,7 @@ bool Cluster::advance() {
     while (!fabric_->advance(std::min(until, later(now(), kStep))) && now() < until && !interrupted()) {
     }
   }
+  if (now() >= cut) failure_ = "the power was cut";
   if (interrupted()) failure_ = "interrupted";
   for (auto& node : nodes_)
     if (!node->ended) check_rings(*node);
@@ -423,7 +387,8 @@ Time Cluster::quiet_until() const {
 /// Where nothing outside the node happens before `quiet`: how far it may go without asking.
 Time Cluster::free_until(const GuestNode& node, Time quiet) const {
   if (!options_.look_ahead) return now();
-  const Time until = std::min(node.ethernet->undisturbed_until(quiet), later(now(), kMostAhead));
+  Time until = std::min(node.ethernet->undisturbed_until(quiet), later(now(), kMostAhead));
+  if (node.files) until = std::min(until, node.files->undisturbed_until(quiet));
   return node.pci ? std::min(until, node.pci->undisturbed_until(quiet)) : until;
 }
 
@@ -488,7 +453,7 @@ bool Cluster::write(node::SpaceId space, std::uint64_t address, const void* from
 }
 
 bool Cluster::has_space(node::NodeId node, node::SpaceId space) const {
-  return space - first_space_ < fabric_->nics() && fabric_->node(space - first_space_) == node;
+  return space - first_space_ < nics_ && fabric_->node(space - first_space_) == node;
 }
 
 void Cluster::device_interrupt(node::NodeId at, node::DeviceId device) {
@@ -509,6 +474,7 @@ BootResult Cluster::result() const {
   out.recorded = options_.recording.client.size() + options_.recording.server.size();
   if (options_.record && recorder_.done()) out.recording = recorder_.finish();
   if (accelerators_) out.grants = accelerators_->records();
+  if (own_files_) out.storage = host::storage_figures(*own_files_);
   for (const auto& node : nodes_) {
     NodeResult one = result_of(*node);
     one.node = fabric_->node(node->nic);

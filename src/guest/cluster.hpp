@@ -15,12 +15,14 @@
 
 #include "guest/accelerator_service.hpp"
 #include "guest/boot_options.hpp"
+#include "guest/file_service.hpp"
 #include "guest/file_watch.hpp"
 #include "guest/guest_node.hpp"
 #include "guest/starter.hpp"
 #include "guest/storm.hpp"
 #include "guest/terminal.hpp"
 #include "host/neighbours.hpp"
+#include "host/storage_host.hpp"
 #include "nic/fabric.hpp"
 
 namespace weft::guest {
@@ -34,6 +36,7 @@ struct NodeResult {
   Time network_up{0}, end{0};
   Time booted{0};  // over the network: it had all
   EthernetCounters ethernet;
+  FileShareCounters files;
   std::vector<std::string> accelerators;  // in words, all it has been granted
   std::uint64_t peak_memory = 0;
 };
@@ -47,6 +50,7 @@ struct BootResult {
   std::size_t recorded = 0;     // frames, by which they did
   Recording recording;          // where one was asked for
   std::vector<GrantRecord> grants;
+  storage::Figures storage;  // of servers, where nodes have used files and no ranks were there
 };
 
 /// Of a storm; of no nodes where there was none.
@@ -67,6 +71,8 @@ class Cluster : public host::Neighbours, private nic::Host {
   nic::Host& host() override { return *this; }
   void join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId first_space) override;
   void start() override;
+  std::vector<network::EndpointId> file_users() const override;
+  void use_files(host::StorageCalls& files, std::uint32_t first) override;
   Time first_turn() const override { return earliest_request(); }
   void take_turn() override;
   void go_on_alone() override;
@@ -87,6 +93,9 @@ class Cluster : public host::Neighbours, private nic::Host {
   std::function<bool()> interrupted = [] { return false; };
 
  private:
+  static constexpr std::chrono::seconds kProgressInterval{10};
+  static constexpr int kLook = 1000;  // milliseconds between looks at processes
+
   // nic::Host
   bool read(node::SpaceId space, std::uint64_t address, void* to, std::uint64_t length) override;
   bool write(node::SpaceId space, std::uint64_t address, const void* from, std::uint64_t length) override;
@@ -136,11 +145,14 @@ class Cluster : public host::Neighbours, private nic::Host {
   const machine::Machine& machine_;
   BootOptions options_;
   event::EventQueue own_queue_;  // where the nodes are alone
+  std::unique_ptr<host::StorageHost> own_host_;
   std::unique_ptr<nic::Fabric> own_fabric_;
+  std::unique_ptr<host::StorageCalls> own_files_;
   event::EventQueue* queue_ = nullptr;
   nic::Fabric* fabric_ = nullptr;
   node::SpaceId first_space_ = 0;
-  bool alone_ = false;  // nobody but them does anything on the fabric
+  nic::NicId nics_ = 0;  // of nodes and ranks, in the order of their nodes; more may be attached later
+  bool alone_ = false;   // nobody but them does anything on the fabric
   std::vector<std::unique_ptr<GuestNode>> nodes_;
   std::vector<Ethernet*> ethernets_;                  // by interface; nullptr: of a rank
   std::vector<node::DeviceId> devices_;               // their numbers on the nodes' buses
@@ -150,7 +162,7 @@ class Cluster : public host::Neighbours, private nic::Host {
   Recorder recorder_;
   std::vector<EthernetPeer> peers_;
   std::unique_ptr<Starter> starter_;
-  std::unique_ptr<FileWatch> files_;  // of the nodes, while they live
+  std::unique_ptr<FileWatch> sockets_;  // of the nodes, while they live
   std::string failure_;
   std::uint64_t rounds_ = 0;
   std::chrono::steady_clock::time_point next_progress_;

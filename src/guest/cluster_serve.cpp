@@ -1,9 +1,11 @@
 // What nodes say while they run, from whichever of their files it comes.
 #include <fmt/format.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "base/diagnostics.hpp"
@@ -13,7 +15,12 @@ namespace weft::guest {
 
 namespace {
 
-constexpr int kLook = 1000;  // milliseconds between looks at processes
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::seconds kTimeToEnd{5};  // for a kernel that has closed its sockets
+
+double seconds_since(Clock::time_point from) {
+  return std::chrono::duration<double>(Clock::now() - from).count();
+}
 
 /// Whoever has knocked; nobody else will.
 File connected(File& door) {
@@ -29,10 +36,11 @@ void Cluster::watch_files() {
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
     GuestNode& node = *nodes_[i];
     auto add = [&](int file) {
-      if (file >= 0) files_->add(i, file, FileWatch::Tell::WhileThere);
+      if (file >= 0) sockets_->add(i, file, FileWatch::Tell::WhileThere);
     };
     add(node.time_door.number());
     add(node.device_door.number());
+    add(node.files_door.number());
     for (const File& door : node.pci_doors) add(door.number());
     add(node.process.console());
   }
@@ -41,7 +49,7 @@ void Cluster::watch_files() {
 void Cluster::serve_until_stopped() {
   auto runs = [&](std::size_t node) { return nodes_[node]->runs(); };
   while (std::any_of(nodes_.begin(), nodes_.end(), [](const auto& node) { return node->runs(); })) {
-    const std::span<const FileWatch::Ready> ready = files_->wait(kLook, runs);
+    const std::span<const FileWatch::Ready> ready = sockets_->wait(kLook, runs);
     for (const FileWatch::Ready& one : ready)
       if (runs(one.node)) serve(one.node, one.file);
     if (ready.empty())
@@ -60,10 +68,14 @@ void Cluster::serve(std::uint32_t number, int file) {
     if (!node.console.gather(file)) connection_lost(node);
   } else if (file == node.time_door.number()) {
     File clock = connected(node.time_door);
-    files_->add(number, clock.number(), FileWatch::Tell::OnNews);
+    sockets_->add(number, clock.number(), FileWatch::Tell::OnNews);
     node.calendar.connect(std::move(clock));
   } else if (file == node.device_door.number()) {
     connect(number, vhost, node.device_door);
+  } else if (file == node.files_door.number()) {
+    connect(number, node.files->vhost(), node.files_door);
+  } else if (node.files && file == node.files->vhost().socket()) {
+    serve_device(node, node.files->vhost(), "file system's");
   } else if (file == node.calendar.socket()) {
     if (!node.calendar.handle(now(), [&] { return still_waiting(node); })) connection_lost(node);
   } else {
@@ -78,7 +90,7 @@ void Cluster::serve(std::uint32_t number, int file) {
 
 void Cluster::connect(std::uint32_t number, VhostUser& vhost, File& door) {
   File socket = connected(door);
-  files_->add(number, socket.number(), FileWatch::Tell::WhileThere);
+  sockets_->add(number, socket.number(), FileWatch::Tell::WhileThere);
   vhost.connect(std::move(socket));
 }
 
@@ -87,6 +99,64 @@ void Cluster::serve_device(GuestNode& node, VhostUser& vhost, const char* kind) 
   // A kernel that ends closes its devices first.
   if (vhost.error().empty()) return vhost.disconnect();
   fail(node, fmt::format("its {} device was told {}", kind, vhost.error()));
+}
+
+/// Asked each second while a message of the node is waited for.
+bool Cluster::still_waiting(GuestNode& node) {
+  look_after(node);
+  return failure_.empty() && !node.ended;
+}
+
+void Cluster::look_after(GuestNode& node) {
+  if (interrupted()) failure_ = "interrupted";
+  tell_progress();
+  if (auto ending = node.process.ending()) return ended(node, *ending);
+  const double since = seconds_since(node.running_since);
+  if (since > options_.patience && node.process.processor_time() > options_.patience)
+    fail(node,
+         fmt::format("it has computed for {:.0f} s without waiting for anything: virtual time cannot move",
+                     since));
+}
+
+/// Its sockets are closed: it ends, or is ended.
+void Cluster::connection_lost(GuestNode& node) {
+  const auto from = Clock::now();
+  while (Clock::now() - from < kTimeToEnd) {
+    if (auto ending = node.process.ending()) return ended(node, *ending);
+    usleep(1000);
+  }
+  fail(node, "it has closed its clock and does not end");
+}
+
+void Cluster::ended(GuestNode& node, const KernelEnding& ending) {
+  if (node.ended) return;
+  node.ended = node.ran = true;
+  node.ending = ending;
+  node.end = std::max(now(), node.calendar.clock());
+  node.console.gather(node.process.console());
+  node.calendar.disconnect();
+  node.ethernet->stop();
+  if (node.pci) node.pci->stop();
+  if (node.files) node.files->stop();
+  if (accelerators_) accelerators_->node_ended(node);
+  node.process.end();
+  if (ending.signal && node.failure.empty())
+    node.failure =
+        fmt::format("its kernel was ended by signal {} ({})", ending.signal, strsignal(ending.signal));
+}
+
+void Cluster::fail(GuestNode& node, std::string why) {
+  if (node.ended) return;
+  node.failure = std::move(why);
+  node.console.gather(node.process.console());
+  node.process.end();
+  ended(node, {0, 0});
+}
+
+void Cluster::tell_progress() {
+  if (!on_progress || Clock::now() < next_progress_) return;
+  next_progress_ = Clock::now() + kProgressInterval;
+  on_progress(now());
 }
 
 }  // namespace weft::guest

@@ -7,6 +7,7 @@
 #include "guest/calendar.hpp"
 #include "guest/console.hpp"
 #include "guest/ethernet.hpp"
+#include "guest/file_share.hpp"
 #include "guest/kernel_process.hpp"
 #include "guest/pci.hpp"
 
@@ -17,13 +18,15 @@ struct GuestNode {
 
   std::string name;
   nic::NicId nic = 0;
-  Ethernet* ethernet = nullptr;  // belongs to the node's bus
-  std::unique_ptr<Pci> pci;      // where devices of other nodes are assigned to it
+  Ethernet* ethernet = nullptr;      // belongs to the node's bus
+  std::unique_ptr<Pci> pci;          // where devices of other nodes are assigned to it
+  std::unique_ptr<FileShare> files;  // where it mounts the machine's file system
   Calendar calendar;
   KernelProcess process;
   Console console;
   File time_door, device_door;  // sockets it has not connected to yet
   std::vector<File> pci_doors;
+  File files_door;
   std::string agent_text;  // what its agent has said, and is not a line yet
   bool ended = false;
   bool ran = true;  // since consoles were passed on last

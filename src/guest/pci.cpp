@@ -59,6 +59,7 @@ void PciSlot::take(const Chain& chain) {
   Request& request = requests_[index];
   request.at = guest_time();
   request.head = chain.head;
+  request.generation = vhost_.generation();
   request.writable = chain.writable;
   request.pieces = 0;
   request.data.clear();
@@ -153,7 +154,7 @@ void PciSlot::answer(std::uint32_t number, bool well, std::span<const std::uint8
 void PciSlot::end_read(std::uint32_t index) {
   Request& request = requests_[index];
   std::uint32_t done = 0;
-  if (vhost_.queue(kCommandQueue).ready()) {
+  if (vhost_.queue(kCommandQueue).ready() && request.generation == vhost_.generation()) {
     for (const Chain::Piece& piece : request.writable) {
       const auto part =
           std::min<std::uint32_t>(piece.length, static_cast<std::uint32_t>(request.data.size()) - done);

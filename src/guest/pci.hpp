@@ -64,6 +64,7 @@ class PciSlot {
     Time at;
     Header header;
     std::uint16_t head = 0;
+    std::uint32_t generation = 0;  // of the guest's memory that it lies in
     std::vector<Chain::Piece> writable;
     std::vector<std::uint8_t> data;
     std::uint32_t pieces = 0;  // of a read that are still to come

@@ -66,6 +66,7 @@ std::string Starter::start_file(std::size_t number) const {
   add(options_.pool.empty() ? "" : kAgentLine);
   const bool shell = options_.shell == number;
   add(shell ? fmt::format("{} {}", terminal_->rows(), terminal_->columns()) : "");
+  add(options_.files.mount);
   const std::vector<std::string> command = shell                             ? shell_command()
                                            : options_.netboot && number == 0 ? server_command_
                                                                              : options_.command;
@@ -124,6 +125,11 @@ void Starter::start(GuestNode& node, std::size_t number) {
     node.pci_doors.push_back(listen_at(folder_.path() + "/" + door));
     launch.arguments.insert(launch.arguments.begin() + 3 + static_cast<std::ptrdiff_t>(i),
                             fmt::format("virtio_uml.device={}:{}", door, kPciDevice));
+  }
+  if (node.files) {
+    node.files_door = listen_at(base + ".files");
+    launch.arguments.insert(launch.arguments.begin() + 3,
+                            fmt::format("virtio_uml.device={}.files:{}", node.name, FileShare::kVirtioKind));
   }
   if (node.pci) {  // before its console, as all that says what it is made of
     launch.arguments.insert(launch.arguments.begin(), fmt::format("con1=fd:{}", KernelProcess::kLine));

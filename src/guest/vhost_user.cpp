@@ -51,6 +51,7 @@ void VhostUser::disconnect() {
   interrupts_.close();
   for (Virtqueue& ring : rings_) ring.reset();
   memory_.clear();
+  ++generation_;
 }
 
 bool VhostUser::handle(const StillWaiting& still_waiting) {
@@ -112,6 +113,7 @@ bool VhostUser::set_memory(Request& request) {
   // Rings that were in the memory before are gone with it.
   for (Virtqueue& ring : rings_) ring.reset();
   memory_.clear();
+  ++generation_;
   for (std::uint32_t i = 0; i < count; ++i) {
     std::size_t at = 8 + std::size_t{i} * 32;
     std::string why = memory_.add(request.word<std::uint64_t>(at), request.word<std::uint64_t>(at + 8),
@@ -125,6 +127,7 @@ bool VhostUser::set_ring(const Request& request) {
   const auto index = request.word<std::uint32_t>(0);
   if (index >= queues_) return refuse(fmt::format("ring {} of a device that has {}", index, queues_));
   Virtqueue& ring = rings_[index];
+  ++generation_;
   if (request.header.kind == kSetRingSize) {
     if (!ring.set_size(request.word<std::uint32_t>(4)))
       return refuse(fmt::format("a ring of {} entries", request.word<std::uint32_t>(4)));

@@ -30,6 +30,8 @@ class VhostUser {
   GuestMemory& memory() { return memory_; }
   Virtqueue& queue(unsigned index) { return rings_[index]; }
   unsigned queues() const { return queues_; }
+  /// Changes whenever memory and rings do: where something was in them before is nobody's business any more.
+  std::uint32_t generation() const { return generation_; }
 
   /// A kernel has said that a queue has something for the device.
   std::function<void(unsigned queue)> on_kick;
@@ -63,6 +65,7 @@ class VhostUser {
   GuestMemory memory_;
   Virtqueue rings_[kMostQueues];
   std::string error_;
+  std::uint32_t generation_ = 0;
 };
 
 }  // namespace weft::guest

@@ -332,7 +332,7 @@ void CallHandler::rank_ended(std::uint32_t rank) {
     if (!files_.empty()) files_.give_back(file_owner({rank, i}));
   }
   device_memory_.rank_ended(rank);
-  if (storage_) storage_->rank_ended(rank);
+  if (storage_) storage_->user_ended(rank);
 }
 
 bool CallHandler::watch_files(ThreadRef t) {

@@ -6,8 +6,6 @@
 
 #include <cerrno>
 
-#include "host/processes.hpp"
-
 namespace weft::host {
 
 namespace {
@@ -25,9 +23,9 @@ FileLocks::~FileLocks() {
 
 std::int32_t FileLocks::lock(const FileRequest& p, OpenFile& f, std::uint64_t size) {
   struct flock asked {};
-  if (!read_memory(p.process, p.address, &asked, sizeof asked)) return -EFAULT;
+  if (fetch(p, p.address, &asked, sizeof asked) != 0) return -EFAULT;
   const auto command = static_cast<int>(p.length);
-  const auto own = std::pair(p.process, f.inode->number);
+  const auto own = std::pair(p.owner, f.inode->number);
   auto found = locks_.find(own);
   if (found == locks_.end()) {
     const int description = opened_again(f.inode->data, O_RDWR);
@@ -63,13 +61,21 @@ std::int32_t FileLocks::lock_whole(const FileRequest& p, OpenFile& f) {
   return 0;
 }
 
-bool FileLocks::closed(const OpenFile& f, pid_t process) {
-  auto found = locks_.find({process, f.inode->number});
+bool FileLocks::closed(const OpenFile& f, std::uint64_t owner) {
+  auto found = locks_.find({owner, f.inode->number});
   const bool had = f.whole_lock >= 0 || found != locks_.end();
   if (f.whole_lock >= 0) ::close(f.whole_lock);
   if (found == locks_.end()) return had;
   ::close(found->second);
   locks_.erase(found);
+  return had;
+}
+
+bool FileLocks::gone(std::uint64_t first, std::uint64_t end) {
+  const auto from = locks_.lower_bound({first, 0}), to = locks_.lower_bound({end, 0});
+  const bool had = from != to;
+  for (auto each = from; each != to; ++each) ::close(each->second);
+  locks_.erase(from, to);
   return had;
 }
 

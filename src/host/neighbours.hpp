@@ -14,6 +14,8 @@
 
 namespace weft::host {
 
+class StorageCalls;
+
 class Neighbours {
  public:
   virtual ~Neighbours() = default;
@@ -24,6 +26,11 @@ class Neighbours {
   virtual nic::Host& host() = 0;
   /// The fabric has interfaces for their nodes. Their spaces of memory are numbered from `first_space` on.
   virtual void join(nic::Fabric& fabric, event::EventQueue& queue, node::SpaceId first_space) = 0;
+
+  /// Those of them that use files of the machine's file system, each on its node.
+  virtual std::vector<network::EndpointId> file_users() const { return {}; }
+  /// The file system they find; the first of them has this number there.
+  virtual void use_files(StorageCalls&, std::uint32_t) {}
 
   /// They live from now on, until they wait.
   virtual void start() = 0;

@@ -86,11 +86,15 @@ std::string unreachable(std::uint32_t rank, int error) {
       rank, std::strerror(error));
 }
 
-/// What the fabric tells is for ranks, and for who else is there.
-std::unique_ptr<nic::Host> host_for(nic::Host& ranks, Neighbours* neighbours,
-                                    const std::vector<network::EndpointId>& nodes, unsigned count) {
-  if (neighbours) return std::make_unique<SharedHost>(ranks, *neighbours, nodes, count);
-  return std::make_unique<StorageHost>(ranks);
+/// Those of ranks and neighbours, in order.
+std::vector<network::EndpointId> nodes_of(const std::vector<network::EndpointId>& place,
+                                          const Neighbours* neighbours) {
+  std::vector<network::EndpointId> nodes = place;
+  if (neighbours)
+    for (network::EndpointId node : neighbours->nodes()) nodes.push_back(node);
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return nodes;
 }
 
 }  // namespace
@@ -104,13 +108,11 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
       neighbours_(neighbours),
       scheduler_(options_.ranks, machine.description.host.write_latency),
       next_progress_(real_seconds() + kProgressInterval) {
-  std::vector<network::EndpointId> nodes = options_.place;
-  if (neighbours)
-    for (network::EndpointId node : neighbours->nodes()) nodes.push_back(node);
-  std::sort(nodes.begin(), nodes.end());
-  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
-  host_ = host_for(*this, neighbours, nodes, options_.ranks);
-  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, *host_, nodes, options_.seed);
+  const std::vector<network::EndpointId> nodes = nodes_of(options_.place, neighbours);
+  nic::Host& own = *this;
+  if (neighbours) shared_host_ = std::make_unique<SharedHost>(own, *neighbours, nodes, options_.ranks);
+  storage_host_ = std::make_unique<StorageHost>(neighbours ? *shared_host_ : own);
+  fabric_ = std::make_unique<nic::Fabric>(machine, network, queue_, *storage_host_, nodes, options_.seed);
   if (neighbours) neighbours->join(*fabric_, queue_, options_.ranks);
   supervisor_ = std::make_unique<Supervisor>(options_, segments_);
   std::vector<nic::NicId> nics;
@@ -125,11 +127,11 @@ Simulation::Simulation(const machine::Machine& machine, network::Network& networ
   explainer_ = std::make_unique<WaitExplainer>(scheduler_, *supervisor_, segments_, *calls_);
   options_.slow = slowness_of_ranks(machine.description, options_.place, options_.slow);
   make_segments();
-  if (neighbours || options_.storage.mount.empty()) return;
-  storage_ = std::make_unique<StorageCalls>(machine_, *fabric_, queue_, scheduler_, *supervisor_, segments_,
-                                            options_.storage, options_.place);
+  if (!has_storage(options_.storage, neighbours)) return;
+  storage_ = make_storage(machine_, *fabric_, queue_,
+                          {options_.ranks, &scheduler_, supervisor_.get(), &segments_}, options_, neighbours);
   calls_->use_storage(*storage_);
-  static_cast<StorageHost&>(*host_).add(*storage_);
+  storage_host_->add(*storage_);
 }
 
 Simulation::~Simulation() = default;

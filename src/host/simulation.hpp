@@ -28,6 +28,7 @@ class CoreShares;
 class Pacing;
 class RankPorts;
 class StorageCalls;
+class StorageHost;
 class Supervisor;
 class WaitExplainer;
 
@@ -122,7 +123,8 @@ class Simulation : private nic::Host {
   Segments segments_;
   event::EventQueue queue_;
   Neighbours* neighbours_;
-  std::unique_ptr<nic::Host> host_;  // tells ranks, neighbours and the file system apart
+  std::unique_ptr<nic::Host> shared_host_;     // tells ranks and neighbours apart
+  std::unique_ptr<StorageHost> storage_host_;  // and the file system
   std::unique_ptr<nic::Fabric> fabric_;
   Scheduler scheduler_;
   std::unique_ptr<Supervisor> supervisor_;

@@ -51,7 +51,7 @@ bool StorageCalls::flush_first(ThreadRef t, Time at) {
   if (!cache || !cache->has_dirty()) return false;
   pieces_.clear();
   struct stat facts {};
-  if (p.call > FileCall::LastByFile) tree_->status(p.first, true, facts);
+  if (p.call > FileCall::LastByFile) tree_->status(p.first, !p.confined, facts);
   const bool by_file = p.call < FileCall::Adopt;
   const std::uint64_t about = by_file ? file(p.file)->inode->number : facts.st_ino;
   for (std::uint64_t number : to_be_flushed(p.call, about, *cache)) {
@@ -63,7 +63,7 @@ bool StorageCalls::flush_first(ThreadRef t, Time at) {
   }
   if (pieces_.empty()) return false;
   p.stage = Pending::Stage::Flushes;
-  return service_->begin(node_of_rank_[t.rank], at, token_of(t), pieces_);
+  return service_->begin(node_of_user_[t.rank], at, token_of(t), pieces_);
 }
 
 /// A server has taken a part of what the node has.
@@ -78,7 +78,7 @@ void StorageCalls::flushed(ThreadRef t, std::int32_t result, Time at) {
   for (const Pending::Flush& flush : p.flushes) memory_.of(t.rank)->cleaned(flush.file, flush.ranges);
   p.flushes.clear();
   p.stage = Pending::Stage::Works;
-  if (result != 0 && p.call != FileCall::Close) return on_answer(t, result, 0, 0, at);
+  if (result != 0 && p.call != FileCall::Close) return answer(t, result, 0, 0, at);
   proceed(t, at);
 }
 
@@ -141,7 +141,7 @@ bool StorageCalls::tell_others(ThreadRef t, const Inode& inode, Time at) {
   const std::vector<Piece> pieces = memory_.opened(t.rank, inode);
   if (pieces.empty()) return false;
   pending(t).stage = Pending::Stage::Tells;
-  return service_->begin(node_of_rank_[t.rank], at, token_of(t), pieces);
+  return service_->begin(node_of_user_[t.rank], at, token_of(t), pieces);
 }
 
 }  // namespace weft::host

@@ -46,21 +46,20 @@ bool writes(int flags) { return (flags & O_ACCMODE) != O_RDONLY; }
 }  // namespace
 
 StorageCalls::StorageCalls(const machine::Machine& machine, nic::Fabric& fabric, event::EventQueue& queue,
-                           const Scheduler& scheduler, Supervisor& supervisor, const Segments& segments,
-                           StorageOptions options, std::vector<network::EndpointId> node_of_rank)
+                           const StorageRanks& ranks, StorageOptions options,
+                           std::vector<network::EndpointId> node_of_user, std::int64_t epoch)
     : machine_(machine),
       fabric_(fabric),
       queue_(queue),
-      scheduler_(scheduler),
-      supervisor_(supervisor),
-      segments_(segments),
+      ranks_(ranks),
       options_(std::move(options)),
-      node_of_rank_(std::move(node_of_rank)),
-      pending_(std::size_t{scheduler.ranks()} * kThreads),
-      borrower_(scheduler.ranks()),
-      memory_(options_.cache, node_of_rank_, machine.description.mpi.copy_rate) {
-  tell_mount(segments_, options_.mount);
-  locks_.on_free = [this](const storage::Inode& inode) { wake_waiters(inode); };
+      node_of_user_(std::move(node_of_user)),
+      epoch_(epoch),
+      pending_(node_of_user_.size() * kThreads),
+      borrower_(ranks.count),
+      memory_(options_.cache, node_of_user_, machine.description.mpi.copy_rate) {
+  if (ranks_.segments) tell_mount(*ranks_.segments, options_.mount);
+  locks_.on_free = [this](const storage::Inode& inode) { wake_waiters(&inode); };
 }
 
 /// Processes of ranks have ended.
@@ -91,7 +90,7 @@ bool StorageCalls::use() {
   const machine::StorageParameters& p = machine_.description.storage;
   storage::Owner& own = *this;
   if (options_.burst_buffer)
-    tier_ = std::make_unique<storage::BurstBuffer>(p, options_.burst_buffer, node_of_rank_, queue_, own);
+    tier_ = std::make_unique<storage::BurstBuffer>(p, options_.burst_buffer, node_of_user_, queue_, own);
   service_ = make_service(machine_, fabric_, queue_, tier_ ? *tier_ : own);
   if (service_ && tier_ && !tier_->attach(*service_)) {
     fmt::print(stderr,
@@ -101,8 +100,7 @@ bool StorageCalls::use() {
   unusable_ = !service_;
   if (unusable_) return false;
   const auto capacity = static_cast<std::uint64_t>(machine_.description.storage.device.capacity.value);
-  tree_ = std::make_unique<storage::Tree>(options_.keep, service_->layout(), capacity,
-                                          segments_.front()->header().epoch);
+  tree_ = std::make_unique<storage::Tree>(options_.keep, service_->layout(), capacity, epoch_);
   if (tier_) tree_->on_cut = [this](std::uint64_t file, std::uint64_t size) { tier_->truncated(file, size); };
   buffer_.resize(service_->transfer());
   if (!memory_.make(*service_, *tree_, p.nvm)) {
@@ -114,13 +112,14 @@ bool StorageCalls::use() {
   for (const StorageOptions::Failure& failure : options_.failures)
     if (failure.server < service_->servers()) service_->kill(failure.server, failure.at);
   if (options_.power_cut != kNever) tree_->cut_power_at(options_.power_cut);
-  tell_root(segments_, tree_->path());
+  if (ranks_.segments) tell_root(*ranks_.segments, tree_->path());
   return true;
 }
 
 /// The process that asks: the rank's own, or one that it waits for and that has borrowed its thread.
 pid_t StorageCalls::caller(std::uint32_t rank) {
-  const pid_t own = supervisor_.process(rank), borrower = segments_[rank]->header().borrower.load();
+  const pid_t own = ranks_.supervisor->process(rank),
+              borrower = (*ranks_.segments)[rank]->header().borrower.load();
   if (borrower <= 0) return own;
   if (borrower_[rank] != borrower) {
     if (!belongs_to(borrower, own)) return own;
@@ -131,34 +130,51 @@ pid_t StorageCalls::caller(std::uint32_t rank) {
 }
 
 void StorageCalls::begin(ThreadRef t, Time at) {
-  if (!service_ && !use()) return on_answer(t, -ENODEV, 0, 0, at);
-  const Request& request = scheduler_.thread(t).request;
+  if (!service_ && !use()) return answer(t, -ENODEV, 0, 0, at);
+  const Request& request = ranks_.scheduler->thread(t).request;
   Pending& p = pending(t);
   if (p.opens) tree_->opened(*std::exchange(p.opens, nullptr));
   p = {};
   p.process = caller(t.rank);
+  p.owner = static_cast<std::uint64_t>(p.process);
   const Time start = later(at, machine_.description.host.system_call);
   const bool known = file(static_cast<std::uint32_t>(request.argument[0] >> 32)) != nullptr;
   if (const std::int32_t result = read_request(request, known, p); result != 0)
-    return on_answer(t, result, 0, 0, start);
+    return answer(t, result, 0, 0, start);
   if (!flush_first(t, start)) proceed(t, start);
+}
+
+void StorageCalls::ask(ThreadRef t, Time at, FileRequest request) {
+  if (!service_ && !use()) return answer(t, -ENODEV, 0, 0, at);
+  Pending& p = pending(t) = std::move(request);
+  const OpenFile* f = p.call <= FileCall::LastByFile ? file(p.file) : nullptr;
+  if (p.call <= FileCall::LastByFile && (!f || f->rank != t.rank)) return answer(t, -EBADF, 0, 0, at);
+  if (p.call > FileCall::LastByFile)
+    if (const std::int32_t refused = refuse_path(p, *tree_); refused != 0)
+      return answer(t, refused, 0, 0, at);
+  if (!flush_first(t, at)) proceed(t, at);
+}
+
+/// Does it still wait for its answer?
+bool StorageCalls::still_asks(ThreadRef t) const {
+  return !is_rank(t) || ranks_.scheduler->thread(t).state == Scheduler::State::Waiting;
 }
 
 void StorageCalls::proceed(ThreadRef t, Time start) {
   Pending& p = pending(t);
   pieces_.clear();
   std::int32_t result = plan(p, t.rank, pieces_);
-  if (result != 0) return on_answer(t, result, 0, 0, start);
+  if (result != 0) return answer(t, result, 0, 0, start);
   const bool asks = !pieces_.empty();
   if (asks && start_work(t, start)) return;
-  if (asks) return on_answer(t, -ENOMEM, 0, 0, start);
+  if (asks) return answer(t, -ENOMEM, 0, 0, start);
   Piece nothing;
   result = p.kept ? move_kept(p, t.rank) : carry_out(token_of(t), nothing);
-  on_answer(t, result, p.answer[0], p.answer[1], p.kept ? later(start, memory_.copying(p.length)) : start);
+  answer(t, result, p.answer[0], p.answer[1], p.kept ? later(start, memory_.copying(p.length)) : start);
 }
 
 bool StorageCalls::start_work(ThreadRef t, Time at) {
-  const network::EndpointId node = node_of_rank_[t.rank];
+  const network::EndpointId node = node_of_user_[t.rank];
   const Pending& p = pending(t);
   const bool data = p.call == FileCall::Read || p.call == FileCall::Write || p.call == FileCall::Touch;
   if (!tier_ || (!data && p.call != FileCall::Sync)) return service_->begin(node, at, token_of(t), pieces_);
@@ -178,7 +194,9 @@ std::int32_t StorageCalls::plan(Pending& p, std::uint32_t rank, std::vector<Piec
       add_pieces(p.address ? Work::Write : Work::Read, *file(p.file)->inode, p.offset, p.length, out);
       return 0;
     case FileCall::Sync:
-      plan_sync(p, out);
+      flushes_of(*file(p.file)->inode, changes_ > changes_flushed_, out);
+      p.syncs = file(p.file)->inode->taken;
+      p.syncs_changes = changes_;
       return 0;
     case FileCall::Open:
       return plan_open(p, out);
@@ -205,7 +223,7 @@ std::int32_t StorageCalls::plan(Pending& p, std::uint32_t rank, std::vector<Piec
 std::int32_t StorageCalls::plan_open(Pending& p, std::vector<Piece>& out) {
   struct stat facts {};
   const int flags = static_cast<int>(p.path.flags);
-  const bool there = tree_->status(p.first, true, facts) == 0;
+  const bool there = tree_->status(p.first, !p.confined, facts) == 0;
   const bool changes = there ? (flags & O_TRUNC) && facts.st_size > 0 : (flags & O_CREAT) != 0;
   out.push_back({.work = changes ? Work::Change : Work::Look});
   return 0;
@@ -259,33 +277,6 @@ void StorageCalls::plan_kept(Pending& p, std::uint32_t rank, const storage::Inod
     add_pieces(Work::Read, inode, range.begin, range.end - range.begin, out);
 }
 
-void StorageCalls::add_pieces(Work work, const storage::Inode& inode, std::uint64_t offset,
-                              std::uint64_t bytes, std::vector<Piece>& out) const {
-  const storage::Layout& layout = service_->layout();
-  const std::uint64_t most = std::min(service_->transfer(), layout.unit());
-  const std::uint32_t copies = work == Work::Write && !tier_ ? layout.replicas() : 1;
-  for (const std::uint64_t end = offset + bytes; offset < end;) {
-    const std::uint64_t unit = offset / layout.unit(), limit = (unit + 1) * layout.unit();
-    const std::uint64_t block = tier_ ? tier_->block_bytes() - offset % tier_->block_bytes() : most;
-    const std::uint64_t part = std::min({most, block, limit - offset, end - offset});
-    for (std::uint32_t copy = 0; copy < copies; ++copy)
-      out.push_back({work, layout.target(inode.number, unit, copy), inode.number, offset, part, copy});
-    offset += part;
-  }
-}
-
-/// Servers that took data of the file, and the one for metadata where that has changed; all the same where a
-/// flush for somebody else is under way.
-void StorageCalls::plan_sync(Pending& p, std::vector<Piece>& out) {
-  storage::Inode& inode = *file(p.file)->inode;
-  for (std::size_t server = 1; server < inode.taken.size(); ++server)
-    if (inode.taken[server] > inode.flushed[server])
-      out.push_back({.work = Work::Flush, .server = static_cast<storage::ServerId>(server)});
-  if (!out.empty() || changes_ > changes_flushed_) out.push_back({.work = Work::Flush});  // size and names
-  p.syncs = inode.taken;
-  p.syncs_changes = changes_;
-}
-
 /// What a flush that has been answered says of the file.
 void StorageCalls::synced(const Pending& p) {
   changes_flushed_ = std::max(changes_flushed_, p.syncs_changes);
@@ -299,19 +290,14 @@ void StorageCalls::synced(const Pending& p) {
 void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
   const ThreadRef t = thread_of(token);
   Pending& p = pending(t);
-  if (scheduler_.thread(t).state != Scheduler::State::Waiting) return;  // killed
+  if (!still_asks(t)) return;  // killed
   if (p.stage == Pending::Stage::Flushes) return flushed(t, result, at);
-  if (p.stage == Pending::Stage::Tells) return on_answer(t, result, p.answer[0], p.answer[1], at);
+  if (p.stage == Pending::Stage::Tells) return answer(t, result, p.answer[0], p.answer[1], at);
   if (result == 0 && p.kept) {
     result = kept_data_is_here(t);
     at = later(at, memory_.copying(p.length));
   }
-  if (result == 0 && p.call == FileCall::Open) {
-    p.opens = file(static_cast<std::uint32_t>(p.answer[0]))->inode;
-    const std::string name = tree_->path() + "/" + tree_->host_name(*p.opens, p.first);
-    result =
-        name.size() < p.path.out_bytes ? put(p, p.path.out, name.c_str(), name.size() + 1) : -ENAMETOOLONG;
-  }
+  if (result == 0 && p.call == FileCall::Open && !opened(t)) result = -ENAMETOOLONG;
   if (result == 0 && p.call == FileCall::Sync) synced(p);
   // An open file is known by a handle, which means nothing without the server that gave it.
   const bool data = p.call == FileCall::Read || p.call == FileCall::Write || p.call == FileCall::Sync;
@@ -324,60 +310,61 @@ void StorageCalls::finished(std::uint64_t token, std::int32_t result, Time at) {
   }
   if (result == 0 && p.opens && tell_others(t, *p.opens, at)) return;
   if (result == 0 && lock && file(p.file)) memory_.look(t.rank, *file(p.file)->inode);
-  on_answer(t, result, p.answer[0], p.answer[1], at);
+  answer(t, result, p.answer[0], p.answer[1], at);
 }
 
-/// Those who wait for a lock on a file ask again.
-void StorageCalls::wake_waiters(const storage::Inode& inode) {
+/// A rank opens the file by itself after this, by its name on the host. False where that is too long.
+bool StorageCalls::opened(ThreadRef t) {
+  Pending& p = pending(t);
+  OpenFile* f = file(static_cast<std::uint32_t>(p.answer[0]));
+  if (!f) return is_rank(t);  // closed meanwhile
+  p.opens = f->inode;
+  if (!is_rank(t)) {
+    tree_->opened(*p.opens);
+    return true;
+  }
+  const std::string name = tree_->path() + "/" + tree_->host_name(*p.opens, p.first);
+  return name.size() < p.path.out_bytes && put(p, p.path.out, name.c_str(), name.size() + 1) == 0;
+}
+
+/// Those who wait for a lock on a file, or on any, ask again.
+void StorageCalls::wake_waiters(const storage::Inode* inode) {
+  on_lock_free();
   std::vector<Waiter> again;
   std::erase_if(waiters_, [&](const Waiter& waiter) {
-    if (waiter.inode != &inode) return false;
+    if (inode && waiter.inode != inode) return false;
     again.push_back(waiter);
     return true;
   });
   const Piece look{.work = Work::Look};
   for (const Waiter& waiter : again)
-    if (scheduler_.thread(waiter.thread).state == Scheduler::State::Waiting)
-      service_->begin(node_of_rank_[waiter.thread.rank], queue_.now(), token_of(waiter.thread), {&look, 1});
-}
-
-OpenFile* StorageCalls::file(std::uint32_t number) {
-  return number < files_.size() ? files_[number].get() : nullptr;
+    if (still_asks(waiter.thread))
+      service_->begin(node_of_user_[waiter.thread.rank], queue_.now(), token_of(waiter.thread), {&look, 1});
 }
 
 std::uint32_t StorageCalls::add_file(storage::Inode& inode, int flags, std::uint32_t rank, pid_t process) {
-  auto number = static_cast<std::uint32_t>(files_.size());
-  if (free_files_.empty()) {
-    files_.push_back(nullptr);
-  } else {
-    number = free_files_.back();
-    free_files_.pop_back();
-  }
-  files_[number] = std::make_unique<OpenFile>();
-  files_[number]->inode = &inode;
-  files_[number]->flags = flags;
-  files_[number]->rank = rank;
-  files_[number]->process = process;
   memory_.count_opener(inode, rank, flags, 1);
-  return number;
+  return files_.add(inode, flags, rank, process);
 }
 
 /// Processes that ranks start may end with files open.
 void StorageCalls::close_files_of_the_dead(std::uint32_t rank) {
-  const pid_t own = supervisor_.process(rank);
+  const pid_t own = ranks_.supervisor->process(rank);
   for (std::uint32_t i = 0; i < files_.size(); ++i)
-    if (files_[i] && files_[i]->rank == rank && files_[i]->process != own &&
-        ::kill(files_[i]->process, 0) != 0 && errno == ESRCH)
-      close_file(i, files_[i]->process);
+    if (const OpenFile* f = file(i);
+        f && f->rank == rank && f->process != own && ::kill(f->process, 0) != 0 && errno == ESRCH)
+      close_file(i, f->process);
 }
 
-void StorageCalls::rank_ended(std::uint32_t rank) {
-  std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.thread.rank == rank; });
+void StorageCalls::user_ended(std::uint32_t user) {
+  const bool rank = user < ranks_.count;
+  std::erase_if(waiters_, [&](const Waiter& waiter) { return waiter.thread.rank == user; });
   for (std::uint32_t i = 0; i < files_.size(); ++i) {
-    if (!files_[i] || files_[i]->rank != rank) continue;
-    flush_now(*files_[i]->inode, rank);
-    close_file(i, supervisor_.process(rank));
+    if (!file(i) || file(i)->rank != user) continue;
+    flush_now(*file(i)->inode, user);
+    close_file(i, rank ? ranks_.supervisor->process(user) : 0);
   }
+  if (!rank && locks_.gone(lock_owner(user, 0), lock_owner(user + 1, 0))) wake_waiters(nullptr);
 }
 
 }  // namespace weft::host

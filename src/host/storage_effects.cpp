@@ -146,7 +146,8 @@ std::int32_t StorageCalls::carry_out(std::uint64_t token, Piece& piece) {
     return 0;
   }
   OpenFile* f = file(p.file);
-  return f ? by_file(p, *f, t.rank, piece) : -EBADF;
+  if (!f || (!is_rank(t) && f->rank != t.rank)) return -EBADF;
+  return by_file(p, *f, t.rank, piece);
 }
 
 std::uint64_t StorageCalls::mark() const {
@@ -194,7 +195,7 @@ std::int32_t StorageCalls::by_file(Pending& p, OpenFile& f, std::uint32_t rank, 
           fchown(inode.data, static_cast<uid_t>(p.offset >> 32), static_cast<gid_t>(p.offset & ~0u)));
     case FileCall::SetTimes: {
       timespec times[2];
-      if (!read_memory(p.process, p.address, times, sizeof times)) return -EFAULT;
+      if (fetch(p, p.address, times, sizeof times) != 0) return -EFAULT;
       return tree_->set_times(inode, times, now);
     }
     case FileCall::Lock:
@@ -225,7 +226,11 @@ std::int32_t StorageCalls::move_data(Pending& p, OpenFile& f, std::uint32_t rank
 }
 
 std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece) {
-  if (p.call != FileCall::Open) return do_by_path(*tree_, p, piece, queue_.now());
+  if (const std::int32_t refused = refuse_path(p, *tree_); refused != 0) return refused;
+  if (p.call != FileCall::Open) {
+    const std::int32_t result = do_by_path(*tree_, p, piece, queue_.now());
+    return result == 0 && p.facts ? tree_->status(p.first, false, *p.facts) : result;
+  }
   const int flags = static_cast<int>(p.path.flags);
   storage::Inode* inode = nullptr;
   const std::int32_t result = tree_->open(p.first, flags, p.path.mode, queue_.now(), inode);
@@ -233,16 +238,15 @@ std::int32_t StorageCalls::by_path(Pending& p, std::uint32_t rank, Piece& piece)
   struct stat facts {};
   fstat(inode->data, &facts);
   p.answer[0] = add_file(*inode, S_ISDIR(facts.st_mode) ? flags | O_DIRECTORY : flags, rank, p.process);
-  return 0;
+  return p.facts ? tree_->status(*inode, *p.facts) : 0;
 }
 
 void StorageCalls::close_file(std::uint32_t number, pid_t process) {
-  OpenFile& f = *files_[number];
+  OpenFile& f = *file(number);
   storage::Inode& inode = *f.inode;
-  if (locks_.closed(f, process)) wake_waiters(inode);
+  if (locks_.closed(f, static_cast<std::uint64_t>(process))) wake_waiters(&inode);
   memory_.count_opener(inode, f.rank, f.flags, -1);
-  files_[number] = nullptr;
-  free_files_.push_back(number);
+  files_.remove(number);
   tree_->close(inode);
 }
 

@@ -28,6 +28,17 @@ std::vector<iovec> parts_between(const std::vector<iovec>& parts, std::uint64_t 
   return out;
 }
 
+/// Between these parts of the simulator's own memory and its buffer.
+template <class Copy>
+bool copy_own(const std::vector<iovec>& parts, std::uint64_t bytes, const Copy& copy) {
+  std::uint64_t done = 0;
+  for (const iovec& part : parts) {
+    copy(static_cast<char*>(part.iov_base), done, part.iov_len);
+    done += part.iov_len;
+  }
+  return done == bytes;
+}
+
 /// Where in the process's memory data is from or for.
 std::int32_t read_parts(FileRequest& p) {
   const bool parts = p.call == FileCall::ReadParts || p.call == FileCall::WriteParts;
@@ -76,6 +87,10 @@ std::int32_t read_request(const Request& request, bool file_is_known, FileReques
 
 bool copy_from(const FileRequest& p, std::uint64_t skip, std::span<char> to) {
   const std::vector<iovec> remote = parts_between(p.parts, skip, to.size());
+  if (p.process == 0)
+    return copy_own(remote, to.size(), [&](const char* from, std::uint64_t at, std::uint64_t bytes) {
+      std::memcpy(to.data() + at, from, bytes);
+    });
   const iovec local{to.data(), to.size()};
   return process_vm_readv(p.process, &local, 1, remote.data(), remote.size(), 0) ==
          static_cast<ssize_t>(to.size());
@@ -83,12 +98,35 @@ bool copy_from(const FileRequest& p, std::uint64_t skip, std::span<char> to) {
 
 bool copy_to(const FileRequest& p, std::uint64_t skip, std::span<const char> from) {
   const std::vector<iovec> remote = parts_between(p.parts, skip, from.size());
+  if (p.process == 0)
+    return copy_own(remote, from.size(), [&](char* to, std::uint64_t at, std::uint64_t bytes) {
+      std::memcpy(to, from.data() + at, bytes);
+    });
   const iovec local{const_cast<char*>(from.data()), from.size()};
   return process_vm_writev(p.process, &local, 1, remote.data(), remote.size(), 0) ==
          static_cast<ssize_t>(from.size());
 }
 
+std::int32_t refuse_path(const FileRequest& p, storage::Tree& tree) {
+  if (!p.confined) return 0;
+  if (const std::int32_t away = tree.plain_way(p.first); away != 0) return away;
+  if (p.call == FileCall::Rename || p.call == FileCall::Link) return tree.plain_way(p.second);
+  struct stat facts {};
+  const bool follows = p.call == FileCall::SetModeAt || p.call == FileCall::TruncateAt;
+  return follows && tree.status(p.first, false, facts) == 0 && S_ISLNK(facts.st_mode) ? -EOPNOTSUPP : 0;
+}
+
+std::int32_t fetch(const FileRequest& p, std::uint64_t address, void* to, std::uint64_t bytes) {
+  if (p.process != 0) return read_memory(p.process, address, to, bytes) ? 0 : -EFAULT;
+  std::memcpy(to, reinterpret_cast<const void*>(address), bytes);
+  return 0;
+}
+
 std::int32_t put(const FileRequest& p, std::uint64_t address, const void* from, std::uint64_t bytes) {
+  if (p.process == 0) {
+    if (bytes) std::memcpy(reinterpret_cast<void*>(address), from, bytes);
+    return 0;
+  }
   return bytes == 0 || write_memory(p.process, address, from, bytes) ? 0 : -EFAULT;
 }
 

@@ -73,7 +73,25 @@ Time flush(StorageCalls& storage, nic::Fabric& fabric) {
   return buffer.counters().last_flush;
 }
 
-storage::Figures figures(StorageCalls& storage) {
+}  // namespace
+
+bool has_storage(const StorageOptions& options, const Neighbours* neighbours) {
+  return !options.mount.empty() && (!neighbours || !neighbours->file_users().empty());
+}
+
+std::unique_ptr<StorageCalls> make_storage(const machine::Machine& machine, nic::Fabric& fabric,
+                                           event::EventQueue& queue, const StorageRanks& ranks,
+                                           const RunOptions& options, Neighbours* neighbours) {
+  std::vector<network::EndpointId> users = options.place;
+  if (neighbours)
+    for (network::EndpointId node : neighbours->file_users()) users.push_back(node);
+  auto storage = std::make_unique<StorageCalls>(machine, fabric, queue, ranks, options.storage,
+                                                std::move(users), ranks.segments->front()->header().epoch);
+  if (neighbours) neighbours->use_files(*storage, ranks.count);
+  return storage;
+}
+
+storage::Figures storage_figures(StorageCalls& storage) {
   storage::Figures out;
   const storage::Service* service = storage.service();
   if (!service) return out;
@@ -100,8 +118,6 @@ storage::Figures figures(StorageCalls& storage) {
   return out;
 }
 
-}  // namespace
-
 void stage_in(StorageCalls& storage, nic::Fabric& fabric, const Segments& segments, Scheduler& scheduler) {
   if (!storage.options().stages_in || !storage.use() || !storage.buffer()) return;
   const Time staged = fetch_all(storage, fabric);
@@ -115,7 +131,7 @@ void end_storage(StorageCalls& storage, nic::Fabric& fabric, bool failed, RunRes
   const Time ranks_end = result.end;
   storage.write_all_back();
   if (!failed && storage.buffer()) result.end = std::max(result.end, flush(storage, fabric));
-  result.storage = figures(storage);
+  result.storage = storage_figures(storage);
   result.storage.ranks_end = ranks_end;
 }
 

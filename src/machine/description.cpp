@@ -293,11 +293,15 @@ void read_nic(const Table& root, Reader& reader, Description& out) {
 
 void read_storage(const Table& root, double endpoints, Reader& reader, StorageParameters& out) {
   const Node* section = root.find("storage");
-  storage_section().read(&out, section, "storage", reader, {"device", "burst_buffer", "nvm"});
+  storage_section().read(&out, section, "storage", reader, {"device", "burst_buffer", "nvm", "cache"});
   const bool known = section && section->table();
   auto below = [&](const char* name) { return known ? section->table()->find(name) : nullptr; };
   burst_buffer_section().read(&out.burst_buffer, below("burst_buffer"), "storage.burst_buffer", reader);
   storage_device_section().read(&out.nvm, below("nvm"), "storage.nvm", reader);
+  storage_cache_section().read(&out.cache, below("cache"), "storage.cache", reader);
+  if (const Node* cache = below("cache"); cache)
+    if (const char* wrong = refuse_cache(out.cache))
+      reader.problems.add(cache->origin, "storage.cache", wrong);
   const std::int64_t block = out.burst_buffer.block.value;
   if (const Node* buffer = below("burst_buffer"); buffer && (out.stripe_unit.value % block != 0))
     reader.problems.add(buffer->origin, "storage.burst_buffer.block",
@@ -551,6 +555,8 @@ const std::vector<FixedSection>& fixed_sections() {
       {"storage.device", "What each of its servers keeps data on", &storage_device_section()},
       {"storage.burst_buffer", "What jobs keep of it in their own nodes (`weft run --burst-buffer`)",
        &burst_buffer_section()},
+      {"storage.cache", "What nodes keep of files in their memory; options of the mount come before it",
+       &storage_cache_section()},
       {"storage.nvm", "The non-volatile memory of a node, for that", &storage_device_section()},
       {"rack.NAME", "A level of packaging: board, blade, chassis, rack", &power::level_section()},
       {"power.part.NAME", "What draws power on a node, and how hot it may be", &power::part_section()},

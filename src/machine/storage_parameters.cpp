@@ -102,4 +102,29 @@ const config::Section& burst_buffer_section() {
   return section;
 }
 
+const char* refuse_cache(const StorageCacheParameters& cache) {
+  const bool back = cache.write == CacheWrites::Back, at_close = cache.visible == CacheVisible::AtClose;
+  if (back && !at_close)
+    return "what others see at once cannot be written later: write=back needs visible=at-close";
+  if ((back || at_close) && cache.size.value == 0)
+    return "there is no memory to keep data in without a size (cache=SIZE)";
+  return nullptr;
+}
+
+const config::Section& storage_cache_section() {
+  using P = StorageCacheParameters;
+  static const config::Section section =
+      config::Schema<P>()
+          .field(&P::size, "size",
+                 "Bytes of each node's memory for data of files; 0: none is kept (`--mount-options cache=`)",
+                 Range<DataSize>{{0}, {std::int64_t{1} << 40}})
+          .choice(&P::write, "write", "What is written there goes to the servers at once, or later",
+                  {"through", "back"})
+          .choice(&P::visible, "visible",
+                  "When other nodes see it: at once, or when it is closed and they open it",
+                  {"at-once", "at-close"})
+          .section();
+  return section;
+}
+
 }  // namespace weft::machine

@@ -46,6 +46,16 @@ struct BurstBufferParameters {
   Time request_time{1'000'000};
 };
 
+/// What nodes keep of files in their memory (`--mount-options`).
+enum class CacheWrites { Through, Back };
+enum class CacheVisible { AtOnce, AtClose };
+
+struct StorageCacheParameters {
+  DataSize size{0};
+  CacheWrites write = CacheWrites::Through;
+  CacheVisible visible = CacheVisible::AtOnce;
+};
+
 struct StorageParameters {
   unsigned targets = 4;
   std::vector<std::uint32_t> nodes;
@@ -62,10 +72,14 @@ struct StorageParameters {
   StorageDeviceParameters device;
   BurstBufferParameters burst_buffer;
   StorageDeviceParameters nvm;  // of every node
+  StorageCacheParameters cache;
 };
 
 const config::Section& storage_section();
 const config::Section& storage_device_section();
 const config::Section& burst_buffer_section();
+const config::Section& storage_cache_section();
+/// What does not go together; nullptr: all of it does.
+const char* refuse_cache(const StorageCacheParameters& cache);
 
 }  // namespace weft::machine

@@ -3,6 +3,8 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,6 +88,18 @@ Tree::~Tree() {
   cut_ = nullptr;
   ::close(root_);
   if (!keeps_) std::filesystem::remove_all(path_, ignored);
+}
+
+std::int32_t Tree::plain_way(const std::string& path) const {
+  const std::string parent = parent_of(path);
+  if (parent.empty()) return 0;
+  open_how how{};
+  how.flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+  const long folder = syscall(SYS_openat2, root_, parent.c_str(), &how, sizeof how);
+  if (folder < 0) return errno == ELOOP || errno == EXDEV ? -ENOTDIR : -errno;
+  ::close(static_cast<int>(folder));
+  return 0;
 }
 
 FileTime Tree::calendar(Time now) const { return {epoch_ + now.value / kSecond, now.value % kSecond / 1000}; }

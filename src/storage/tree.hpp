@@ -41,6 +41,10 @@ class Tree {
   void power_is_cut();
   PowerCut* cut() { return cut_.get(); }
 
+  /// Is the way to a path one of folders below the root, none of them a symbolic link? 0; else -ENOTDIR where
+  /// one is, or why there is no such way.
+  std::int32_t plain_way(const std::string& path) const;
+
   const std::string& path() const { return path_; }
   int root() const { return root_; }
 

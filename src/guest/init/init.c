@@ -6,7 +6,8 @@
  *
  * The file has strings, each ended by a zero byte: name, address, mask, working folder, text of /etc/hosts,
  * the line over which accelerators come and go ("" where there are none), rows and columns of the terminal
- * that its console is ("" where it is none), number of words of the job, its words, and its environment.
+ * that its console is ("" where it is none), where the machine's file system is mounted ("" nowhere), number of
+ * words of the job, its words, and its environment.
  * own-root: the files are the node's own already, as after a boot over the network.
  *
  * Called weft-accelerators, it asks for accelerators from within a node:
@@ -177,6 +178,28 @@ static void plain_console(void) {
   if (tcgetattr(1, &settings) != 0) return;
   settings.c_oflag &= ~(tcflag_t)OPOST;
   tcsetattr(1, TCSANOW, &settings);
+}
+
+/* The machine's file system, which a device of the node carries. Its data is not kept in the node's memory, but
+ * for what programs map; messages have 128 KiB of data and their heads. */
+static void mount_files(char* place) {
+  for (char* slash = strchr(place + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+    *slash = 0;
+    mkdir(place, 0755);
+    *slash = '/';
+  }
+  mkdir(place, 0755);
+  if (mount("weft", place, "9p", MS_NOSUID | MS_NODEV,
+            "trans=virtio,version=9p2000.L,cache=mmap,access=any,msize=131096") != 0)
+    fail("cannot mount the machine's file system on", place);
+}
+
+/* The device is let go of: a kernel that turns itself off waits for it. */
+static void leave_files(const char* place) {
+  while (wait(NULL) > 0 || errno == EINTR) {
+  }
+  if (umount2(place, 0) != 0 && umount2(place, MNT_DETACH) != 0)
+    fprintf(stderr, "weft-init: cannot unmount %s: %s\n", place, strerror(errno));
 }
 
 /* The job is somebody's shell: the console is its terminal. */
@@ -385,6 +408,7 @@ static int run_job(char** words, char** environment, const char* folder, const c
 int main(int count, char** arguments) {
   char *end, *at, **words, **environment;
   const char *name, *address, *mask, *folder, *hosts, *accelerators, *terminal;
+  char* files;
   int job_words, code;
   const char* called = strrchr(arguments[0], '/');
   if (strcmp(called ? called + 1 : arguments[0], kAskName) == 0) return ask(count, arguments);
@@ -402,6 +426,7 @@ int main(int count, char** arguments) {
   hosts = next(&at, end);
   accelerators = next(&at, end);
   terminal = next(&at, end);
+  files = next(&at, end);
   job_words = atoi(next(&at, end));
   words = calloc(kMostWords + 1, sizeof *words);
   environment = calloc(kMostWords + 1, sizeof *environment);
@@ -411,9 +436,11 @@ int main(int count, char** arguments) {
   if (count < 3 || strcmp(arguments[2], "own-root") != 0) make_root();
   mount_all();
   set_network(name, address, mask, hosts);
+  if (*files) mount_files(files);
   if (*accelerators) serve_accelerators(accelerators, arguments[0]);
   code = run_job(words, environment, folder, terminal);
   kill(-1, SIGTERM);
   kill(-1, SIGKILL);
+  if (*files) leave_files(files);
   turn_off(code);
 }
