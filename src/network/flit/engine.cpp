@@ -205,17 +205,17 @@ void Engine::follow_links(Outlook ahead, bool moved, Cycle until, Cycle patience
       }
       const bool moved_packets =
           links_->between_cycles(recovery_, now_, {moved, ahead.in_network, ahead.sending});
-      const bool busy = moved || ahead.in_network == 0 || links_->busy() ||
-                        (exchange_ ? ahead.links_busy : links_->links_busy());
+      const std::uint64_t in_network = ahead.in_network;
+      if (exchange_ && moved_packets) ahead = agree(until);
+      const bool busy =
+          moved || in_network == 0 || links_->busy() || (exchange_ ? ahead.links_busy : links_->links_busy());
       if (busy)
         moved_at_ = now_;
       else if (now_ - moved_at_ > patience)
         stalled_ = true;
       if (stalled_ || stop_) break;
       Cycle next = std::min(until, links_->next_step(now_));
-      if (ahead.in_network > 0 && patience < kNever - moved_at_)
-        next = std::min(next, moved_at_ + patience + 1);
-      if (exchange_ && moved_packets) ahead = agree(until);
+      if (in_network > 0 && patience < kNever - moved_at_) next = std::min(next, moved_at_ + patience + 1);
       next = exchange_ ? std::min(next, ahead.next) : next_work(next);
       if (next <= now_) break;
       now_ = next;

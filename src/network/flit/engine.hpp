@@ -57,6 +57,9 @@ class Engine {
   /// cycles after them. Between runs only.
   void limit_window(unsigned cycles) { window_ = std::min(fabric_.longest_window, std::max(1u, cycles)); }
 
+  /// Where there are several ranks, all of whom have one.
+  void take_along(Companion& companion) { exchange_->take_along(companion); }
+
   /// A packet's departure is told when its first flit leaves: with cut-through the others follow, one in each
   /// cycle, unless links fail and it is taken back.
   bool tells_ahead() const { return tells_departures_ahead(fabric_.settings, links_ != nullptr); }

@@ -79,7 +79,13 @@ std::size_t Exchange::place_of(topology::PortId here, unsigned channel) const {
 }
 
 Outlook Exchange::meet(Cycle now, Outlook mine) {
-  for (Ranks::Bytes& bytes : out_) bytes.assign(sizeof(Outlook), std::byte{});
+  along_.clear();
+  if (companion_) companion_->give(along_);
+  for (Ranks::Bytes& bytes : out_) {
+    bytes.assign(sizeof(Outlook), std::byte{});
+    put(bytes, std::uint64_t{along_.size()});
+    put_all(bytes, std::span<const std::byte>(along_));
+  }
   if (links_) pack_news();
   if (links_) pack_offers();
   mine.next = std::min(mine.next, pack(now));
@@ -90,7 +96,10 @@ Outlook Exchange::meet(Cycle now, Outlook mine) {
   }
   ranks_.exchange(out_, in_);
   for (unsigned r = 0; r < ranks_.count(); ++r)
-    if (r != ranks_.rank()) unpack(now, in_[r], mine);
+    if (r != ranks_.rank())
+      unpack(now, in_[r], mine);
+    else if (companion_)
+      companion_->take(RankReader(along_));
   return mine;
 }
 
@@ -204,6 +213,9 @@ void Exchange::pack_news() {
 void Exchange::unpack(Cycle now, const Ranks::Bytes& in, Outlook& all) {
   RankReader reader(in);
   const auto theirs = reader.take<Outlook>();
+  along_of_others_.resize(reader.take<std::uint64_t>());
+  for (std::byte& byte : along_of_others_) byte = reader.take<std::byte>();
+  if (companion_) companion_->take(RankReader(along_of_others_));
   all.moved += theirs.moved;
   all.in_network += theirs.in_network;
   all.until = std::min(all.until, theirs.until);

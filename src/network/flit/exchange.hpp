@@ -32,12 +32,23 @@ struct Outlook {
   bool links_busy = false;                  // a link is in training or not at rest
 };
 
+/// Who uses an engine and has his like on all ranks: what they tell each other goes along with what the
+/// engines exchange, between two windows.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+  virtual void give(Ranks::Bytes& out) = 0;
+  /// What each has given in the order of ranks, this one in its place.
+  virtual void take(RankReader from_a_rank) = 0;
+};
+
 class Exchange final : public OtherRanks {
  public:
   using Workers = std::vector<std::unique_ptr<Worker>>;
   /// `workers`: those of this rank; `links`: of cables that can fail, or null.
   Exchange(Fabric& fabric, Sources& sources, Workers& workers, LinkLayer* links, Ranks& ranks);
 
+  void take_along(Companion& companion) { companion_ = &companion; }
   /// Sends what arrives elsewhere from cycle `now` on, takes what arrives here, and returns the outlook of
   /// all ranks together.
   Outlook meet(Cycle now, Outlook mine);
@@ -87,11 +98,13 @@ class Exchange final : public OtherRanks {
   Workers& workers_;
   LinkLayer* links_;
   Ranks& ranks_;
+  Companion* companion_ = nullptr;
   std::vector<std::uint32_t> border_of_;  // by port here: which border, or kNone
   std::vector<Border> borders_;
   std::vector<Crossing> crossings_;             // by border and channel: out of here,
   std::vector<PacketId> arriving_;              // and the number of what comes in
   std::vector<Ranks::Bytes> out_, notes_, in_;  // by rank
+  Ranks::Bytes along_, along_of_others_;        // of the companion
 };
 
 }  // namespace weft::network::flit

@@ -29,7 +29,7 @@ unsigned largest_packet_flits(const machine::Machine& m) {
   return std::min<unsigned>(room, Entry::kMaxFlits);
 }
 
-class FlitNetwork final : public Network, private Traffic {
+class FlitNetwork final : public Network, private Traffic, private Companion {
  public:
   FlitNetwork(const machine::Machine& machine, const EngineOptions& options)
       : graph_(*machine.graph),
@@ -44,6 +44,7 @@ class FlitNetwork final : public Network, private Traffic {
         last_asked_(engine_.settings().weighted() ? part_.endpoints.size() : 0) {
     for (unsigned t = 0; t < engine_.threads(); ++t) listeners_.push_back(std::make_unique<Listener>(*this));
     for (auto& listener : listeners_) observers_.push_back(listener.get());
+    if (ranks_) engine_.take_along(*this);
   }
 
   std::uint64_t largest_packet() const override { return largest_flits_ * flit_; }
@@ -100,6 +101,11 @@ class FlitNetwork final : public Network, private Traffic {
   struct Message;
   static constexpr std::uint32_t kNoRound = 0xffff'ffff;
   static constexpr unsigned kFewFlits = 8;  // packets below this are counted: no window is longer
+  /// What one rank tells the others: these, and so many numbers of messages; then notices.
+  struct Told {
+    std::array<std::uint64_t, kFewFlits> short_ends;
+    std::uint64_t settled, losses;
+  };
 
   static Settings settings(const machine::Machine& machine, const EngineOptions& options) {
     Settings s = settings_for(machine, largest_packet_flits(machine));
@@ -256,7 +262,7 @@ class FlitNetwork final : public Network, private Traffic {
       set_window();
       engine_.run(*this, observers_, last);
       if (ranks_)
-        gather_on_ranks();
+        settle_late();
       else
         for (auto& listener : listeners_) gather(*listener);
     }
@@ -423,50 +429,51 @@ class FlitNetwork final : public Network, private Traffic {
       short_ends_[flits] -= std::exchange(listener.short_ends_left[flits], 0);
   }
 
-  /// The same where ranks share the network: all hear what each has heard, in the order of ranks, and so know
-  /// the same of all messages. Numbers of messages that lost packets are not used again.
-  void gather_on_ranks() {
-    std::array<std::uint64_t, kFewFlits + 2> counts = {};  // short ends; settled, lost
-    Ranks::Bytes mine;
+  /// The same where ranks share the network: each tells the others, with every exchange of the engines, what
+  /// its listeners have heard.
+  void give(Ranks::Bytes& out) override {
+    Told counts = {};
     for (auto& listener : listeners_) {
       for (unsigned flits = 1; flits < kFewFlits; ++flits)
-        counts[flits] += std::exchange(listener->short_ends_left[flits], 0);
-      counts[kFewFlits] += listener->settled.size();
-      counts[kFewFlits + 1] += listener->losses.size();
+        counts.short_ends[flits] += std::exchange(listener->short_ends_left[flits], 0);
+      counts.settled += listener->settled.size();
+      counts.losses += listener->losses.size();
     }
-    put(mine, counts);
-    const auto give = [&](auto Listener::*list) {
+    put(out, counts);
+    const auto give_all = [&](auto Listener::*list) {
       for (auto& listener : listeners_) {
-        for (const auto& one : (*listener).*list) put(mine, one);
+        for (const auto& one : (*listener).*list) put(out, one);
         ((*listener).*list).clear();
       }
     };
-    give(&Listener::settled);
-    give(&Listener::losses);
-    give(&Listener::notices);
-    std::vector<std::uint32_t> late;  // whose last packet was a lost one, as far as is known here
-    bool lost_any = false;
-    each_rank(*ranks_, mine, [&](const Ranks::Bytes& theirs) {
-      RankReader reader(theirs);
-      const auto they = reader.take<decltype(counts)>();
-      for (unsigned flits = 1; flits < kFewFlits; ++flits) short_ends_[flits] -= they[flits];
-      for (std::uint64_t i = 0; i < they[kFewFlits]; ++i) settle(reader.take<std::uint32_t>());
-      for (std::uint64_t i = 0; i < they[kFewFlits + 1]; ++i) {
-        const auto number = reader.take<std::uint32_t>();
-        Message& message = messages_[number];
-        message.lost.store(true, std::memory_order_relaxed);
-        if (message.arriving.fetch_sub(1, std::memory_order_relaxed) == 1) late.push_back(number);
-        lost_any = true;
-      }
-      while (reader.more()) notices_.push(reader.take<Notice>());
-    });
-    if (lost_any) settle_late(late);
+    give_all(&Listener::settled);
+    give_all(&Listener::losses);
+    give_all(&Listener::notices);
   }
 
-  /// Only where a message's destination is, all that arrived of it has been counted.
-  void settle_late(const std::vector<std::uint32_t>& here) {
+  /// All hear the same in the same order, and so know the same of all messages. Numbers of messages that lost
+  /// packets are not used again.
+  void take(RankReader reader) override {
+    const auto they = reader.take<Told>();
+    for (unsigned flits = 1; flits < kFewFlits; ++flits) short_ends_[flits] -= they.short_ends[flits];
+    for (std::uint64_t i = 0; i < they.settled; ++i) settle(reader.take<std::uint32_t>());
+    for (std::uint64_t i = 0; i < they.losses; ++i) {
+      const auto number = reader.take<std::uint32_t>();
+      Message& message = messages_[number];
+      message.lost.store(true, std::memory_order_relaxed);
+      lost_any_ = true;
+      // Only where the message's destination is, all that arrived of it has been counted.
+      if (message.arriving.fetch_sub(1, std::memory_order_relaxed) == 1) settled_late_.push_back(number);
+    }
+    while (reader.more()) notices_.push(reader.take<Notice>());
+  }
+
+  /// Messages whose last packet to be settled was a lost one, after a run.
+  void settle_late() {
+    if (!std::exchange(lost_any_, false)) return;
     Ranks::Bytes mine;
-    put_all(mine, std::span(here));
+    put_all(mine, std::span<const std::uint32_t>(settled_late_));
+    settled_late_.clear();
     std::vector<std::uint32_t> all;
     each_rank(*ranks_, mine, [&](const Ranks::Bytes& theirs) {
       for (RankReader reader(theirs); reader.more();) all.push_back(reader.take<std::uint32_t>());
@@ -522,6 +529,8 @@ class FlitNetwork final : public Network, private Traffic {
   std::vector<Observer*> observers_;                      // the same
   std::priority_queue<Notice, std::vector<Notice>, std::greater<>> notices_;  // the first on top
   std::uint64_t under_way_ = 0;                                               // messages
+  std::vector<std::uint32_t> settled_late_;       // on ranks: by a loss, as far as is known here
+  bool lost_any_ = false;                         // the same, since the last run
   std::vector<std::vector<std::uint32_t>> open_;  // by reduction and number, going round: its rounds
   std::vector<std::uint32_t> awaited_;            // by round: members that have not been told of its end
   std::vector<bool> complete_;                    // by round: all have contributed
