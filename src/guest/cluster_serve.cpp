@@ -40,8 +40,8 @@ void Cluster::serve_until_stopped() {
       VhostUser& vhost = node->ethernet->vhost();
       add(*node, vhost.socket() >= 0 ? vhost.socket() : node->device_door.number());
       if (node->files) {
-        VhostUser& files = node->files->vhost();
-        add(*node, files.socket() >= 0 ? files.socket() : node->files_door.number());
+        VhostUser& share = node->files->vhost();
+        add(*node, share.socket() >= 0 ? share.socket() : node->files_door.number());
       }
       for (std::size_t i = 0; i < node->pci_doors.size(); ++i) {
         VhostUser& slot = node->pci->slots()[i]->vhost();
