@@ -179,8 +179,10 @@ struct Step {
   double ns = 0;
   char letter = 0;
 };
-std::map<std::string, Step> memory_of_nodes(const std::string& options) {
+std::map<std::string, Step> memory_of_nodes(const std::string& options,
+                                            const std::vector<std::string>& settings = {}) {
   std::vector<std::string> all{"-n", "2", "--engine", "ideal"};
+  for (const std::string& setting : settings) all.insert(all.end(), {"--set", setting});
   if (!options.empty()) all.insert(all.end(), {"--mount-options", options});
   const ProgramResult r = run_program(on_torus(all, {WEFT_BUILD "/mpi-programs/storage_memory"}), 60);
   EXPECT_EQ(r.code, 0) << r.err;
@@ -220,6 +222,24 @@ TEST(Storage, MemoryOfANodeKeepsDataAndOthersSeeItAtOnceOrAtClose) {
   EXPECT_NEAR(close["close-again"].ns, plain["close-again"].ns, 1);
   EXPECT_NEAR(back["write-again"].ns, hit, 2);
   EXPECT_NEAR(back["close-again"].ns, plain["write-again"].ns, 2);
+}
+
+TEST(Storage, ADescriptionSaysWhatNodesKeepAndOptionsOfTheMountComeBeforeIt) {
+  const std::vector<std::string> described{"storage.cache.size=1MiB", "storage.cache.visible=at-close",
+                                           "storage.cache.write=back"};
+  auto same = [](const std::map<std::string, Step>& a, const std::map<std::string, Step>& b) {
+    return a.size() == b.size() &&
+           std::equal(a.begin(), a.end(), b.begin(), [](const auto& x, const auto& y) {
+             return x.first == y.first && x.second.ns == y.second.ns && x.second.letter == y.second.letter;
+           });
+  };
+  EXPECT_TRUE(
+      same(memory_of_nodes("", described), memory_of_nodes("cache=1MiB,visible=at-close,write=back")));
+  EXPECT_TRUE(same(memory_of_nodes("cache=0,visible=at-once,write=through", described), memory_of_nodes("")));
+  const ProgramResult r = shell("true", {"--set", "storage.cache.write=back"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("storage.cache"));
+  EXPECT_THAT(r.err, HasSubstr("write=back needs visible=at-close"));
 }
 
 TEST(Storage, RandomCallsDoTheSameWithMemoryOfNodes) {

@@ -22,6 +22,13 @@ struct Assignment {
   std::size_t host = 0;    // number of the Linux node
 };
 
+/// Nodes mount it only where somebody asks for it.
+inline host::StorageOptions no_files() {
+  host::StorageOptions out;
+  out.mount.clear();
+  return out;
+}
+
 struct BootOptions {
   std::string kernel, init;          // their files
   std::vector<std::string> command;  // of the job, run on every node
@@ -42,7 +49,7 @@ struct BootOptions {
   std::vector<GrantRequest> grants;  // a script of them
   std::string tlp_dump;              // file for packets of PCI Express; empty: none
   nic::TlpFilter tlp_filter;
-  host::StorageOptions files{.mount = ""};  // the machine's file system; without a mount point there is none
+  host::StorageOptions files = no_files();  // the machine's file system, where nodes mount it
   bool control = false;                     // others may ask for them while the job runs
 };
 

@@ -89,6 +89,9 @@ class FileSession {
   Next done(FileWork& work, std::uint64_t answer);
   void answer_entries(FileWork& work, std::uint64_t bytes);
 
+  /// Answers that it is done, where there is nothing more to say.
+  static void well(FileWork& work);
+
   Fid* fid(std::uint32_t number) {
     return number < fids_.size() && fids_[number].used ? &fids_[number] : nullptr;
   }

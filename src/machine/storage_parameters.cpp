@@ -107,7 +107,7 @@ const char* refuse_cache(const StorageCacheParameters& cache) {
   if (back && !at_close)
     return "what others see at once cannot be written later: write=back needs visible=at-close";
   if ((back || at_close) && cache.size.value == 0)
-    return "there is no memory to keep data in without a size (cache=SIZE)";
+    return "there is no memory to keep data in without cache=SIZE (storage.cache.size)";
   return nullptr;
 }
 

@@ -110,17 +110,22 @@ std::vector<std::string> storage_lines(const storage::Figures& f) {
   return out;
 }
 
+Json servers_json(const storage::Figures& figures) {
+  Json out = Json::array();
+  for (const storage::Figures::Server& s : figures.servers)
+    out.push_back({{"name", s.name},
+                   {"node", s.node},
+                   {"requests", s.counters.requests},
+                   {"bytes_read", s.counters.bytes_read},
+                   {"bytes_written", s.counters.bytes_written},
+                   {"busy_ns", s.counters.busy.picoseconds() / 1000}});
+  return out;
+}
+
 Json storage_json(const measure::ProgramResult& result, const measure::RunDetails& details,
                   const machine::Machine& machine) {
   const storage::Figures& f = result.run.storage;
-  Json out{{"servers", Json::array()}, {"repeated", f.repeated}, {"links", Json::array()}};
-  for (const storage::Figures::Server& s : f.servers)
-    out["servers"].push_back({{"name", s.name},
-                              {"node", s.node},
-                              {"requests", s.counters.requests},
-                              {"bytes_read", s.counters.bytes_read},
-                              {"bytes_written", s.counters.bytes_written},
-                              {"busy_ns", s.counters.busy.picoseconds() / 1000}});
+  Json out{{"servers", servers_json(f)}, {"repeated", f.repeated}, {"links", Json::array()}};
   if (f.cache_bytes)
     out["node_memory"] = {{"bytes", f.cache_bytes},
                           {"reads_found", f.cache_hits},

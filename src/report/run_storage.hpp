@@ -12,6 +12,8 @@ namespace weft::report {
 
 /// A few lines for the terminal; none where the job has no burst buffer.
 std::vector<std::string> storage_lines(const storage::Figures& figures);
+/// What each server has done.
+Json servers_json(const storage::Figures& figures);
 Json storage_json(const measure::ProgramResult& result, const measure::RunDetails& details,
                   const machine::Machine& machine);
 /// HTML; empty where nobody has used the file system.
