@@ -7,13 +7,14 @@
 #include "base/input_file.hpp"
 #include "machine/collective_section.hpp"
 #include "machine/core_clock.hpp"
+#include "machine/fault_parameters.hpp"
+#include "machine/networks.hpp"
 #include "machine/profiles.hpp"
 #include "power/body.hpp"
 
 namespace weft::machine {
 
 using config::Node;
-using config::Range;
 using config::Reader;
 using config::Table;
 
@@ -31,41 +32,6 @@ const config::Section& identity_section() {
       config::Schema<Identity>()
           .field(&Identity::name, "name", "Name of the machine, for titles and result files")
           .field(&Identity::about, "about", "One line on what it is")
-          .section();
-  return section;
-}
-
-const config::Section& fault_section() {
-  static const config::Section section =
-      config::Schema<FaultParameters>()
-          .field(&FaultParameters::dead_cables, "dead_cables",
-                 "Cables out of order, each by a port at one end: \"r12.p3\"")
-          .field(&FaultParameters::dead_routers, "dead_routers", "Routers out of order, by number")
-          .section();
-  return section;
-}
-
-const config::Section& rerouting_section() {
-  using P = ReroutingParameters;
-  const Range<Time> any{{0}, {1'000'000'000'000}};
-  static const config::Section section =
-      config::Schema<P>()
-          .choice(&P::by, "by",
-                  "How long it takes to find out what is left and to write the new tables: the times given "
-                  "here, or what a management program on a node of the machine needs for it by reads and "
-                  "writes of registers over the network (`weft manage`)",
-                  {"times", "manager"})
-          .field(&P::manager, "manager", "The endpoint on which that program runs",
-                 Range<std::uint32_t>{0, 16'777'215})
-          .field(&P::report, "report", "From a link's own diagnosis to whoever computes routes", any)
-          .field(&P::compute, "compute", "Time new routes take to compute", any)
-          .field(&P::prove, "prove", "Time it then takes to prove that they do not deadlock", any)
-          .field(&P::write_per_router, "write_per_router",
-                 "Time to rewrite the tables of one router; they are written one after the other", any)
-          .field(&P::quiet, "quiet",
-                 "While the network drains: packets that have not moved for so long go back to their sources",
-                 any)
-          .field(&P::longest_drain, "longest_drain", "Longest time the network is given to drain", any)
           .section();
   return section;
 }
@@ -399,8 +365,9 @@ void read_sources(const Table& root, Reader& reader, Description& out) {
 }
 
 void check_top_level(const Table& root, Diagnostics& problems) {
-  std::vector<std::string> known{"base",  "topology", "routing", "router", "nic",     "node",
-                                 "cable", "sources",  "rack",    "power",  "cooling", kCollectiveNetwork};
+  std::vector<std::string> known{"base",    "topology", "routing",         "router", "nic",
+                                 "node",    "cable",    "sources",         "rack",   "power",
+                                 "cooling", "network",  kCollectiveNetwork};
   for (const FixedSection& fixed : fixed_sections())
     if (fixed.name.find('.') == std::string::npos) known.push_back(fixed.name);
   for (const auto& [name, node] : root.entries)
@@ -467,6 +434,38 @@ void read_collective_network(const Table& root, Description& machine, Diagnostic
     machine.settings.push_back({name + "." + s.key, s.value, s.origin});
 }
 
+Description read(Node tree, Loader& loader, const std::vector<std::string>& settings, Diagnostics& problems);
+
+/// What [network.NAME] says is read as a machine of its own, of the sections a network has.
+ReadOne network_reader(const std::string& file) {
+  return [file](Node section, Diagnostics& problems) -> std::optional<Description> {
+    try {
+      Loader own(problems);
+      own.files.push_back(file);
+      Node tree = own.with_base(std::move(section), file);
+      keep_network_sections(*tree.table());
+      return read(std::move(tree), own, {}, problems);
+    } catch (const UserError& error) {
+      if (problems.empty())
+        for (const Diagnostic& d : error.diagnostics()) problems.add(d.origin, d.key, d.message);
+      return std::nullopt;
+    }
+  };
+}
+
+/// What a network is made of: the machine's own, or several.
+void read_network(const Table& root, const Loader& loader, Reader& reader, Description& out) {
+  if (root.find("network"))
+    return read_networks(root, network_reader(loader.files.empty() ? "" : loader.files.front()), reader, out);
+  read_cables(root, reader, out.cables);
+  out.topology = read_kind<topology::TopologyKind>(root, "topology", reader, out.topology_parameters);
+  out.routing = read_kind<routing::RoutingKind>(root, "routing", reader, out.routing_parameters);
+  read_router(root, reader, out);
+  if (const Node* gateway = root.find("gateway"))
+    reader.problems.add(gateway->origin, "gateway",
+                        "is between networks; this machine has no [network.NAME]");
+}
+
 Description read(Node tree, Loader& loader, const std::vector<std::string>& settings, Diagnostics& problems) {
   for (const std::string& setting : settings) {
     Node upper = config::parse_override(setting, problems);
@@ -480,10 +479,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   check_top_level(root, problems);
   Reader reader{problems, out.settings};
   identity_section().read(&out.identity, root.find("machine"), "machine", reader);
-  read_cables(root, reader, out.cables);
-  out.topology = read_kind<topology::TopologyKind>(root, "topology", reader, out.topology_parameters);
-  out.routing = read_kind<routing::RoutingKind>(root, "routing", reader, out.routing_parameters);
-  read_router(root, reader, out);
+  read_network(root, loader, reader, out);
   fault_section().read(&out.faults, root.find("faults"), "faults", reader);
   rerouting_section().read(&out.rerouting, root.find("rerouting"), "rerouting", reader);
   read_nic(root, reader, out);
@@ -504,6 +500,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   problems.throw_if_any();
   apply_core(out.core, out.nic, out.router, out.cables);
   apply_processor(out.processor, out.host, out.mpi);
+  settle_networks(out);
   return out;
 }
 
@@ -524,6 +521,12 @@ const std::vector<FixedSection>& fixed_sections() {
       {"rerouting", "What happens when a link dies during a run", &rerouting_section()},
       {"host", "What an interface sits in: bus, memory and processor", &host_section()},
       {"mpi", "What carries the messages of MPI programs, and what it costs the processor", &mpi_section()},
+      {"network.NAME",
+       "A network of a machine that has several. Below it are its own [network.NAME.topology], .routing, "
+       ".router, .cable.NAME, .core, .faults and .rerouting, what is its own of .nic and .host, and base: a "
+       "machine that all of these are taken from",
+       &network_section()},
+      {"gateway", "Nodes that pass packets on from one network to another", &gateway_section()},
       {"core", "Clock and width of the chip with interface and router", &core_section()},
       {"processor", "What computes on a node", &processor_section()},
       {"management",
@@ -546,6 +549,9 @@ const std::vector<FixedSection>& fixed_sections() {
 Description describe(const std::string& name_or_path, const std::vector<std::string>& settings) {
   namespace fs = std::filesystem;
   std::error_code ignored;
+  if (const std::size_t colon = name_or_path.rfind(':');
+      colon != std::string::npos && colon > 0 && !fs::exists(name_or_path, ignored))
+    return one_network(describe(name_or_path.substr(0, colon), settings), name_or_path.substr(colon + 1));
   bool looks_like_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(".toml");
   std::string path = looks_like_path ? name_or_path : profile_path(name_or_path);
   if (path.empty()) {

@@ -6,6 +6,7 @@
 #include "base/memory_left.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
+#include "machine/joined.hpp"
 
 namespace weft::machine {
 
@@ -61,6 +62,7 @@ void check_graph(const Description& d, const Graph& graph) {
         refuse(d, "router.ports",
                fmt::format("the topology asks for {} ports on {}, the router has {}", graph.port_count(r),
                            graph.router_name(r), limit));
+  if (networks_of(d)) return;  // each is whole by itself
   std::vector<bool> seen(graph.routers());
   std::vector<RouterId> queue{0};
   seen[0] = true;
@@ -121,6 +123,7 @@ Machine build_graph(Description description) {
     check_graph(d, *machine.graph);
     machine.faults = std::make_unique<topology::Faults>(*machine.graph);
     apply_faults(d, *machine.graph, *machine.faults);
+    if (const Networks* networks = networks_of(d)) mark_faults_of_networks(*networks, *machine.faults);
     if (std::string why = d.routing->refusal(d.routing_parameters.get(), *machine.graph); !why.empty())
       refuse(d, "routing.kind", fmt::format("{} (this machine's topology is {})", why, d.topology->name));
   });

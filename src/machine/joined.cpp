@@ -1,0 +1,212 @@
+#include "machine/joined.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.hpp"
+#include "base/diagnostics.hpp"
+
+namespace weft::machine {
+
+using topology::EndpointId;
+using topology::Graph;
+using topology::kNone;
+using topology::PortId;
+using topology::RouterId;
+
+namespace {
+
+/// Routers say which network they are of.
+struct JoinedShape final : topology::Shape {
+  struct Part {
+    std::string name;
+    RouterId first;
+    Graph graph;
+  };
+  std::vector<Part> parts;
+
+  std::string router_label(RouterId router) const override {
+    const Part* of = &parts.front();
+    for (const Part& part : parts)
+      if (part.first <= router) of = &part;
+    const topology::Shape* shape = of->graph.shape();
+    const std::string label = shape ? shape->router_label(router - of->first) : "";
+    return label.empty() ? of->name : of->name + " " + label;
+  }
+};
+
+/// The ports of a network, without its endpoints.
+void add_routers(const std::string& name, const Graph& part, std::size_t first_type,
+                 topology::GraphBuilder& whole) {
+  const RouterId first = static_cast<RouterId>(
+      whole.router(part.port_count(0), whole.tier(name + " " + part.tier_names()[part.router_tier(0)])));
+  for (RouterId r = 1; r < part.routers(); ++r)
+    whole.router(part.port_count(r), whole.tier(name + " " + part.tier_names()[part.router_tier(r)]));
+  for (topology::CableId c = 0; c < part.cables(); ++c) {
+    const topology::CableEnds ends = part.cable_ends(c);
+    whole.connect(first + part.port_router(ends.a), part.port_index(ends.a), first + part.port_router(ends.b),
+                  part.port_index(ends.b), static_cast<std::uint8_t>(first_type + part.cable_type_index(c)),
+                  part.cable_length(c));
+  }
+}
+
+}  // namespace
+
+Graph join_graphs(const Networks& networks, const std::vector<topology::CableType>& cables) {
+  topology::GraphBuilder whole(cables);
+  auto shape = std::make_shared<JoinedShape>();
+  RouterId first_router = 0;
+  std::size_t first_type = 0;
+  for (const NetworkPart& part : networks.parts) {
+    const Description& d = part.description;
+    Machine own = build_graph(d);
+    add_routers(part.name, *own.graph, first_type, whole);
+    const RouterId routers = own.graph->routers();
+    shape->parts.push_back({part.name, first_router, std::move(*own.graph)});
+    first_router += routers;
+    first_type += d.cables.size();
+  }
+  // By node: where it is attached, in the first network that has it.
+  std::vector<std::pair<RouterId, topology::PortIndex>> places(networks.nodes, {kNone, 0});
+  std::vector<std::size_t> part_of(networks.nodes);
+  for (std::size_t p = 0; p < networks.parts.size(); ++p) {
+    const JoinedShape::Part& part = shape->parts[p];
+    for (std::size_t e = 0; e < networks.parts[p].nodes.size(); ++e) {
+      const std::uint32_t node = networks.parts[p].nodes[e];
+      if (places[node].first != kNone) continue;
+      const PortId port = part.graph.endpoint_port(static_cast<EndpointId>(e));
+      places[node] = {part.first + part.graph.port_router(port), part.graph.port_index(port)};
+      part_of[node] = p;
+    }
+  }
+  std::vector<std::uint32_t> last(first_router, kNone);  // by router: the node attached last
+  for (std::uint32_t node = 0; node < networks.nodes; ++node) {
+    std::uint32_t& before = last[places[node].first];
+    if (before != kNone && before + 1 != node) {
+      const NetworkPart& part = networks.parts[part_of[node]];
+      const std::string key = "network." + part.name + ".nodes";
+      throw UserError({{part.description.origin(key), key,
+                        fmt::format("nodes {} and {} are at one router; nodes of a router have numbers one "
+                                    "after the other",
+                                    before, node)}});
+    }
+    before = node;
+    whole.endpoint(places[node].first, places[node].second);
+  }
+  whole.shape(std::move(shape));
+  return std::move(whole).finish();
+}
+
+void mark_faults_of_networks(const Networks& networks, topology::Faults& faults) {
+  RouterId first_router = 0;
+  topology::CableId first_cable = 0;
+  for (const NetworkPart& part : networks.parts) {
+    const Machine own = build_graph(part.description);
+    for (RouterId r = 0; r < own.graph->routers(); ++r)
+      if (own.faults->router_dead(r)) faults.kill_router(first_router + r);
+    for (topology::CableId c = 0; c < own.graph->cables(); ++c)
+      if (own.faults->cable_dead(c)) faults.kill_cable(first_cable + c);
+    first_router += own.graph->routers();
+    first_cable += own.graph->cables();
+  }
+}
+
+Joined::Joined(const Networks& networks, const Graph& graph, const topology::Faults& faults)
+    : Routing(graph, faults),
+      gateways_(networks.gateways),
+      share_(networks.gateway.share),
+      home_(networks.nodes, kNone) {
+  RouterId first_router = 0;
+  PortId first_port = 0;
+  for (const NetworkPart& part : networks.parts) {
+    JoinedPart own;
+    own.name = part.name;
+    own.machine = build(part.description);
+    own.first_router = first_router;
+    own.first_port = first_port;
+    own.up_to = static_cast<std::uint64_t>(part.parameters.up_to.value);
+    own.node_of.assign(own.machine.graph->endpoints(), kNone);
+    own.endpoint_of.assign(networks.nodes, kNone);
+    for (std::size_t e = 0; e < part.nodes.size(); ++e) {
+      own.node_of[e] = part.nodes[e];
+      own.endpoint_of[part.nodes[e]] = static_cast<EndpointId>(e);
+      if (home_[part.nodes[e]] == kNone) home_[part.nodes[e]] = static_cast<std::uint32_t>(parts_.size());
+    }
+    first_router += own.machine.graph->routers();
+    first_port += own.machine.graph->ports();
+    parts_.push_back(std::move(own));
+  }
+}
+
+bool Joined::is_gateway(EndpointId node) const {
+  return std::find(gateways_.begin(), gateways_.end(), node) != gateways_.end();
+}
+
+std::uint32_t Joined::part_of_router(RouterId router) const {
+  std::uint32_t out = 0;
+  for (std::uint32_t p = 0; p < parts_.size(); ++p)
+    if (parts_[p].first_router <= router) out = p;
+  return out;
+}
+
+Way Joined::way(EndpointId from, EndpointId to, std::uint64_t bytes,
+                const std::function<bool(std::uint32_t)>& avoid) const {
+  for (std::uint32_t p = 0; p < parts_.size(); ++p)
+    if (parts_[p].has(from) && parts_[p].has(to) && (parts_[p].up_to == 0 || bytes <= parts_[p].up_to))
+      return {p, p, kNone};
+  const std::uint64_t key = share_ == GatewayShare::Source        ? from
+                            : share_ == GatewayShare::Destination ? to
+                                                                  : std::uint64_t{from} + to;
+  for (std::uint32_t a = 0; a < parts_.size(); ++a)
+    for (std::uint32_t b = 0; b < parts_.size(); ++b) {
+      if (a == b || parts_[a].up_to || parts_[b].up_to || !parts_[a].has(from) || !parts_[b].has(to))
+        continue;
+      std::vector<std::uint32_t> between;
+      for (std::uint32_t g = 0; g < gateways_.size(); ++g)
+        if (parts_[a].has(gateways_[g]) && parts_[b].has(gateways_[g])) between.push_back(g);
+      for (std::size_t i = 0; i < between.size(); ++i) {
+        const std::uint32_t g = between[(key + i) % between.size()];
+        if (!avoid || !avoid(g)) return {a, b, g};
+      }
+      if (!between.empty()) return {a, b, between[key % between.size()]};
+    }
+  WEFT_CHECK(false, "a description in which a pair of nodes has no way is refused");
+  return {};
+}
+
+void Joined::candidates(const routing::Hop& hop, routing::Candidates& out) const {
+  const JoinedPart& part = parts_[part_of_router(hop.router)];
+  routing::Hop own = hop;
+  own.router -= part.first_router;
+  auto toward = [&](EndpointId node) {
+    own.target = part.endpoint_of[node];
+    if (part.machine.graph->endpoint_router(own.target) == own.router) return;
+    routing::Candidates found;
+    part.machine.routing->candidates(own, found);
+    for (const routing::Candidate& c : found)
+      if (std::find(out.begin(), out.end(), c) == out.end()) out.add(c.port, c.channel_class);
+  };
+  out.clear();
+  if (hop.via_leg || part.has(hop.target)) {
+    if (!hop.via_leg) return toward(hop.target);
+    return part.machine.routing->candidates(own, out);
+  }
+  for (EndpointId gateway : gateways_)
+    if (part.has(gateway)) toward(gateway);
+}
+
+unsigned Joined::classes() const {
+  unsigned out = 1;
+  for (const JoinedPart& part : parts_) out = std::max(out, part.machine.routing->classes());
+  return out;
+}
+
+bool Joined::claims_deadlock_free() const {
+  return std::ranges::all_of(
+      parts_, [](const JoinedPart& part) { return part.machine.routing->claims_deadlock_free(); });
+}
+
+const Joined* joined(const Machine& machine) { return dynamic_cast<const Joined*>(machine.routing.get()); }
+
+}  // namespace weft::machine
