@@ -38,7 +38,9 @@ JoinedNetwork::JoinedNetwork(const machine::Machine& machine, std::vector<std::u
 
 JoinedNetwork::~JoinedNetwork() = default;
 
+/// Credits on their way back are nobody's but a gateway's.
 bool JoinedNetwork::idle() const {
+  if (joined_ && !takes_messages_ && untold_ == 0) return true;
   return std::ranges::all_of(parts_, [](const Part& part) { return part.network->idle(); });
 }
 
@@ -114,6 +116,8 @@ std::uint8_t JoinedNetwork::class_on(std::uint8_t message_class, std::uint32_t p
 
 void JoinedNetwork::hand_over(const Packet& packet, Time at, bool message) {
   ran_to_ = std::min(ran_to_, at);
+  ++untold_;
+  takes_messages_ |= message;
   Packet own = packet;
   if (own.message_class == kControl && has_control()) {
     own.message_class = 0;

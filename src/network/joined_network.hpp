@@ -122,6 +122,7 @@ class JoinedNetwork final : public Network {
   void lost(std::uint32_t index, Time at, std::vector<Notice>& notices);
   void settle(std::vector<Notice>& notices);
   void handle(const Notice& notice, std::uint32_t part, std::vector<Notice>& notices);
+  void tell(const Notice& notice, std::vector<Notice>& notices);
   Flow& flow(EndpointId source, std::uint32_t gateway) {
     return flows_[std::size_t{source} * gateways_.size() + gateway];
   }
@@ -144,7 +145,9 @@ class JoinedNetwork final : public Network {
   std::vector<GatewayState> gateways_;
   std::vector<std::pair<Notice, std::uint32_t>> told_;  // by a part, in one turn
   std::vector<Notice> heard_;
-  Time ran_to_{0};  // none of them has anything to tell of before
+  bool takes_messages_ = false;  // ... of any size, and not packets alone
+  std::uint64_t untold_ = 0;     // packets whose end is not told yet, where it takes no messages
+  Time ran_to_{0};               // none of them has anything to tell of before
 };
 
 /// The network of a machine: one, or all where its description has several. `collective_faults`: a script of

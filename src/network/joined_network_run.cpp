@@ -62,8 +62,13 @@ void JoinedNetwork::settle(std::vector<Notice>& notices) {
   for (const auto& [notice, part] : told_) handle(notice, part, notices);
 }
 
+void JoinedNetwork::tell(const Notice& notice, std::vector<Notice>& notices) {
+  notices.push_back(notice);
+  untold_ -= notice.kind != Notice::Kind::Departed;
+}
+
 void JoinedNetwork::handle(const Notice& notice, std::uint32_t part, std::vector<Notice>& notices) {
-  if (!(notice.tag & kOwn)) return notices.push_back(notice);
+  if (!(notice.tag & kOwn)) return tell(notice, notices);
   using Kind = Notice::Kind;
   if (notice.tag & kCredits) {
     // Where it is lost its node is cut off, and so is all that it sends.
@@ -74,14 +79,14 @@ void JoinedNetwork::handle(const Notice& notice, std::uint32_t part, std::vector
   Crossing& c = crossings_[index];
   if (notice.kind == Kind::Lost) return lost(index, notice.at, notices);
   if (!c.through) {
-    if (notice.kind == Kind::Departed) return notices.push_back({c.packet.tag, notice.at, Kind::Departed});
+    if (notice.kind == Kind::Departed) return tell({c.packet.tag, notice.at, Kind::Departed}, notices);
     return at_gateway(index, notice.at);
   }
   if (notice.kind == Kind::Departed) {
     if (!c.left) left_gateway(index, notice.at);
     return;
   }
-  notices.push_back({c.packet.tag, notice.at, Kind::Delivered});
+  tell({c.packet.tag, notice.at, Kind::Delivered}, notices);
   free_.push_back(index);
 }
 
@@ -107,7 +112,7 @@ void JoinedNetwork::lost(std::uint32_t index, Time at, std::vector<Notice>& noti
   Flow& f = flow(c.packet.source, c.way.gateway);
   f.avoid = true;
   ++gateways_[c.way.gateway].lost;
-  notices.push_back({c.packet.tag, at, Notice::Kind::Lost});
+  tell({c.packet.tag, at, Notice::Kind::Lost}, notices);
   if (!c.through)
     give_places(f, 1, c.way.first, at);
   else if (!c.left)
