@@ -80,8 +80,7 @@ void check(const Options& o, const machine::Machine& m) {
   for (const auto& [option, wanted] : {std::pair{"--what-if", o.what_if},
                                        {"--watch", o.page.on},
                                        {"--monitor", !o.monitor.empty()},
-                                       {"--power", o.power.any()},
-                                       {"--collectives", o.collectives != "software"}})
+                                       {"--power", o.power.any()}})
     if (wanted) machine::refuse_networks(d, fmt::format("weft run {}", option));
 }
 

@@ -61,11 +61,11 @@ std::vector<EndpointId> of_networks(const machine::Joined& joined, unsigned want
       fail(fmt::format("{} has {} left that are no gateways", joined.parts()[part].name,
                        count_of(taken, "node")));
   };
-  if (text.empty() || text == "linear")
-    for (std::uint32_t p = 0; p < joined.parts().size(); ++p) take(p, wanted - out.size(), true);
+  const bool linear = text.empty() || text == "linear";
+  for (std::uint32_t p = 0; linear && p < joined.parts().size(); ++p) take(p, wanted - out.size(), true);
   std::vector<std::string> names;
   for (const machine::JoinedPart& part : joined.parts()) names.push_back(part.name);
-  for (const std::string& part : split(text.empty() || text == "linear" ? "" : text, ',')) {
+  for (const std::string& part : linear ? std::vector<std::string>{} : split(text, ',')) {
     const std::size_t colon = part.find(':');
     const std::string name = part.substr(0, colon);
     auto at = std::find(names.begin(), names.end(), name);

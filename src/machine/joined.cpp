@@ -137,6 +137,13 @@ Joined::Joined(const Networks& networks, const Graph& graph, const topology::Fau
     first_port += own.machine.graph->ports();
     parts_.push_back(std::move(own));
   }
+  for (const JoinedPart& a : parts_)
+    for (const JoinedPart& b : parts_) {
+      std::vector<std::uint32_t>& between = between_.emplace_back();
+      // What goes through a gateway may be of any size.
+      for (std::uint32_t g = 0; &a != &b && !a.up_to && !b.up_to && g < gateways_.size(); ++g)
+        if (a.has(gateways_[g]) && b.has(gateways_[g])) between.push_back(g);
+    }
 }
 
 bool Joined::is_gateway(EndpointId node) const {
@@ -160,16 +167,11 @@ Way Joined::way(EndpointId from, EndpointId to, std::uint64_t bytes,
                                                                   : std::uint64_t{from} + to;
   for (std::uint32_t a = 0; a < parts_.size(); ++a)
     for (std::uint32_t b = 0; b < parts_.size(); ++b) {
-      if (a == b || parts_[a].up_to || parts_[b].up_to || !parts_[a].has(from) || !parts_[b].has(to))
-        continue;
-      std::vector<std::uint32_t> between;
-      for (std::uint32_t g = 0; g < gateways_.size(); ++g)
-        if (parts_[a].has(gateways_[g]) && parts_[b].has(gateways_[g])) between.push_back(g);
-      for (std::size_t i = 0; i < between.size(); ++i) {
-        const std::uint32_t g = between[(key + i) % between.size()];
-        if (!avoid || !avoid(g)) return {a, b, g};
-      }
-      if (!between.empty()) return {a, b, between[key % between.size()]};
+      const std::vector<std::uint32_t>& between = between_[a * parts_.size() + b];
+      if (between.empty() || !parts_[a].has(from) || !parts_[b].has(to)) continue;
+      for (std::size_t i = 0; avoid && i < between.size(); ++i)
+        if (const std::uint32_t g = between[(key + i) % between.size()]; !avoid(g)) return {a, b, g};
+      return {a, b, between[key % between.size()]};
     }
   WEFT_CHECK(false, "a description in which a pair of nodes has no way is refused");
   return {};

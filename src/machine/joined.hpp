@@ -56,7 +56,8 @@ class Joined final : public routing::Routing {
   std::vector<JoinedPart> parts_;
   std::vector<topology::EndpointId> gateways_;
   GatewayShare share_;
-  std::vector<std::uint32_t> home_;  // by node
+  std::vector<std::uint32_t> home_;                  // by node
+  std::vector<std::vector<std::uint32_t>> between_;  // by two networks: gateways on both
 };
 
 /// What a machine of several networks is made of; nothing where it has one, or no routes yet.

@@ -16,7 +16,7 @@ using config::Table;
 
 namespace {
 
-constexpr std::size_t kMostNetworks = 16, kMostGateways = 4096;
+constexpr std::size_t kMostNetworks = 8, kMostGateways = 4096;
 constexpr double kMostNodes = 4'194'304;
 
 /// What of [nic] is a chip's and its wires' own: each network has it by itself. The rest is what programs see
@@ -489,6 +489,8 @@ void settle_networks(Description& machine) {
     HostParameters host = machine.host;
     take_bus(host, d.host);
     d.host = host;
+    d.mpi = machine.mpi;
+    d.processor = machine.processor;
     d.files = machine.files;
   }
   // What everybody may count on.

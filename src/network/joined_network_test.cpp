@@ -241,6 +241,41 @@ TEST(JoinedNetwork, RandomPacketsArriveOnceWithBitErrorsAndCutCables) {
   }
 }
 
+// Every node asks every other at once, answers are sent as soon as they are asked for, gateways have room for
+// one packet of each node and routers for hardly more than one: whatever waits for whom, all arrive.
+TEST(JoinedNetwork, RequestsAndAnswersThroughFullGatewaysAllArrive) {
+  for (const char* share : {"pair", "source", "destination"}) {
+    const machine::Machine m = rings({"gateway.window=1", std::string("gateway.share=") + share,
+                                      "network.a.router.buffer_flits=24", "network.b.router.buffer_flits=24",
+                                      "network.b.router.channels=2", "network.a.router.channels=2"});
+    auto network = joined("flit", m);
+    constexpr Time kReaction{50'000};
+    network->set_reaction_time(kReaction);
+    constexpr Tag kAnswer = 1 << 20;
+    std::vector<Packet> asked;
+    for (unsigned round = 0; round < 8; ++round)
+      for (EndpointId from = 0; from < 8; ++from)
+        for (EndpointId to = 0; to < 8; ++to)
+          if (from != to) asked.push_back({from, to, 272, 0, asked.size()});
+    for (const Packet& packet : asked) network->send(packet, Time{0});
+    std::set<Tag> arrived;
+    std::vector<Notice> notices;
+    while (!network->idle()) {
+      notices.clear();
+      network->advance(Time{1'000'000'000'000}, notices);
+      for (const Notice& n : notices) {
+        if (n.kind != Notice::Kind::Delivered) continue;
+        EXPECT_TRUE(arrived.insert(n.tag).second);
+        if (n.tag & kAnswer) continue;
+        const Packet& of = asked[n.tag];
+        network->send({of.destination, of.source, 272, 0, n.tag | kAnswer}, n.at + kReaction);
+      }
+      ASSERT_FALSE(notices.empty());
+    }
+    EXPECT_EQ(arrived.size(), 2 * asked.size()) << share;
+  }
+}
+
 // One network of a gateway is cut off: what was on its way there is lost and told so, what comes after takes
 // the other gateway.
 TEST(JoinedNetwork, AnotherGatewayTakesOverWhereOneIsCutOff) {
