@@ -98,7 +98,7 @@ struct Extras {
   const network::JoinedNetwork* networks = nullptr;  // where the machine has several
 
   std::string sections() const {
-    return (networks ? report::gateways_section(*networks) : "") +
+    return (networks && !networks->gateways().empty() ? report::gateways_section(*networks) : "") +
            (what_if ? report::what_if_section(*what_if) : "") +
            (power ? report::run_power_section(*power) : "");
   }
@@ -109,7 +109,8 @@ Json result_json(const measure::ProgramResult& result, const RunWatch& watch, co
   Json out = report::run_json(result, watch.stats(), watch.details(), machine);
   if (!result.run.storage.servers.empty())
     out["storage"] = report::storage_json(result, watch.details(), machine);
-  if (extras.networks) out["gateways"] = report::gateways_json(*extras.networks);
+  if (extras.networks && !extras.networks->gateways().empty())
+    out["gateways"] = report::gateways_json(*extras.networks);
   if (extras.power) out["power"] = report::run_power_json(*extras.power);
   if (extras.what_if) out["what_if"] = report::what_if_json(*extras.what_if);
   if (extras.monitor) out["monitor"] = report::monitor_json(*extras.monitor, *machine.graph);
@@ -303,7 +304,6 @@ int run(Options& o) {
   if (host::has_other_rights(host::find_program(o.run.command.front())))
     fmt::print(stderr, "weft: {} has rights of its owner (setuid or alike); ranks run without them\n",
                o.run.command.front());
-
   end_when_interrupted();
   if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
   if (!o.out.empty()) make_folder(o.out);
@@ -322,7 +322,7 @@ int run(Options& o) {
                  time_of_earlier_run(o.out, result.command));
   Extras extras;
   extras.monitor = monitor_of(o, machine, *network);
-  if (machine::joined(machine)) extras.networks = dynamic_cast<const network::JoinedNetwork*>(network.get());
+  extras.networks = dynamic_cast<const network::JoinedNetwork*>(network.get());
   simulate(o, machine, *network, heat.get(), watch, page ? &*page : nullptr, extras.monitor.get(), result);
   result.version = version();
   result.machine = machine.description.identity.name;

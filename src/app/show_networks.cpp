@@ -100,7 +100,8 @@ int show_networks(const machine::Description& d, bool sources, bool json) {
                  fmt::format("nodes {}: a packet is whole there before it goes on; {} and its size at {} in "
                              "forwarding, then {}; {} for each node, {} of buffer",
                              ranges_text(networks.gateways), to_text(g.occupancy), to_text(g.rate),
-                             to_text(g.latency), count_of(g.window, "packet"), memory_text(static_cast<double>(most))));
+                             to_text(g.latency), count_of(g.window, "packet"),
+                             memory_text(static_cast<double>(most))));
     }
   }
   for (const NetworkPart& part : networks.parts) {

@@ -51,8 +51,7 @@ void add_routers(const std::string& name, const Graph& part, std::size_t first_t
   }
 }
 
-}  // namespace
-
+/// The graph of the whole. Throws UserError where the nodes of a router do not follow each other.
 Graph join_graphs(const Networks& networks, const std::vector<topology::CableType>& cables) {
   topology::GraphBuilder whole(cables);
   auto shape = std::make_shared<JoinedShape>();
@@ -98,19 +97,7 @@ Graph join_graphs(const Networks& networks, const std::vector<topology::CableTyp
   return std::move(whole).finish();
 }
 
-void mark_faults_of_networks(const Networks& networks, topology::Faults& faults) {
-  RouterId first_router = 0;
-  topology::CableId first_cable = 0;
-  for (const NetworkPart& part : networks.parts) {
-    const Machine own = build_graph(part.description);
-    for (RouterId r = 0; r < own.graph->routers(); ++r)
-      if (own.faults->router_dead(r)) faults.kill_router(first_router + r);
-    for (topology::CableId c = 0; c < own.graph->cables(); ++c)
-      if (own.faults->cable_dead(c)) faults.kill_cable(first_cable + c);
-    first_router += own.graph->routers();
-    first_cable += own.graph->cables();
-  }
-}
+}  // namespace
 
 Joined::Joined(const Networks& networks, const Graph& graph, const topology::Faults& faults)
     : Routing(graph, faults),
@@ -210,5 +197,40 @@ bool Joined::claims_deadlock_free() const {
 }
 
 const Joined* joined(const Machine& machine) { return dynamic_cast<const Joined*>(machine.routing.get()); }
+
+namespace {
+
+topology::Size size_of(const Networks& networks) {
+  topology::Size out;
+  for (const NetworkPart& part : networks.parts) {
+    const topology::Size one = part.description.topology->size(part.description.topology_parameters.get());
+    out.routers += one.routers;
+    out.ports += one.ports;
+  }
+  out.endpoints = networks.nodes;
+  return out;
+}
+
+NetworksBuilder make_builder() {
+  NetworksBuilder out;
+  out.name = "networks";
+  out.topology.name = out.routing.name = out.name;
+  out.topology.about = "several networks, each of its own topology";
+  out.topology.section.make = out.routing.section.make = [] { return std::make_shared<Networks>(); };
+  out.topology.size = [](const void* p) { return size_of(*static_cast<const Networks*>(p)); };
+  out.topology.build = [](const void* p, const topology::BuildContext& context) {
+    return join_graphs(*static_cast<const Networks*>(p), context.cable_types);
+  };
+  out.routing.about = "in each network by its own routing, to others through gateways";
+  out.routing.refusal = [](const void*, const Graph&) { return std::string(); };
+  out.routing.make = [](const void* p, const Graph& graph, const topology::Faults& faults) {
+    return std::make_unique<Joined>(*static_cast<const Networks*>(p), graph, faults);
+  };
+  return out;
+}
+
+WEFT_REGISTER(NetworksBuilder, make_builder());
+
+}  // namespace
 
 }  // namespace weft::machine

@@ -63,10 +63,4 @@ class Joined final : public routing::Routing {
 /// What a machine of several networks is made of; nothing where it has one, or no routes yet.
 const Joined* joined(const Machine& machine);
 
-/// The graph of the whole. Throws UserError where the nodes of a router do not follow each other.
-topology::Graph join_graphs(const Networks& networks, const std::vector<topology::CableType>& cables);
-
-/// For build_graph(): what is dead in a network is dead in the whole.
-void mark_faults_of_networks(const Networks& networks, topology::Faults& faults);
-
 }  // namespace weft::machine

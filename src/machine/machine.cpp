@@ -6,7 +6,7 @@
 #include "base/memory_left.hpp"
 #include "base/stopwatch.hpp"
 #include "base/text.hpp"
-#include "machine/joined.hpp"
+#include "machine/networks.hpp"
 
 namespace weft::machine {
 
@@ -123,7 +123,6 @@ Machine build_graph(Description description) {
     check_graph(d, *machine.graph);
     machine.faults = std::make_unique<topology::Faults>(*machine.graph);
     apply_faults(d, *machine.graph, *machine.faults);
-    if (const Networks* networks = networks_of(d)) mark_faults_of_networks(*networks, *machine.faults);
     if (std::string why = d.routing->refusal(d.routing_parameters.get(), *machine.graph); !why.empty())
       refuse(d, "routing.kind", fmt::format("{} (this machine's topology is {})", why, d.topology->name));
   });

@@ -5,7 +5,8 @@
 #include <charconv>
 #include <map>
 
-#include "machine/joined.hpp"
+#include "base/check.hpp"
+#include "topology/renumber.hpp"
 
 namespace weft::machine {
 
@@ -348,52 +349,16 @@ class NetworksReader {
   std::vector<std::uint32_t> masks_;  // by node: networks it is on
 };
 
-topology::Size size_of(const Networks& networks) {
-  topology::Size out;
-  for (const NetworkPart& part : networks.parts) {
-    const topology::Size one = part.description.topology->size(part.description.topology_parameters.get());
-    out.routers += one.routers;
-    out.ports += one.ports;
-  }
-  out.endpoints = networks.nodes;
-  return out;
-}
-
-/// The kinds that such a machine is of; nobody can ask for them by name.
-const topology::TopologyKind& networks_topology() {
-  static const topology::TopologyKind kind = [] {
-    topology::TopologyKind out;
-    out.name = "networks";
-    out.about = "several networks, each of its own topology";
-    out.section.make = [] { return std::make_shared<Networks>(); };
-    out.size = [](const void* p) { return size_of(*static_cast<const Networks*>(p)); };
-    out.build = [](const void* p, const topology::BuildContext& context) {
-      return join_graphs(*static_cast<const Networks*>(p), context.cable_types);
-    };
-    return out;
-  }();
-  return kind;
-}
-
-const routing::RoutingKind& networks_routing() {
-  static const routing::RoutingKind kind = [] {
-    routing::RoutingKind out;
-    out.name = "networks";
-    out.about = "in each network by its own routing, to others through gateways";
-    out.section.make = [] { return std::make_shared<Networks>(); };
-    out.refusal = [](const void*, const topology::Graph&) { return std::string(); };
-    out.make = [](const void* p, const topology::Graph& graph, const topology::Faults& faults) {
-      return std::make_unique<Joined>(*static_cast<const Networks*>(p), graph, faults);
-    };
-    return out;
-  }();
-  return kind;
+const NetworksBuilder& builder() {
+  const auto& all = config::Registry<NetworksBuilder>::all();
+  WEFT_CHECK(all.size() == 1, "one part builds machines of several networks");
+  return all.begin()->second;
 }
 
 }  // namespace
 
 const Networks* networks_of(const Description& machine) {
-  return machine.topology == &networks_topology()
+  return machine.topology == &builder().topology
              ? static_cast<const Networks*>(machine.topology_parameters.get())
              : nullptr;
 }
@@ -451,16 +416,23 @@ const config::Section& gateway_section() {
 void read_networks(const Table& root, const ReadOne& read_one, Reader& reader, Description& machine) {
   const std::shared_ptr<Networks> networks = NetworksReader(root, read_one, reader, machine).read();
   if (!networks) return;
-  machine.topology = &networks_topology();
+  machine.topology = &builder().topology;
   machine.topology_parameters = networks;
-  machine.routing = &networks_routing();
+  machine.routing = &builder().routing;
   machine.routing_parameters = networks;
   const Description& first = networks->parts.front().description;
   machine.router_kind = first.router_kind;
   machine.router_parameters = first.router_parameters;
   machine.router = first.router;
   machine.router.ports = 0;  // each network has its own limit
+  std::uint32_t first_router = 0;
   for (const NetworkPart& part : networks->parts) {
+    const Description& d = part.description;
+    for (const std::string& cable : d.faults.dead_cables)
+      machine.faults.dead_cables.push_back(topology::renumbered(cable, first_router));
+    for (std::uint32_t router : d.faults.dead_routers)
+      machine.faults.dead_routers.push_back(first_router + router);
+    first_router += static_cast<std::uint32_t>(d.topology->size(d.topology_parameters.get()).routers);
     const RouterParameters& router = part.description.router;
     machine.router.message_classes = std::max(machine.router.message_classes, router.message_classes);
     if (router.class_weights != first.router.class_weights)
@@ -522,3 +494,5 @@ void refuse_networks(const Description& machine, const std::string& who) {
 }
 
 }  // namespace weft::machine
+
+WEFT_REGISTRY(weft::machine::NetworksBuilder);

@@ -47,6 +47,13 @@ struct Networks {
   std::uint32_t nodes = 0;              // of the machine
 };
 
+/// Builds what is described here; registered by who can (joined.cpp), whom nothing here needs to know.
+struct NetworksBuilder {
+  std::string name;
+  topology::TopologyKind topology;
+  routing::RoutingKind routing;
+};
+
 /// The networks of a machine that has several; nothing where it has one.
 const Networks* networks_of(const Description& machine);
 
@@ -73,3 +80,5 @@ Description one_network(const Description& machine, const std::string& name);
 void refuse_networks(const Description& machine, const std::string& who);
 
 }  // namespace weft::machine
+
+WEFT_DECLARE_REGISTRY(weft::machine::NetworksBuilder);

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.hpp"
-#include "network/renumber.hpp"
+#include "topology/renumber.hpp"
 
 namespace weft::network {
 
@@ -64,8 +64,9 @@ std::vector<Network::Incident> JoinedNetwork::incidents() const {
   std::vector<Incident> out;
   for (const Part& part : parts_)
     for (const Incident& incident : part.network->incidents())
-      out.push_back({incident.at, part.label + (part.of ? renumbered(incident.what, part.of->first_router)
-                                                        : incident.what)});
+      out.push_back(
+          {incident.at, part.label + (part.of ? topology::renumbered(incident.what, part.of->first_router)
+                                              : incident.what)});
   std::stable_sort(out.begin(), out.end(), [](const Incident& a, const Incident& b) { return a.at < b.at; });
   return out;
 }
@@ -75,7 +76,7 @@ std::vector<std::string> JoinedNetwork::explain() const {
   for (const Part& part : parts_)
     for (const std::string& line : part.network->explain())
       out.push_back(part.of ? fmt::format("{} (endpoints by its own numbers): {}", part.of->name,
-                                          renumbered(line, part.of->first_router))
+                                          topology::renumbered(line, part.of->first_router))
                             : part.label + line);
   for (std::size_t f = 0; f < flows_.size(); ++f) {
     std::uint64_t waiting = 0;

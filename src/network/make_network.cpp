@@ -4,7 +4,7 @@
 #include "base/diagnostics.hpp"
 #include "machine/collective_network.hpp"
 #include "network/joined_network.hpp"
-#include "network/renumber.hpp"
+#include "topology/renumber.hpp"
 
 namespace weft::network {
 
@@ -21,7 +21,7 @@ std::vector<link::FaultEvent> faults_of(const machine::Joined& joined, std::uint
     if (joined.part_of_router(port ? graph.port_router(event.port) : event.router) != number) continue;
     if (port) event.port -= part.first_port;
     if (event.router != topology::kNone) event.router -= part.first_router;
-    event.text = renumbered(event.text, -static_cast<std::int64_t>(part.first_router));
+    event.text = topology::renumbered(event.text, -static_cast<std::int64_t>(part.first_router));
     out.push_back(std::move(event));
   }
   return out;

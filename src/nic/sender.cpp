@@ -507,8 +507,7 @@ void Sender::replied(const Header& h, const Stamps& stamps, Time when) {
 
 /// The network will not deliver a packet of this operation. A reliable one is repeated in time.
 void Sender::lost(const Header& h, Time when) {
-  if (h.kind == PacketKind::Flush ||
-      h.kind == PacketKind::FlushAck) {  // nothing more is to be heard of there
+  if (h.kind == PacketKind::Flush || h.kind == PacketKind::FlushAck) {  // nothing more comes from there
     fences_.cut_off(h.source_port, h.kind == PacketKind::Flush ? h.to : h.from);
     return dispatch();
   }

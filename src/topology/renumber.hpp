@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace weft::network {
+namespace weft::topology {
 
 /// The same text with every router's number so much higher.
 inline std::string renumbered(const std::string& text, std::int64_t by) {
@@ -34,4 +34,4 @@ inline std::string renumbered(const std::string& text, std::int64_t by) {
   return out;
 }
 
-}  // namespace weft::network
+}  // namespace weft::topology
