@@ -408,7 +408,10 @@ std::function<int()> declare_run(CommandLine& app) {
   std::vector<std::string> places;
   for (const auto& kind : workload::placement_kinds())
     places.push_back(fmt::format("{}: {}", kind.name, kind.about));
-  app.add_option("--place", o->place, "Nodes of the ranks: 0,4,8-11; or " + join(places, "; "))
+  app.add_option("--place", o->place,
+                 "Nodes of the ranks: 0,4,8-11; of a machine of several networks by their names: "
+                 "cluster:4,booster:4; or " +
+                     join(places, "; "))
       .option_text("NODES [linear]");
   std::vector<std::string> engines;
   for (const auto& [name, kind] : config::Registry<network::EngineKind>::all())
