@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "machine/machine.hpp"
+#include "machine/networks.hpp"
+#include "machine/profiles.hpp"
 
 namespace weft::test {
 
@@ -21,6 +23,19 @@ inline machine::Machine make_machine(const std::string& topology, const Settings
   std::string text = "[topology]\nkind = \"" + topology + "\"\n[routing]\nkind = \"" + routing +
                      "\"\n[router]\nchannels = " + std::to_string(channels) + "\n";
   return machine::build(machine::describe_text(text, "test", all));
+}
+
+/// The machines of all profiles, by name; of those that have several networks, each network.
+inline std::vector<std::string> single_networks() {
+  std::vector<std::string> out;
+  for (const std::string& name : machine::profile_names()) {
+    const machine::Description d = machine::describe(name, {});
+    const machine::Networks* networks = machine::networks_of(d);
+    if (!networks) out.push_back(name);
+    for (std::size_t p = 0; networks && p < networks->parts.size(); ++p)
+      out.push_back(name + ":" + networks->parts[p].name);
+  }
+  return out;
 }
 
 /// One line that names a machine in a failure.

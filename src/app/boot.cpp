@@ -25,6 +25,7 @@
 #include "guest/traffic.hpp"
 #include "host/call_log.hpp"
 #include "host/simulation.hpp"
+#include "machine/networks.hpp"
 #include "report/boot_report.hpp"
 #include "report/trace.hpp"
 #include "workload/placement.hpp"
@@ -468,6 +469,7 @@ void grant_accelerators(Options& o, machine::Machine& machine,
 int boot(Options& o) {
   add_setting(o, kEthernetSetting);
   machine::Machine machine = machine::build(o.machine.describe());
+  machine::refuse_networks(machine.description, "weft boot");
   Diagnostics problems;
   check(o, machine, problems);
   check_ranks(o, machine, problems);

@@ -19,7 +19,10 @@
 namespace weft::app {
 
 void MachineOptions::declare(CommandLine& verb) {
-  verb.add_option("machine", machine, "A profile's name (see `weft list`) or a description's path")
+  verb.add_option(
+          "machine", machine,
+          "A profile's name (see `weft list`) or a description's path; of one that has several networks, "
+          "deep:booster is one of them by itself")
       .required()
       .option_text("MACHINE");
   verb.add_option("--set", settings, "Override a value: section.key=value; may be repeated")

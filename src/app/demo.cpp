@@ -13,6 +13,7 @@
 #include "app/verb.hpp"
 #include "base/own_files.hpp"
 #include "machine/machine.hpp"
+#include "machine/networks.hpp"
 
 namespace weft::app {
 
@@ -117,6 +118,7 @@ std::string distances_text(const Nodes& nodes) {
 
 int run(const Options& o) {
   machine::Machine machine = machine::build(o.machine.describe());
+  machine::refuse_networks(machine.description, "weft demo");
   const std::string& name = machine.description.identity.name;
   Nodes nodes = choose_nodes(machine);
   std::string out = o.out.empty() ? "weft-demo-" + name : o.out, program = out + "/" + kProgram;

@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "base/memory_left.hpp"
 #include "base/text.hpp"
+#include "machine/networks.hpp"
 #include "manage/recovery.hpp"
 #include "routing/verify.hpp"
 
@@ -195,6 +196,7 @@ bool recover(const ManageOptions& o, const machine::Machine& m, manage::Wiring& 
 
 int manage_machine(const ManageOptions& o) {
   const machine::Machine m = machine::build(o.machine.describe());
+  machine::refuse_networks(m.description, "weft manage");
   const Graph& graph = *m.graph;
   if (o.manager >= graph.endpoints())
     throw UserError(fmt::format("--from {}: there are nodes 0 to {}", o.manager, graph.endpoints() - 1));

@@ -11,6 +11,7 @@
 #include "base/parallel.hpp"
 #include "base/version.hpp"
 #include "machine/collective_network.hpp"
+#include "machine/networks.hpp"
 #include "report/figures.hpp"
 #include "workload/skeleton.hpp"
 #include "workload/trace.hpp"
@@ -133,6 +134,7 @@ int run(const Options& o) {
     return show_interference({o.machine, text, o.interference, folder, command_line(o), o.json});
   }
   machine::Machine m = machine::build(o.machine.describe());
+  machine::refuse_networks(m.description, "weft replay");
   if (text.offload && machine::collective_network(m.description) && text.options.send_cost.value == 0)
     throw UserError(
         "--send-cost must be more than 0 where there is a [collective_network]: a message that is sent at "

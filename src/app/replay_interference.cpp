@@ -7,6 +7,7 @@
 #include "app/replay_report.hpp"
 #include "base/output_file.hpp"
 #include "base/version.hpp"
+#include "machine/networks.hpp"
 #include "report/figures.hpp"
 
 namespace weft::app {
@@ -41,6 +42,7 @@ Outcome run_case(const InterferenceOptions& o, const InterferenceCase& of) {
   MachineOptions machine = o.machine;
   machine.settings.push_back(fmt::format("router.class_weights=[{},{}]", of.weights[0], of.weights[1]));
   const machine::Machine m = machine::build(machine.describe());
+  machine::refuse_networks(m.description, "weft replay");
   workload::ReplayText text = o.text;
   if (!of.beside) text.jobs.resize(1);
   for (std::size_t j = 1; j < text.jobs.size(); ++j) text.jobs[j].traffic_class = of.others_class;

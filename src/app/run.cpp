@@ -24,9 +24,10 @@
 #include "measure/run/monitor.hpp"
 #include "measure/run/run_power.hpp"
 #include "measure/run/what_if.hpp"
-#include "network/two_networks.hpp"
+#include "network/joined_network.hpp"
 #include "report/monitor_json.hpp"
 #include "report/run_answer.hpp"
+#include "report/run_gateways.hpp"
 #include "report/run_power.hpp"
 #include "report/run_report.hpp"
 #include "report/run_storage.hpp"
@@ -76,6 +77,11 @@ void check(const Options& o, const machine::Machine& m) {
         "a trace is made of messages, and has none of what interfaces run by themselves; record with "
         "--collectives software");
   problems.throw_if_any();
+  for (const auto& [option, wanted] : {std::pair{"--what-if", o.what_if},
+                                       {"--watch", o.page.on},
+                                       {"--monitor", !o.monitor.empty()},
+                                       {"--power", o.power.any()}})
+    if (wanted) machine::refuse_networks(d, fmt::format("weft run {}", option));
 }
 
 void make_folder(const std::string& path) {
@@ -89,9 +95,11 @@ struct Extras {
   std::optional<measure::RunPower> power;
   std::optional<measure::WhatIf> what_if;
   std::unique_ptr<measure::Monitor> monitor;
+  const network::JoinedNetwork* networks = nullptr;  // where the machine has several
 
   std::string sections() const {
-    return (what_if ? report::what_if_section(*what_if) : "") +
+    return (networks && !networks->gateways().empty() ? report::gateways_section(*networks) : "") +
+           (what_if ? report::what_if_section(*what_if) : "") +
            (power ? report::run_power_section(*power) : "");
   }
 };
@@ -101,6 +109,8 @@ Json result_json(const measure::ProgramResult& result, const RunWatch& watch, co
   Json out = report::run_json(result, watch.stats(), watch.details(), machine);
   if (!result.run.storage.servers.empty())
     out["storage"] = report::storage_json(result, watch.details(), machine);
+  if (extras.networks && !extras.networks->gateways().empty())
+    out["gateways"] = report::gateways_json(*extras.networks);
   if (extras.power) out["power"] = report::run_power_json(*extras.power);
   if (extras.what_if) out["what_if"] = report::what_if_json(*extras.what_if);
   if (extras.monitor) out["monitor"] = report::monitor_json(*extras.monitor, *machine.graph);
@@ -294,7 +304,6 @@ int run(Options& o) {
   if (host::has_other_rights(host::find_program(o.run.command.front())))
     fmt::print(stderr, "weft: {} has rights of its owner (setuid or alike); ranks run without them\n",
                o.run.command.front());
-
   end_when_interrupted();
   if (o.json && o.run.output.folder.empty()) o.run.output.to_error = true;
   if (!o.out.empty()) make_folder(o.out);
@@ -313,6 +322,7 @@ int run(Options& o) {
                  time_of_earlier_run(o.out, result.command));
   Extras extras;
   extras.monitor = monitor_of(o, machine, *network);
+  extras.networks = dynamic_cast<const network::JoinedNetwork*>(network.get());
   simulate(o, machine, *network, heat.get(), watch, page ? &*page : nullptr, extras.monitor.get(), result);
   result.version = version();
   result.machine = machine.description.identity.name;
@@ -398,7 +408,10 @@ std::function<int()> declare_run(CommandLine& app) {
   std::vector<std::string> places;
   for (const auto& kind : workload::placement_kinds())
     places.push_back(fmt::format("{}: {}", kind.name, kind.about));
-  app.add_option("--place", o->place, "Nodes of the ranks: 0,4,8-11; or " + join(places, "; "))
+  app.add_option("--place", o->place,
+                 "Nodes of the ranks: 0,4,8-11; of a machine of several networks by their names: "
+                 "cluster:4,booster:4; or " +
+                     join(places, "; "))
       .option_text("NODES [linear]");
   std::vector<std::string> engines;
   for (const auto& [name, kind] : config::Registry<network::EngineKind>::all())

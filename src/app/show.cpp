@@ -1,11 +1,13 @@
 // `weft show`: what a machine is made of, what it can do before anything runs on it, and what it looks like.
 #include <fmt/format.h>
 
+#include "app/show_networks.hpp"
 #include "app/show_pcie.hpp"
 #include "app/verb.hpp"
 #include "base/json.hpp"
 #include "base/output_file.hpp"
 #include "base/stopwatch.hpp"
+#include "machine/networks.hpp"
 #include "report/machine_facts.hpp"
 #include "report/picture.hpp"
 #include "report/power_report.hpp"
@@ -54,6 +56,10 @@ int show_pcie(const Options& options) {
 int show(const Options& options) {
   if (options.rack) return show_rack(options);
   if (options.pcie || options.pcie_dump) return show_pcie(options);
+  if (const machine::Description d = options.machine.describe(); machine::networks_of(d)) {
+    if (!options.picture.empty()) write_picture(machine::build_graph(d), options.picture);
+    return show_networks(d, options.sources, options.json);
+  }
   report::MachineFacts facts = report::examine(machine::build_graph(options.machine.describe()));
   if (!options.picture.empty()) {
     const Stopwatch start;

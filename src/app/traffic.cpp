@@ -15,6 +15,7 @@
 #include "base/output_file.hpp"
 #include "base/parallel.hpp"
 #include "base/stopwatch.hpp"
+#include "machine/networks.hpp"
 #include "measure/traffic/sweep.hpp"
 #include "report/traffic_csv.hpp"
 #include "report/traffic_json.hpp"
@@ -188,6 +189,7 @@ int traffic(Options options) {
   workload.seed = options.seed;
   workload.message_class = static_cast<std::uint8_t>(options.message_class);
   machine::Machine machine = machine::build(options.machine.describe());
+  machine::refuse_networks(machine.description, "weft traffic");
   check_engine(options, machine, workload.sizes.largest());
   if (!options.fault.empty()) how.faults = network::link::read_faults(options.fault, *machine.graph);
   std::string folder = speaks() ? make_folder(options, machine.description.identity.name) : "";

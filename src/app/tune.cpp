@@ -8,6 +8,7 @@
 
 #include "app/verb.hpp"
 #include "base/output_file.hpp"
+#include "machine/networks.hpp"
 #include "measure/run/collective_table.hpp"
 #include "measure/validate/mpi_pairs.hpp"
 
@@ -40,6 +41,7 @@ Times measure_times(const Options& o, unsigned ranks, const std::string& how) {
 
 int run(const Options& o) {
   machine::Description d = o.machine.describe();
+  machine::refuse_networks(d, "weft tune");
   if (!d.nic.triggers)
     throw UserError({{d.origin("nic.triggers"), "nic.triggers",
                       fmt::format("is 0: the interfaces of {} run no collectives, there is nothing to tune",

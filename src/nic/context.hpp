@@ -2,7 +2,9 @@
 // packets under way. It holds no state of an operation.
 #pragma once
 
+#include <algorithm>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "base/slab.hpp"
@@ -73,6 +75,29 @@ class Ledger {
   std::vector<std::vector<Entry>> ports_;
 };
 
+/// What there is once for all interfaces of a machine.
+struct Common {
+  Common(const machine::Machine& machine, network::Network& network, event::EventQueue& queue, Host& host)
+      : memory(host), ledger(queue), reductions(network), chips(machine) {}
+
+  event::ComponentId component = 0;
+  std::vector<network::EndpointId> nodes;  // by interface
+  std::vector<NicId> nic_of_node;
+  std::vector<std::uint64_t> payloads = {};  // by interface, where their networks differ
+  Slab<Packet> packets = {};
+  std::vector<std::uint32_t> nodes_of_group = {};  // how many a group has, its sender's among them
+  std::uint64_t received = 0;                      // packets that errors may have hit
+  node::Spaces memory;                             // of processes, and of devices
+  Ledger ledger;
+  Reductions reductions;
+  Chips chips;
+  Time least_send_latency{0};  // of any interface
+  std::function<void(const Record&)>* on_record = nullptr;
+  /// The interface of a node that a register file is asked of; made where nobody has used it yet.
+  std::function<NicId(network::EndpointId)> attach = {};
+};
+
+/// The same, as the interfaces of one network see it.
 struct Context {
   const machine::Machine& machine;
   const machine::NicParameters nic;
@@ -81,24 +106,31 @@ struct Context {
   event::EventQueue& queue;
   Host& host;
   std::uint64_t seed;
-  unsigned classes;             // of messages in the network, for each class of traffic
-  std::uint64_t payload = 0;    // of a packet, as large as the network takes
-  std::uint64_t list_room = 0;  // bytes of a packet for the list of those that have arrived
-  event::ComponentId component = 0;
-  std::vector<network::EndpointId> nodes;  // by interface
-  std::vector<NicId> nic_of_node;
+  unsigned classes;                        // of messages in the network, for each class of traffic
   std::vector<unsigned> class_weights{1};  // of traffic
-  Slab<Packet> packets = {};
-  std::vector<std::uint32_t> nodes_of_group = {};  // how many a group has, its sender's among them
-  std::uint64_t received = 0;                      // packets that errors may have hit
-  node::Spaces memory{host};                       // of processes, and of devices
-  Ledger ledger{queue};
-  Reductions reductions{network};
-  Chips chips{machine};
-  std::function<void(const Record&)>* on_record = nullptr;
-  /// The interface of a node that a register file is asked of; made where nobody has used it yet.
-  std::function<NicId(network::EndpointId)> attach = {};
+  std::uint64_t payload = 0;               // of a packet to anybody, as large as all networks take
+  std::uint64_t payload_here = 0;          // of one to an interface of the same network
+  std::uint64_t list_room = 0;             // bytes of a packet for the list of those that have arrived
+  std::unique_ptr<Common> own;             // of the first network's alone
+  Common& common;
+  event::ComponentId component = common.component;
+  std::vector<network::EndpointId>& nodes = common.nodes;
+  std::vector<NicId>& nic_of_node = common.nic_of_node;
+  Slab<Packet>& packets = common.packets;
+  std::vector<std::uint32_t>& nodes_of_group = common.nodes_of_group;
+  std::uint64_t& received = common.received;
+  node::Spaces& memory = common.memory;
+  Ledger& ledger = common.ledger;
+  Reductions& reductions = common.reductions;
+  Chips& chips = common.chips;
+  std::function<void(const Record&)>* on_record = common.on_record;
+  std::function<NicId(network::EndpointId)>& attach = common.attach;
+  std::vector<std::unique_ptr<Context>> others = {};  // as those of the machine's further networks see it
 
+  /// Data of a packet between an interface of this network and another one, which both know.
+  std::uint64_t payload_to(NicId peer) const {
+    return common.payloads.empty() ? payload : std::min(payload_here, common.payloads[peer]);
+  }
   Time now() const { return queue.now(); }
   void at(Time when, What what, NicId interface, std::uint32_t index) {
     queue.at(when, component, static_cast<std::uint32_t>(what), std::uint64_t{interface} << 32 | index);

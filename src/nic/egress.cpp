@@ -2,15 +2,22 @@
 
 #include <algorithm>
 
-#include "network/two_networks.hpp"
+#include "network/joined_network.hpp"
 
 namespace weft::nic {
+
+namespace {
+bool has_control_network(const network::Network& network) {
+  const auto* joined = dynamic_cast<const network::JoinedNetwork*>(&network);
+  return joined && joined->has_control();
+}
+}  // namespace
 
 Egress::Egress(Context& context, NicId interface, Counters& counters)
     : context_(context),
       interface_(interface),
       counters_(counters),
-      control_apart_(dynamic_cast<const network::TwoNetworks*>(&context.network) != nullptr),
+      control_apart_(has_control_network(context.network)),
       in_window_(context.class_weights.size()),
       shares_(context.class_weights, 1) {}
 
@@ -77,7 +84,7 @@ void Egress::send(std::uint32_t index, Time when) {
         {.source = context_.nodes[interface_], .bytes = bytes, .tag = index, .group = h.group}, when);
   }
   if (h.reduced()) {
-    const std::uint8_t apart = control_apart_ ? network::TwoNetworks::kControl : std::uint8_t{0};
+    const std::uint8_t apart = control_apart_ ? network::JoinedNetwork::kControl : std::uint8_t{0};
     return context_.network.send({.source = context_.nodes[interface_],
                                   .bytes = bytes,
                                   .message_class = apart,
@@ -91,7 +98,7 @@ void Egress::send(std::uint32_t index, Time when) {
                                                  (is_answer(h.kind) && context_.classes > 1 ? 1 : 0));
   if (control_apart_ && (h.kind == PacketKind::Control || h.kind == PacketKind::ControlRefused ||
                          h.kind == PacketKind::ControlAck))
-    message_class = network::TwoNetworks::kControl;
+    message_class = network::JoinedNetwork::kControl;
   context_.network.send({context_.nodes[interface_], context_.nodes[h.to], bytes, message_class, index},
                         when);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "nic/contexts.hpp"
 #include "nic/device_tree.hpp"
 #include "nic/load_store.hpp"
 #include "nic/nic_device.hpp"
@@ -82,37 +83,19 @@ struct Interface final : node::DevicePorts {
 
 Fabric::Fabric(const machine::Machine& machine, network::Network& network, event::EventQueue& queue,
                Host& host, const std::vector<network::EndpointId>& nodes, std::uint64_t seed)
-    : context_(std::make_unique<Context>(
-          Context{.machine = machine,
-                  .nic = machine.description.nic,
-                  .host_parameters = machine.description.host,
-                  .network = network,
-                  .queue = queue,
-                  .host = host,
-                  .seed = seed,
-                  .classes = machine.description.router.message_classes,
-                  .nodes = nodes,
-                  .nic_of_node = std::vector<NicId>(machine.graph->endpoints(), kNobody),
-                  .class_weights = machine.description.router.class_weights})),
-      queue_(queue),
-      network_(network) {
-  Context& c = *context_;
-  c.component = queue.join(*this);
-  c.on_record = &on_record;
-  auto header = static_cast<std::uint64_t>(c.nic.header.value);
-  auto needed =
-      header + static_cast<std::uint64_t>(std::max(c.nic.message_limit.value, c.nic.immediate_limit.value));
-  std::uint64_t largest = network.largest_packet();
-  if (needed > largest)
-    throw UserError({{machine.description.origin("nic.message_limit"), "nic.message_limit",
-                      fmt::format("a message with its header has {} bytes, the network's packets at most {}",
-                                  needed, largest)}});
-  c.payload = std::min(static_cast<std::uint64_t>(c.nic.payload.value), largest - header);
-  constexpr std::uint64_t kBesideTheList = 16;
-  c.list_room = std::max(std::max(c.payload, needed - header), kBesideTheList + 8) - kBesideTheList;
-  network.set_reaction_time(c.nic.send_latency);  // a packet is launched behind it, whatever is heard
-  c.attach = [this](network::EndpointId node) { return attach(node); };
+    : queue_(queue), network_(network) {
+  auto common = std::make_unique<Common>(machine, network, queue, host);
+  common->nodes = nodes;
+  common->nic_of_node.assign(machine.graph->endpoints(), kNobody);
+  common->component = queue.join(*this);
+  common->on_record = &on_record;
   Diagnostics problems;
+  context_ = make_contexts(machine, network, queue, host, seed, std::move(common), problems);
+  problems.throw_if_any();
+  Context& c = *context_;
+  // A packet is launched behind it, whatever is heard.
+  network.set_reaction_time(c.common.least_send_latency);
+  c.attach = [this](network::EndpointId node) { return attach(node); };
   if (c.nic.manager >= machine.graph->endpoints())
     problems.add(machine.description.origin("nic.manager"), "nic.manager",
                  fmt::format("the machine has nodes 0 to {}", machine.graph->endpoints() - 1));
@@ -124,10 +107,11 @@ Fabric::Fabric(const machine::Machine& machine, network::Network& network, event
 }
 
 void Fabric::add_interface(network::EndpointId node, Diagnostics& problems) {
-  Context& c = *context_;
+  Context& c = context_of(*context_, node);
   const auto number = static_cast<NicId>(interfaces_.size());
   if (number == c.nodes.size()) c.nodes.push_back(node);
   c.nic_of_node[node] = number;
+  add_payload(*context_, node);
   interfaces_.push_back(std::make_unique<Interface>(c, number));
   Interface& n = *interfaces_.back();
   const machine::Description& description = c.machine.description;
@@ -338,7 +322,7 @@ bool Fabric::advance(Time until, bool stays) {
       const Time first = std::min({until, next, look_at_});
       notices_.clear();
       heard_ = 0;
-      network_.advance(first == network::kForever ? first : later(first, context_->nic.send_latency),
+      network_.advance(first == network::kForever ? first : later(first, context_->common.least_send_latency),
                        notices_);
     }
     const bool told = heard_ < notices_.size();

@@ -233,7 +233,7 @@ void Receiver::receive_get(std::uint32_t index) {
 void Receiver::receive_data(std::uint32_t index) {
   Packet& packet = context_.packets[index];
   const Header& h = packet.header;
-  if (IncomingTable::keeps(h, context_.payload)) {
+  if (IncomingTable::keeps(h, context_.payload_to(h.from))) {
     Incoming& in = incoming_.find_or_add(h);
     in.heard = context_.now();
     if (in.rejected) {
@@ -365,7 +365,8 @@ void Receiver::answer_get(const Packet& packet) {
     in.heard = context_.now();
     incoming_.give_context(in);  // all that this end keeps is in the response
     if (!packet.data.empty()) {
-      response.have.resize((h.length + context_.payload - 1) / context_.payload);
+      const std::uint64_t payload = context_.payload_to(h.from);
+      response.have.resize((h.length + payload - 1) / payload);
       get_bits(packet.data, h.value, response.have);
     }
   }
@@ -382,8 +383,8 @@ void Receiver::land_get_data(Packet& packet) {
   x->damaged |= h.damaged;
   x->heard = context_.now();
   if (x->reliable()) {
-    std::uint64_t number = h.offset / context_.payload;
-    if (x->have.empty()) x->have.resize((x->d.length + context_.payload - 1) / context_.payload);
+    const std::uint64_t payload = context_.payload_to(h.from), number = h.offset / payload;
+    if (x->have.empty()) x->have.resize((x->d.length + payload - 1) / payload);
     if (x->have[number]) return;
     x->have[number] = true;
     x->attempt = 0;  // it goes on
@@ -402,14 +403,14 @@ void Receiver::land_get_data(Packet& packet) {
 
 void Receiver::land_put(Packet& packet) {
   const Header& h = packet.header;
-  bool kept = IncomingTable::keeps(h, context_.payload);
+  const std::uint64_t payload = context_.payload_to(h.from);
+  bool kept = IncomingTable::keeps(h, payload);
   Incoming* in = kept ? &incoming_.find_or_add(h) : nullptr;
   if (in && in->rejected) return drop_rejected(packet, *in);
   if (h.reliable()) {
-    std::uint64_t number = h.offset / context_.payload;
+    std::uint64_t number = h.offset / payload;
     // A notification has no data, but it has a packet.
-    if (in->have.empty())
-      in->have.resize((std::max<std::uint64_t>(h.length, 1) + context_.payload - 1) / context_.payload);
+    if (in->have.empty()) in->have.resize((std::max<std::uint64_t>(h.length, 1) + payload - 1) / payload);
     if (in->have[number]) {
       if (in->complete && h.last) reply(packet, in->status, in->value, in->damaged, context_.now());
       if (!in->complete && h.last) tell_missing(packet, *in);
@@ -539,7 +540,7 @@ void Receiver::record(const Packet& packet) {
 /// Nothing more of the operation is written, and the requester hears why.
 void Receiver::reject(const Packet& packet, Status status, std::uint64_t value, Time when) {
   const Header& h = packet.header;
-  if (h.kind != PacketKind::GetRequest && IncomingTable::keeps(h, context_.payload)) {
+  if (h.kind != PacketKind::GetRequest && IncomingTable::keeps(h, context_.payload_to(h.from))) {
     Incoming& in = incoming_.find_or_add(h);
     if (std::exchange(in.rejected, true)) return;
     in.status = status;

@@ -23,8 +23,8 @@ void Reliability::connect(Outgoing& x, std::uint32_t index, std::uint32_t packet
   Time now = context_.now();
   x.connecting = true;
   if (x.d.operation == Operation::Put && x.first_data.value == 0)
-    x.first_data = bus_.from_memory(now, static_cast<std::int64_t>(std::min(context_.payload, x.d.length)),
-                                    x.local.space);
+    x.first_data = bus_.from_memory(
+        now, static_cast<std::int64_t>(std::min(context_.payload_to(x.to), x.d.length)), x.local.space);
   egress_.launch(packet, now + context_.nic.send_latency);
   set_alarm(x, index);
 }

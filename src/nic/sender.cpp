@@ -372,7 +372,7 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
   }
   occupy(unit);
   bool put = x.d.operation == Operation::Put, get = x.d.operation == Operation::Get;
-  if (put) skip_arrived(x.have, x.d.length, context_.payload, x.issued);
+  if (put) skip_arrived(x.have, x.d.length, context_.payload_to(x.to), x.issued);
   const bool for_many = x.group != network::kNoGroup;
   std::uint32_t number = new_packet(for_many ? PacketKind::GroupData
                                     : put    ? PacketKind::PutData
@@ -386,7 +386,7 @@ void Sender::issue(Outgoing& x, std::uint32_t index, unsigned unit) {
   Time on_chip = now;
   if (put) {
     h.offset = x.issued;
-    h.bytes = static_cast<std::uint32_t>(std::min(context_.payload, x.d.length - x.issued));
+    h.bytes = static_cast<std::uint32_t>(std::min(context_.payload_to(x.to), x.d.length - x.issued));
     x.issued += h.bytes;
     h.last = x.issued >= x.d.length;
     on_chip = reader_.on_chip(x.staging, x.local, packet, now, false);
@@ -421,13 +421,13 @@ bool Sender::issue_response(Response& r, unsigned unit) {
   Time now = context_.now();
   occupy(unit);
   const std::uint64_t length = r.request.length;
-  skip_arrived(r.have, length, context_.payload, r.issued);
+  skip_arrived(r.have, length, context_.payload_to(r.request.from), r.issued);
   std::uint32_t number = context_.new_answer(PacketKind::GetData, r.request, r.stamps);
   Packet& packet = context_.packets[number];
   Header& h = packet.header;
   packet.stamps.started = now;
   h.offset = r.issued;
-  h.bytes = static_cast<std::uint32_t>(std::min(context_.payload, length - r.issued));
+  h.bytes = static_cast<std::uint32_t>(std::min(context_.payload_to(r.request.from), length - r.issued));
   r.issued += h.bytes;
   h.last = r.issued >= length;
   Time on_chip = reader_.on_chip(r.staging, r.place, packet, now, h.from != h.to);
@@ -507,8 +507,7 @@ void Sender::replied(const Header& h, const Stamps& stamps, Time when) {
 
 /// The network will not deliver a packet of this operation. A reliable one is repeated in time.
 void Sender::lost(const Header& h, Time when) {
-  if (h.kind == PacketKind::Flush ||
-      h.kind == PacketKind::FlushAck) {  // nothing more is to be heard of there
+  if (h.kind == PacketKind::Flush || h.kind == PacketKind::FlushAck) {  // nothing more comes from there
     fences_.cut_off(h.source_port, h.kind == PacketKind::Flush ? h.to : h.from);
     return dispatch();
   }
@@ -521,7 +520,8 @@ void Sender::lost(const Header& h, Time when) {
 void Sender::learned_missing(const Packet& packet) {
   Outgoing* x = outgoing_.find(packet.header);
   if (!x || x->finished) return;
-  x->have.assign((std::max<std::uint64_t>(x->d.length, 1) + context_.payload - 1) / context_.payload, false);
+  const std::uint64_t payload = context_.payload_to(x->to);
+  x->have.assign((std::max<std::uint64_t>(x->d.length, 1) + payload - 1) / payload, false);
   get_bits(packet.data, packet.header.value, x->have);
   // It waits there for room, or not all that is missing could be listed: the next try is another one.
   if (x->d.operation == Operation::Message || x->have.size() > context_.list_room * 8) x->attempt = 0;

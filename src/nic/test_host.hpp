@@ -4,9 +4,11 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <tuple>
 
 #include "base/random.hpp"
 #include "config/registry.hpp"
+#include "network/joined_network.hpp"
 #include "nic/domains.hpp"
 #include "nic/fabric.hpp"
 #include "nic/translation.hpp"
@@ -57,10 +59,10 @@ class Bench {
   Bench(const std::string& text, unsigned nodes, const std::string& engine = "ideal",
         std::size_t bytes = 1 << 20, std::uint64_t seed = 1, const std::string& faults = "")
       : machine(machine::build(machine::describe_text(text, "test", {}))), host(nodes, bytes) {
-    network = config::Registry<network::EngineKind>::find(engine)->make(
-        machine, {seed, 1,
-                  faults.empty() ? std::vector<network::link::FaultEvent>{}
-                                 : network::link::read_faults(faults, *machine.graph)});
+    network = network::make_network(*config::Registry<network::EngineKind>::find(engine), machine,
+                                    {seed, 1,
+                                     faults.empty() ? std::vector<network::link::FaultEvent>{}
+                                                    : network::link::read_faults(faults, *machine.graph)});
     std::vector<network::EndpointId> used;
     for (unsigned i = 0; i < nodes; ++i) used.push_back(i);
     fabric = std::make_unique<Fabric>(machine, *network, queue, host, used, seed);
@@ -137,6 +139,24 @@ inline std::string torus(const std::string& nic = "", const std::string& host = 
          "[cable.default]\nlanes = 4\nlane_rate = \"6.25Gbps\"\ncoding = \"8b10b\"\nlength = \"2m\"\ndelay = "
          "\"80ns\"\n[nic]\n" +
          nic + "\n[host]\n" + host + "\n";
+}
+
+/// Nodes 0 and 1 on one network, 2 and 3 on another, and gateways 4 and 5 on both. `a` and `b`: more lines of
+/// [network.a.nic] and of the other.
+inline std::string two_networks(const std::string& a, const std::string& b, const std::string& cable,
+                                const std::string& gateway = "", const std::string& nic = "") {
+  std::string out;
+  for (const auto& [name, nodes, rate, chip] :
+       {std::tuple("a", "0-1,4-5", "6.25Gbps", a), std::tuple("b", "2-3,4-5", "2.5Gbps", b)}) {
+    const std::string section = "[network." + std::string(name);
+    out += section + "]\nnodes = \"" + nodes + "\"\n" + section +
+           ".topology]\nkind = \"torus\"\ndims = [2, 2]\n" + section +
+           ".routing]\nkind = \"dimension-order\"\n" + section +
+           ".router]\nchannels = 4\nbuffer_flits = 64\nlatency = \"60ns\"\n" + section +
+           ".cable.default]\nlane_rate = \"" + rate + "\"\ndelay = \"80ns\"\n" + cable + "\n" + section +
+           ".nic]\n" + chip + "\n";
+  }
+  return out + "[gateway]\nnodes = \"4-5\"\nlatency = \"400ns\"\n" + gateway + "\n[nic]\n" + nic + "\n";
 }
 
 }  // namespace weft::nic::test

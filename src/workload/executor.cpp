@@ -9,7 +9,7 @@
 #include "base/check.hpp"
 #include "base/memory_left.hpp"
 #include "base/text.hpp"
-#include "network/two_networks.hpp"
+#include "network/joined_network.hpp"
 
 namespace weft::workload {
 
@@ -39,8 +39,9 @@ class Executor final : public event::EventHandler {
     for (const Operation& o : p_.operations)
       if (o.kind == Kind::Delay) reaction = std::min(reaction, Time{static_cast<std::int64_t>(o.amount)});
     network_.set_reaction_time(reaction);
-    if (dynamic_cast<const network::TwoNetworks*>(&network))
-      class_of_interfaces_ = network::TwoNetworks::kControl;
+    if (const auto* joined = dynamic_cast<const network::JoinedNetwork*>(&network);
+        joined && joined->has_control())
+      class_of_interfaces_ = network::JoinedNetwork::kControl;
     busy_until_.assign(p_.ranks(), {0});
     result_.rank_end.assign(p_.ranks(), {0});
     state_.resize(p_.operations.size());

@@ -6,7 +6,7 @@
 
 #include "base/stopwatch.hpp"
 #include "config/registry.hpp"
-#include "network/two_networks.hpp"
+#include "network/joined_network.hpp"
 #include "workload/goal.hpp"
 #include "workload/interface_times.hpp"
 #include "workload/skeleton.hpp"

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "machine/machine.hpp"
+#include "machine/networks.hpp"
 #include "measure/compare/compare.hpp"
 #include "network/flow/static_flows.hpp"
 #include "workload/replay.hpp"
@@ -115,6 +116,7 @@ Json run_point(const CompareSpec& spec, const ComparePoint& point, unsigned thre
   if (!w.variants.empty()) out["variant"] = join(w.variants[point.workload_variant], " ");
   try {
     machine::Machine m = machine::build(machine::describe(cm.base, machine_settings));
+    machine::refuse_networks(m.description, "weft compare");
     out["endpoints"] = m.graph->endpoints();
     out["routers"] = m.graph->routers();
     out["cables"] = m.graph->cables();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "machine/networks.hpp"
 #include "measure/predict/clock_scaling.hpp"
 #include "measure/predict/fit.hpp"
 
@@ -54,6 +55,7 @@ class Predictor {
       : o_(o),
         base_(machine::build(machine::describe(o.machine, o.settings))),
         variation_(read_variation(o.vary, base_.description)) {
+    machine::refuse_networks(base_.description, "weft predict");
     factors_ = variation_.factors;
     if (std::find(factors_.begin(), factors_.end(), 1.0) == factors_.end()) factors_.push_back(1);
     std::sort(factors_.begin(), factors_.end());

@@ -47,7 +47,7 @@ class Unloaded {
       const auto route = loads_.route(from, to);
       way.delay = static_cast<double>(loads_.delay_ps(route));
       for (const auto& share : route)
-        if (const double rate = loads_.links().capacity(share.link); rate > 0)
+        if (const double rate = loads_.capacity(share.link); rate > 0)
           way.rate = way.rate > 0 ? std::min(way.rate, rate) : rate;
     }
     return way.delay + (way.rate > 0 ? static_cast<double>(loads_.links().wire_bytes(bytes)) / way.rate : 0);

@@ -28,17 +28,72 @@ void Transfers::add(const nic::Record& r, network::EndpointId from, network::End
 
 LinkLoads::LinkLoads(const machine::Machine& machine, Carries what)
     : graph_(*machine.graph),
+      joined_(machine::joined(machine)),
       links_(machine),
       maker_(machine, links_),
       control_apart_(machine::collective_network(machine.description).has_value()),
       control_only_(what == Carries::ControlPackets),
       parts_(links_.count()) {
   if (maker_.needs_load()) no_load_.resize(links_.count());
+  if (!joined_) return;
+  const machine::GatewayParameters& gateway = machine::networks_of(machine.description)->gateway;
+  gateway_ps_ = (gateway.latency + gateway.occupancy).value;
+  for (const machine::JoinedPart& part : joined_->parts()) networks_.push_back(std::make_unique<Part>(part));
+}
+
+/// A way through a gateway is two, one after the other.
+bool LinkLoads::find(network::EndpointId from, network::EndpointId to, std::vector<Share>& out) {
+  if (!joined_) return maker_.route(from, to, no_load_.empty() ? nullptr : no_load_.data(), scratch_, out);
+  // A transfer is mostly its full packets.
+  const auto bytes = static_cast<std::uint64_t>(networks_.front()->of.machine.description.nic.payload.value);
+  const machine::Way way = joined_->way(from, to, bytes);
+  if (way.gateway == topology::kNone) return find_in(*networks_[way.first], from, to, out);
+  const network::EndpointId gateway = joined_->gateways()[way.gateway];
+  return find_in(*networks_[way.first], from, gateway, out) &&
+         find_in(*networks_[way.second], gateway, to, out);
+}
+
+std::int64_t LinkLoads::delay_ps(const std::vector<Share>& route) const {
+  if (!joined_) return maker_.delay_ps(route);
+  std::int64_t sum = 0;
+  unsigned legs = 0;
+  for (const Share& share : route) {
+    const bool injection = share.link >= graph_.ports();
+    legs += injection;
+    const topology::RouterId router =
+        injection ? graph_.endpoint_router(share.link - graph_.ports()) : graph_.port_router(share.link);
+    const Part& part = *networks_[joined_->part_of_router(router)];
+    const LinkId own = injection ? part.links.injection(0) : share.link - part.of.first_port;
+    sum += share.weight * part.links.delay_ps(own);
+  }
+  return sum / kWhole + (legs > 1 ? gateway_ps_ : 0);
+}
+
+double LinkLoads::capacity(LinkId link) const {
+  if (!joined_ || link >= graph_.ports()) return links_.capacity(link);
+  const Part& part = *networks_[joined_->part_of_router(graph_.port_router(link))];
+  return part.links.capacity(link - part.of.first_port);
+}
+
+bool LinkLoads::find_in(Part& part, network::EndpointId from, network::EndpointId to,
+                        std::vector<Share>& out) {
+  const std::vector<std::uint32_t> no_load(part.maker.needs_load() ? part.links.count() : 0);
+  std::vector<Share> own;
+  if (!part.maker.route(part.of.endpoint_of[from], part.of.endpoint_of[to],
+                        no_load.empty() ? nullptr : no_load.data(), scratch_, own))
+    return false;
+  const std::uint32_t ports = part.of.machine.graph->ports();
+  for (Share share : own) {
+    share.link = share.link < ports ? share.link + part.of.first_port
+                                    : links_.injection(part.of.node_of[share.link - ports]);
+    out.push_back(share);
+  }
+  return true;
 }
 
 std::vector<Share> LinkLoads::route(network::EndpointId from, network::EndpointId to) {
   std::vector<Share> out;
-  if (!maker_.route(from, to, no_load_.empty() ? nullptr : no_load_.data(), scratch_, out)) out.clear();
+  if (!find(from, to, out)) out.clear();
   return out;
 }
 
@@ -56,8 +111,7 @@ std::vector<LinkLoad> LinkLoads::between(const std::vector<Transfer>& transfers,
   std::vector<Share> route;
   for (const auto& [pair, bytes] : pairs) {
     route.clear();
-    if (!maker_.route(pair.first, pair.second, no_load_.empty() ? nullptr : no_load_.data(), scratch_, route))
-      continue;
+    if (!find(pair.first, pair.second, route)) continue;
     for (const Share& s : route) {
       if (parts_[s.link] == 0) used.push_back(s.link);
       parts_[s.link] += bytes * s.weight;
@@ -66,7 +120,7 @@ std::vector<LinkLoad> LinkLoads::between(const std::vector<Transfer>& transfers,
   std::vector<LinkLoad> out;
   double time = static_cast<double>(std::max<std::int64_t>(1, (until - from).value));
   for (LinkId link : used) {
-    double bytes = static_cast<double>(parts_[link]) / kWhole, capacity = links_.capacity(link) * time;
+    double bytes = static_cast<double>(parts_[link]) / kWhole, capacity = this->capacity(link) * time;
     out.push_back({link, parts_[link] / kWhole, capacity > 0 ? bytes / capacity : 0});
     parts_[link] = 0;
   }

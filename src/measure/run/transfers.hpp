@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "machine/machine.hpp"
+#include "machine/joined.hpp"
 #include "network/flow/routes.hpp"
 #include "nic/fabric.hpp"
 
@@ -53,16 +53,32 @@ class LinkLoads {
 
   /// The links between two endpoints on an empty network, with their shares; none where there is no way.
   std::vector<network::flow::Share> route(network::EndpointId from, network::EndpointId to);
-  std::int64_t delay_ps(const std::vector<network::flow::Share>& route) const {
-    return maker_.delay_ps(route);
-  }
+  std::int64_t delay_ps(const std::vector<network::flow::Share>& route) const;
+
+  /// Bytes per picosecond.
+  double capacity(network::flow::LinkId link) const;
 
   const network::flow::Links& links() const { return links_; }
   /// Between two routers; else to or from an endpoint.
   bool between_routers(network::flow::LinkId link) const;
 
  private:
+  /// Routes of one of several networks, whose links have other numbers in the whole.
+  struct Part {
+    explicit Part(const machine::JoinedPart& part)
+        : of(part), links(part.machine), maker(part.machine, links) {}
+    const machine::JoinedPart& of;
+    network::flow::Links links;
+    network::flow::RouteMaker maker;
+  };
+  bool find(network::EndpointId from, network::EndpointId to, std::vector<network::flow::Share>& out);
+  bool find_in(Part& part, network::EndpointId from, network::EndpointId to,
+               std::vector<network::flow::Share>& out);
+
   const topology::Graph& graph_;
+  const machine::Joined* joined_;
+  std::int64_t gateway_ps_ = 0;                  // that a packet spends in a gateway, at least
+  std::vector<std::unique_ptr<Part>> networks_;  // where there are several
   network::flow::Links links_;
   network::flow::RouteMaker maker_;
   network::flow::RouteMaker::Scratch scratch_;
