@@ -6,8 +6,6 @@
 #include <cstring>
 #include <filesystem>
 
-#include "config/registry.hpp"
-
 namespace weft::config {
 
 Field::Field() = default;
@@ -23,12 +21,6 @@ Section::Section(Section&&) noexcept = default;
 Section& Section::operator=(const Section&) = default;
 Section& Section::operator=(Section&&) noexcept = default;
 Section::~Section() = default;
-
-std::vector<std::vector<std::string>> example_lists(Examples examples) {
-  std::vector<std::vector<std::string>> out;
-  for (const auto& words : examples) out.emplace_back(words.begin(), words.end());
-  return out;
-}
 
 namespace detail {
 
