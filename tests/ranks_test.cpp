@@ -165,29 +165,31 @@ TEST(Ranks, GiveTheSameBytesWhereCablesFail) {
     std::uint64_t batch;
   };
   const Case cases[] = {
-      {{}, "at 1us cut r1.p0; at 2us cut r5.p2; at 9us restore r1.p0", 0},
-      {{}, "at 1us kill router 5; at 9us restore router 5", 0},
+      {{}, "at 1us cut r1.p0; at 1.5us cut r5.p2; at 9us restore r1.p0", 40},
+      {{}, "at 1us kill router 5; at 9us restore router 5", 40},
       {{"cable.default.bit_error_rate=1e-4"}, "", 20},
       {{"cable.default.bit_error_rate=1e-4", "cable.default.retry=header-footer"}, "", 20},
-      {{}, "at 1us lane r1.p0 2 stuck; at 4us stall r2.p0 for 300ns; at 5us flip r3.p0 packet 3 bit 5", 0},
-      {{"router.switching=wormhole", "router.buffer_flits=4"}, "at 1us cut r7.p0; at 1.2us cut r8.p2", 0},
-      {{"router.kind=virtual-output-queued"}, "at 1us cut r7.p0; at 1.2us kill router 10", 0},
-      {{"router.kind=tiled", "cable.default.length=30m"}, "at 1us cut r6.p2", 0},
+      {{},
+       "at 0.5us lane r1.p0 2 stuck; at 0.7us stall r2.p0 for 300ns; at 1us flip r3.p0 packet 3 bit 5",
+       40},
+      {{"router.switching=wormhole", "router.buffer_flits=4"}, "at 1us cut r7.p0; at 1.2us cut r8.p2", 40},
+      {{"router.kind=virtual-output-queued"}, "at 1us cut r7.p0; at 1.2us kill router 10", 40},
+      {{"router.kind=tiled", "cable.default.length=30m"}, "at 1us cut r6.p2", 40},
   };
   std::uint64_t again = 0, back = 0, lost = 0;
   for (const Case& one : cases) {
     machine::Machine machine = make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 2, one.settings);
     const json alone = expect_same_on_ranks(
         machine, mixed_packets(one.batch), 0.4, one.faults + join(one.settings, ", "), one.faults,
-        &one == cases ? std::vector<unsigned>{2, 3, 8} : std::vector<unsigned>{2, 3});
+        &one == cases ? std::vector<unsigned>{2, 8} : std::vector<unsigned>{3});
     const json& faults = alone["points"][0]["faults"];
     for (const json& cable : faults["cables"]) again += cable["flits_sent_again"].get<std::uint64_t>();
     back += faults["packets_taken_back"].get<std::uint64_t>();
     lost += faults["undeliverable_packets"].get<std::uint64_t>();
   }
-  EXPECT_GT(again, 1000u);
-  EXPECT_GT(back, 200u);
-  EXPECT_GT(lost, 100u);
+  EXPECT_GT(again, 500u);
+  EXPECT_GT(back, 100u);
+  EXPECT_GT(lost, 20u);
 }
 
 /// All that a caller of a network hears of messages between many, some of which are lost.
@@ -217,7 +219,7 @@ std::vector<network::Notice> heard(const machine::Machine& machine, unsigned thr
     for (const network::Notice& notice : batch) {
       all.push_back(notice);
       // Who hears of an arrival sends the next.
-      if (notice.kind == network::Notice::Kind::Delivered && tag < 20 * endpoints)
+      if (notice.kind == network::Notice::Kind::Delivered && tag < 8 * endpoints)
         send(static_cast<std::uint32_t>(notice.tag % endpoints), later(notice.at, reaction));
     }
   }
@@ -231,8 +233,8 @@ TEST(Ranks, ACallerHearsTheSame) {
            {Settings{}, Settings{"router.switching=wormhole", "router.buffer_flits=4"}}) {
         machine::Machine machine = make_machine("torus", {"dims=[4,4]"}, "dimension-order", {}, 2, router);
         const auto alone = heard(machine, 1, faults, reaction, nullptr);
-        ASSERT_GT(alone.size(), 200u);
-        for (unsigned count : {2u, 3u, 8u})
+        ASSERT_GT(alone.size(), 150u);
+        for (unsigned count : {2u, 3u})
           on_ranks(count, [&](unsigned r, network::Ranks* ranks) {
             EXPECT_TRUE(heard(machine, count == 2 ? 2 : 1, faults, reaction, ranks) == alone)
                 << "rank " << r << " of " << count << " " << faults << join(router, ", ");
@@ -242,7 +244,7 @@ TEST(Ranks, ACallerHearsTheSame) {
 
 TEST(Ranks, ReplayTheSame) {
   for (const auto& [workload, setting] :
-       {std::pair<std::string, std::string>{"all-to-all", "bytes=2KiB"}, {"stencil-3d", "halo=3KiB"}}) {
+       {std::pair<std::string, std::string>{"all-to-all", "bytes=512B"}, {"stencil-3d", "halo=1KiB"}}) {
     machine::Machine machine = make_machine("torus", {"dims=[3,3,3]"}, "dimension-order", {}, 2,
                                             {"cable.default.bit_error_rate=1e-6"});
     workload::ReplayText text;
@@ -259,7 +261,7 @@ TEST(Ranks, ReplayTheSame) {
       return out;
     };
     const auto alone = result(nullptr);
-    for (unsigned count : {2u, 3u, 8u})
+    for (unsigned count : {2u, 3u})
       on_ranks(count, [&](unsigned, network::Ranks* ranks) { EXPECT_EQ(result(ranks), alone); });
   }
 }
@@ -353,7 +355,7 @@ TEST(Ranks, AnErrorIsToldOnce) {
   EXPECT_THAT(result.err, HasSubstr("the engine flow runs in one process"));
 }
 
-TEST(Ranks, StartedByMpirunReplayAndBreakCables) {
+TEST(Ranks, StartedByMpirunReplayAndRepairErrors) {
   ScratchFolder folder;
   const auto same = [&](const std::string& name, std::vector<std::string> words, const std::string& file) {
     std::string alone;
@@ -369,11 +371,11 @@ TEST(Ranks, StartedByMpirunReplayAndBreakCables) {
     }
   };
   same("replay",
-       {"replay", "torus", "all-to-all", "--set", "topology.dims=[4,4]", "--engine", "flit", "--ranks", "16"},
+       {"replay", "torus", "all-to-all", "--set", "topology.dims=[2,4]", "--engine", "flit", "--ranks", "8"},
        "matrix.csv");
-  same("faults",
-       {"traffic", "torus", "--set", "topology.dims=[4,4]", "--load", "0.3", "--fault",
-        "at 1us cut r0.p0; at 3us kill router 5"},
+  same("errors",
+       {"traffic", "torus", "--set", "topology.dims=[4,4]", "--set", "cable.default.bit_error_rate=1e-4",
+        "--load", "0.3", "--packet", "4", "--batch", "5"},
        "points.csv");
 }
 
