@@ -359,6 +359,8 @@ static void serve_accelerators(const char* name, const char* own_file) {
   /* Before the job starts, so that it is there for it. */
   if (door < 0 || bind(door, (struct sockaddr*)&address, size) != 0 || listen(door, kMostAsking) != 0)
     fail("nobody can ask for", "accelerators");
+  mkdir("/usr", 0755); /* a root of the user's own may be without */
+  mkdir("/usr/bin", 0755);
   if (symlink(own_file, "/usr/bin/weft-accelerators") != 0 && errno != EEXIST)
     fail("cannot make", "/usr/bin/weft-accelerators");
   agent = fork();
