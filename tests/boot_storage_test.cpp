@@ -83,6 +83,16 @@ TEST_F(BootStorage, AReadOrWriteTakesAsLongAsARanks) {
   EXPECT_EQ(steps, 8u);
 }
 
+TEST_F(BootStorage, LookAheadChangesNothing) {
+  const std::string job = WEFT_BUILD
+      "/test-programs/storage_time /weft/own$NODE\n"
+      "for k in 1 2 3 4; do echo $NODE $k >> /weft/log; done; sleep 0.1; cat /weft/log; stat -c %y /weft/log";
+  const ProgramResult ahead = mounted(job), every = mounted(job, {"--no-look-ahead"});
+  EXPECT_EQ(ahead.code + every.code, 0) << ahead.err << every.err;
+  EXPECT_THAT(ahead.out, HasSubstr("node0: 0 4\n"));
+  EXPECT_EQ(ahead.out, every.out);
+}
+
 TEST_F(BootStorage, NodesAndARankShareFiles) {
   const std::string rank = folder.file("rank.sh");
   std::ofstream(rank)

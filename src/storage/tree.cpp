@@ -113,6 +113,8 @@ Inode& Tree::inode(const struct stat& facts) {
     found->accessed = {facts.st_atim.tv_sec, facts.st_atim.tv_nsec};
     found->modified = {facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
     found->changed = {facts.st_ctim.tv_sec, facts.st_ctim.tv_nsec};
+    // Nothing is older than the run where nothing is of an earlier one: not even the root.
+    if (!keeps_) found->accessed = found->modified = found->changed = {epoch_, 0};
     if (S_ISREG(facts.st_mode) && facts.st_size > 0)  // of an earlier run
       reserve(*found, 0, static_cast<std::uint64_t>(facts.st_size));
   }
