@@ -51,7 +51,8 @@ INSTANTIATE_TEST_SUITE_P(Targets, Fuzz,
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(FuzzCorpus, IsThereForEveryTarget) {
-  for (const char* name : {"port", "descriptions", "texts", "rings", "power_script", "tlp", "registers", "files"}) {
+  for (const char* name :
+       {"port", "descriptions", "texts", "rings", "power_script", "tlp", "registers", "files"}) {
     std::filesystem::directory_iterator files(std::string(WEFT_ROOT "/tests/corpus/") + name);
     EXPECT_GT(std::distance(begin(files), end(files)), 10) << name;
   }
