@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "lib/children.hpp"
 #include "lib/clocks.hpp"
 #include "lib/launcher_libraries.hpp"
@@ -36,24 +38,55 @@ bool sleep_until(abi::Thread& thread, std::int64_t time) {
   return result != -EINTR;
 }
 
-/// Libraries for network cards that nobody has here, which libfabric brings along, measure the processor's
-/// clock when they are loaded: each for a tenth of a second, in 800 sleeps, on the first core, where all
-/// ranks then meet. They give an attempt up when time goes back, and ask the system after nine. Their sleeps
-/// show that they are at it: after each they read the time, and once more for the next attempt.
-thread_local unsigned reads_of_a_measurement = 0;
+// Libraries for network cards that nobody has here, which libfabric brings along, measure the processor's
+// clock when they are loaded: each for a tenth of a second, in 800 sleeps, on the first core, where all ranks
+// then meet. A tenth of a second by gettimeofday() is all they ask for, and no clock slower than 1 GHz: so
+// they get one sleep of as many cycles as that has, and then a time that fits. Nobody uses what they find.
+constexpr useconds_t kTheirSleep = 125;
+constexpr std::uint64_t kLeastCycles = 105'000'000;
+constexpr std::int64_t kTheirTenth = 100'200;  // microseconds
+constexpr useconds_t kOneLook = 2'000;
 
-bool measures_clocks(const void* caller) {
-  return lib::of_library("libinfinipath.so", caller) || lib::of_library("libpsm2.so", caller);
+struct Measurement {
+  bool read_next = false;  // the next who reads the time ends it
+  std::int64_t began = 0;  // microseconds
+};
+thread_local Measurement measurement;
+
+/// The time as any other library is told it.
+timeval time_told(const void* caller) {
+  timeval out{};
+  if (abi::Thread* thread = clock_thread()) {
+    const std::int64_t now = lib::read_clock(*thread, caller);
+    out = {static_cast<time_t>(base_seconds(CLOCK_REALTIME) + now / kSecond),
+           static_cast<suseconds_t>(now % kSecond / 1'000'000)};
+  } else {
+    WEFT_REAL(gettimeofday);
+    next_gettimeofday(&out, nullptr);
+  }
+  return out;
 }
+std::int64_t microseconds_of(const timeval& t) { return t.tv_sec * std::int64_t{1'000'000} + t.tv_usec; }
 
-bool sleeps_to_measure(useconds_t microseconds, const void* caller) {
-  if (microseconds != 125 || !measures_clocks(caller)) return false;
-  reads_of_a_measurement = 2;
+bool sleeps_to_measure([[maybe_unused]] useconds_t microseconds, [[maybe_unused]] const void* caller) {
+#if defined(__x86_64__)
+  if (microseconds != kTheirSleep ||
+      !(lib::of_library("libinfinipath.so", caller) || lib::of_library("libpsm2.so", caller)))
+    return false;
+  WEFT_REAL(usleep);
+  measurement = {true, microseconds_of(time_told(caller))};
+  for (const std::uint64_t from = __builtin_ia32_rdtsc(); __builtin_ia32_rdtsc() - from < kLeastCycles;)
+    next_usleep(kOneLook);
   return true;
+#else
+  return false;
+#endif
 }
 
-bool reads_to_measure(const void* caller) {
-  return reads_of_a_measurement > 0 && reads_of_a_measurement-- > 0 && measures_clocks(caller);
+void end_measurement(timeval& t) {
+  measurement.read_next = false;
+  const std::int64_t now = std::max(measurement.began + kTheirTenth, microseconds_of(t));
+  t = {static_cast<time_t>(now / 1'000'000), static_cast<suseconds_t>(now % 1'000'000)};
 }
 
 /// While MPI starts or ends, ranks look for each other in short sleeps. Many of them would keep the
@@ -103,20 +136,10 @@ int getrusage(__rusage_who_t who, struct rusage* usage) {
   return 0;
 }
 
-int gettimeofday(struct timeval* __restrict t, void* __restrict zone) {
-  if (reads_to_measure(__builtin_return_address(0))) {
-    static time_t back = 1'000'000'000;
-    *t = {--back, 0};
-    return 0;
-  }
-  abi::Thread* thread = clock_thread();
-  if (!thread) {
-    WEFT_REAL(gettimeofday);
-    return next_gettimeofday(t, zone);
-  }
-  std::int64_t now = lib::read_clock(*thread, __builtin_return_address(0));
-  t->tv_sec = base_seconds(CLOCK_REALTIME) + now / kSecond;
-  t->tv_usec = now % kSecond / 1'000'000;
+int gettimeofday(struct timeval* __restrict t, void* __restrict) {
+  *t = time_told(__builtin_return_address(0));
+  if (measurement.read_next) [[unlikely]]
+    end_measurement(*t);
   return 0;
 }
 
