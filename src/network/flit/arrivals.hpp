@@ -1,4 +1,4 @@
-// What arrives at a tile in a cycle: credits, heads and the flits behind them.
+// What arrives at a tile in a cycle: credits, heads, the flits behind them, and those who waited for it.
 #pragma once
 
 #include "network/flit/multicast.hpp"
@@ -25,6 +25,7 @@ class Arrivals {
   void take_flits(Tile& tile, const Inbox& inbox) {
     if (!inbox.heads.empty()) take_heads(tile, inbox);
     if (!inbox.bodies.empty()) take_bodies(tile, inbox);
+    if (!inbox.due.empty()) take_due(tile, inbox);
   }
 
  private:
@@ -32,6 +33,7 @@ class Arrivals {
 
   void take_heads(Tile& tile, const Inbox& inbox);
   void take_bodies(Tile& tile, const Inbox& inbox);
+  void take_due(Tile& tile, const Inbox& inbox);
   QueueNumber queue_for(const At& b, ChannelNumber to, Entry entry);
 
   Fabric& fabric_;
@@ -122,6 +124,15 @@ void Arrivals<V>::take_bodies(Tile& tile, const Inbox& inbox) {
     queue.word |= (queue.word & Queue::kActive) * (Queue::kReady / Queue::kActive);
   }
   for (unsigned bound = 0; bound < Tile::kBounds; ++bound) ready[bound].set_end(ends[bound]);
+}
+
+/// Queues whose port has sent what it was busy with: they request the switch again.
+template <class V>
+void Arrivals<V>::take_due(Tile& tile, const Inbox& inbox) {
+  for (QueueNumber q : inbox.due) {
+    const unsigned bound = b_.ports[b_.queues[q].out].flags & Port::kEndpoint;
+    tile.switch_requests_in(b_.now, bound).push(q);
+  }
 }
 
 }  // namespace weft::network::flit

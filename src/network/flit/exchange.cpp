@@ -123,7 +123,7 @@ Cycle Exchange::pack(Cycle now) {
         Ranks::Bytes& out = out_[fabric_.beyond[i].rank];
         put(out, Piece::Inbox);
         put(out, Parcel{fabric_.beyond[i].tile, static_cast<std::uint32_t>(c - now), from.heads.size(),
-                        from.bodies.size(), from.credits.size(), from.ends.size()});
+                        from.bodies.size(), from.credits.size(), from.due.size()});
         pack_inbox(from, c, out);
       }
   }
@@ -145,7 +145,7 @@ void Exchange::pack_inbox(Inbox& inbox, Cycle at, Ranks::Bytes& out) {
   }
   put_bag(out, inbox.bodies);
   put_bag(out, inbox.credits);
-  for (EndNumber end : inbox.ends) {
+  for (EndNumber end : inbox.due) {
     const std::uint8_t* bytes = nullptr;
     link::Frame* frame = links_->wire_to(end).arriving(at, bytes);
     put(out, end);
@@ -157,7 +157,7 @@ void Exchange::pack_inbox(Inbox& inbox, Cycle at, Ranks::Bytes& out) {
   inbox.heads.clear();
   inbox.bodies.clear();
   inbox.credits.clear();
-  inbox.ends.clear();
+  inbox.due.clear();
 }
 
 void Exchange::begin(Crossing& crossing, PacketId packet) {
@@ -267,7 +267,7 @@ void Exchange::unpack_inbox(RankReader& reader, Cycle now) {
     const auto frame = reader.take<link::Frame>();
     if (frame.kind != link::Frame::Kind::Nothing && frame.has_flit)
       for (std::uint8_t& byte : bytes) byte = reader.take<std::uint8_t>();
-    inbox.ends.push(end);
+    inbox.due.push(end);
     if (frame.kind != link::Frame::Kind::Nothing)
       links_->wire_to(end).deliver(now + parcel.ahead, frame, bytes.data());
   }

@@ -309,7 +309,7 @@ void Fabric::empty() {
   for (OutChannel& channel : state.channels) channel.used = 0;
   for (Inbox& inbox : state.inboxes) {
     inbox.heads.clear(), inbox.bodies.clear();
-    inbox.credits.clear(), inbox.ends.clear();
+    inbox.credits.clear(), inbox.due.clear();
   }
   std::fill(state.awake.begin(), state.awake.end(), Mark::kNo);
   multicast.empty();
@@ -331,7 +331,7 @@ std::uint64_t Fabric::bytes() const {
   std::uint64_t bags = 0;
   for (const Inbox& inbox : state.inboxes)
     bags += sizeof(Inbox) + inbox.heads.bytes() + inbox.bodies.bytes() + inbox.credits.bytes() +
-            inbox.ends.bytes();
+            inbox.due.bytes();
   for (const Tile& tile : state.tiles) {
     for (const auto& bag : tile.channel_requests) bags += bag.bytes();
     for (const auto& bag : tile.switch_requests) bags += bag.bytes();

@@ -8,8 +8,8 @@ void LinkTraffic::take(Cycle now) {
   for (unsigned t = 0; t < fabric_.own_threads(); ++t) {
     const std::size_t i =
         fabric_.inbox_index(now, fabric_.links_tile(worker_.index), fabric_.first_thread + t);
-    for (EndNumber end : fabric_.state.inboxes[i].ends) ends.wake(end);
-    fabric_.state.inboxes[i].ends.clear();
+    for (EndNumber end : fabric_.state.inboxes[i].due) ends.wake(end);
+    fabric_.state.inboxes[i].due.clear();
     fabric_.state.awake[i] = Mark::kNo;
   }
   ends.timers.fire(now, [&](EndNumber end) { ends.wake(end); });
@@ -62,7 +62,7 @@ void LinkTraffic::give(Cycle now) {
     if (arrives != kNever) {
       EndNumber other = LinkLayer::other_end(end);
       const std::size_t at = fabric_.inbox_index(arrives, fabric_.link_inbox[other], worker_.index);
-      fabric_.state.inboxes[at].ends.push(other);
+      fabric_.state.inboxes[at].due.push(other);
       fabric_.state.awake[at] = Mark::kYes;
     }
     ends.timers.set(end, links_.wakes_at(end, now));

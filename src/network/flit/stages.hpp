@@ -40,6 +40,10 @@ class Stages final : public Pipeline {
         switch_(fabric, sources, routes_, ejection_, links, worker, at_),
         injection_(fabric, sources, routes_, routes, links, worker, at_) {
     if (links) link_traffic_.emplace(fabric, sources, *links, worker);
+    const State& state = fabric.state;
+    rows_.reserve(state.slots * state.flights.size());
+    for (Cycle slot = 0; slot < state.slots; ++slot)
+      for (std::uint16_t flight : state.flights) rows_.push_back(fabric.row(slot + flight, worker.index));
   }
 
   void run(Cycle begin, Cycle end) override;
@@ -60,27 +64,17 @@ class Stages final : public Pipeline {
   SwitchAllocator<V> switch_;
   Injection<V> injection_;
   std::optional<LinkTraffic> link_traffic_;
-  std::vector<std::uint32_t>
-      rows_;                  // by cycle of the run and flight: our first inbox of the slot in which it ends
-  std::vector<Inbox*> from_;  // of a tile in a cycle: those in which something is
+  std::vector<std::uint32_t> rows_;  // by slot and flight: our first inbox of the slot in which it ends
+  std::vector<Inbox*> from_;         // of a tile in a cycle: those in which something is
   std::vector<std::uint8_t> due_;  // by tile of the share: it is on the list
 };
 
 template <class V>
 void Stages<V>::run(Cycle begin, Cycle end) {
   for (Cycle now = begin; now < end; ++now) injection_.create_packets(now);
-  const State& state = fabric_.state;
-  const std::size_t flights = state.flights.size();
-  rows_.resize((end - begin) * flights);
-  for (Cycle now = begin; now < end; ++now)
-    for (std::size_t i = 0; i < flights; ++i)
-      rows_[(now - begin) * flights + i] = fabric_.row(now + state.flights[i], worker_.index);
   if (link_traffic_) link_traffic_->take(begin);  // with a link layer a run is one cycle
   const auto run_window = [&](std::uint32_t t) {
-    for (Cycle now = begin; now < end; ++now) {
-      at_.rows = &rows_[(now - begin) * flights];
-      run_tile(t, now);
-    }
+    for (Cycle now = begin; now < end; ++now) run_tile(t, now);
   };
   find_due_tiles(begin, end);
   worker_.tiles.open();
@@ -134,6 +128,7 @@ void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
   }
   if (from_.empty()) return;
   at_.now = now;
+  at_.rows = &rows_[(now & (fabric_.state.slots - 1)) * fabric_.state.flights.size()];
   at_.coin = (now ^ fabric_.settings.seed << 48) * kMixer;
   Tile& tile = fabric_.state.tiles[t];
   for (const Inbox* inbox : from_) arrivals_.take_credits(*inbox);
@@ -142,6 +137,7 @@ void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
     inbox->heads.clear();
     inbox->bodies.clear();
     inbox->credits.clear();
+    inbox->due.clear();
   }
   const auto any = [](const Bag<QueueNumber>* bags) {
     return !bags[Tile::kOnward].empty() || !bags[Tile::kOut].empty();

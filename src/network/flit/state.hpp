@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -186,8 +187,10 @@ struct alignas(64) Inbox {
   Bag<HeadFlit> heads;
   Bag<ChannelNumber> bodies;   // flits behind a head
   Bag<ChannelNumber> credits;  // for the output channel named
-  Bag<EndNumber>
-      ends;  // of cables with a link layer at which something arrives; only in the inboxes of links
+  // Who has something to do now. In inboxes of links: ends of cables at which something arrives. In those of
+  // tiles: queues that have waited for a narrow port.
+  Bag<std::uint32_t> due;
+  static_assert(std::is_same_v<EndNumber, QueueNumber>);
 };
 
 /// A run of routers small enough for their state to stay in a cache while a cycle's stages pass over it.
@@ -209,11 +212,12 @@ struct Tile {
   }
 
   bool at_rest() const {
-    for (const auto& bag : channel_requests)
-      if (!bag.empty()) return false;
     for (const auto& bag : switch_requests)
       if (!bag.empty()) return false;
-    return senders[0].empty() && senders[1].empty();
+    if (!senders[0].empty() || !senders[1].empty()) return false;
+    for (const auto& bag : channel_requests)
+      if (!bag.empty()) return false;
+    return true;
   }
 };
 

@@ -25,6 +25,7 @@ class SwitchAllocator {
         ejection_(ejection),
         links_(links),
         ends_(worker.ends ? &*worker.ends : nullptr),
+        worker_(worker),
         b_(at),
         route_cycles_(fabric.settings.route_cycles),
         only_turns_(fabric.settings.allocator != Allocator::Age && fabric.settings.local_yield.empty()),
@@ -56,6 +57,7 @@ class SwitchAllocator {
   unsigned class_of(QueueNumber q) const { return classes_.of_channel(b_.channel_of(q)); }
   WEFT_HOT static unsigned bound_of(const Port& out) { return out.flags & Port::kEndpoint; }
   WEFT_HOT void request_again(QueueNumber q, const Port& out) { again_[bound_of(out)].push(q); }
+  void request_later(const At& b, QueueNumber q, const Port& out);
   template <bool OneRound>
   void match(Tile& tile, bool first_round);
   void contest_output(Port& out, QueueNumber q);
@@ -75,14 +77,17 @@ class SwitchAllocator {
   Ejection<V>& ejection_;
   LinkLayer* const links_;
   AwakeEnds* const ends_;
+  const Worker& worker_;
   const At& b_;
   const unsigned route_cycles_;
   const bool only_turns_, moves_turns_;
   std::uint64_t flit_hops_ = 0, flits_delivered_ = 0;
+  std::uint32_t tile_ = 0;
   Bag<QueueNumber>* again_ = nullptr;  // by bound: queues that request the switch in the next cycle
   Bag<PortNumber> outputs_, inputs_;   // with a request, with a grant
   std::vector<std::uint8_t> matched_;  // by port: sides that have a partner in this cycle,
-  Bag<PortNumber> matched_ports_;      // and the ports that have one; only with several rounds
+  Bag<PortNumber> matched_ports_;      // and the ports that have one; only where a round follows
+  bool refused_ = false;               // an input has refused an output in this round: it may take another
 };
 
 /// May the first flit of this queue be sent now?
@@ -111,6 +116,7 @@ void SwitchAllocator<V>::allocate(Tile& tile) {
   Bag<QueueNumber>* ready = &tile.switch_requests_in(b.now, 0);
   const std::uint32_t count = ready[Tile::kOnward].size() + ready[Tile::kOut].size();
   again_ = &tile.switch_requests_in(b.now + 1, 0);
+  tile_ = static_cast<std::uint32_t>(&tile - fabric_.state.tiles.data());
   std::uint32_t first_loser[Tile::kBounds];
   outputs_.clear();
   outputs_.reserve(count);
@@ -127,7 +133,8 @@ void SwitchAllocator<V>::allocate(Tile& tile) {
     match<true>(tile, true);
   } else {
     match<false>(tile, true);
-    for (unsigned round = 1; round < fabric_.settings.iterations; ++round) {
+    // Outputs that were not refused are taken, and so are the inputs that requested them.
+    for (unsigned round = 1; refused_ && round < fabric_.settings.iterations; ++round) {
       if (!request_without_partner(first_loser)) break;
       match<false>(tile, false);
     }
@@ -143,13 +150,26 @@ WEFT_HOT void SwitchAllocator<V>::request(const At& b, QueueNumber q, PortNumber
   const Queue& queue = b.queues[q];
   Port& out = b.ports[queue.out];
   if (!may_send(b, queue, out)) [[unlikely]] {
-    request_again(q, out);
+    request_later(b, q, out);
   } else if (out.requester == kEnd) [[likely]] {
     out.requester = q;
     *outputs++ = queue.out;
   } else {
     contest_output(out, q);
   }
+}
+
+/// A queue that may not send now requests the switch again in the next cycle, or, where it is known, when its
+/// output has sent the flit before.
+template <class V>
+[[gnu::noinline]] void SwitchAllocator<V>::request_later(const At& b, QueueNumber q, const Port& out) {
+  if ((out.flags & (Port::kNarrow | Port::kLinkLayer)) != Port::kNarrow) return request_again(q, out);
+  const Cycle when = (b.rests[b.queues[q].out].next_send + 255) >> 8;
+  if (when <= b.now + 1) return request_again(q, out);
+  const Cycle last = b.now + fabric_.state.slots - 1;
+  const std::size_t at = fabric_.inbox_index(std::min(when, last), tile_, worker_.index);
+  b.awake[at] = Mark::kYes;
+  b.inboxes[at].due.push(q);
 }
 
 /// The requests of those still without a partner, for another round. Returns whether there are any.
@@ -182,6 +202,7 @@ void SwitchAllocator<V>::match(Tile& tile, bool first_round) {
   const At b = b_;
   inputs_.clear();
   inputs_.reserve(outputs_.size());
+  refused_ = false;
   PortNumber* const inputs = inputs_.end();
   PortNumber* touched = inputs;
   if (moves_turns_)  // iSLIP's turns move only when the input accepts
@@ -212,7 +233,7 @@ void SwitchAllocator<V>::match(Tile& tile, bool first_round) {
       from.last_channel = static_cast<std::uint8_t>(b.channel_of(q));
     }
     if constexpr (V::kWeighted) count_share(in, out, q, OneRound || first_round);
-    if (!OneRound) {
+    if (!OneRound && refused_) {
       matched_[in] |= kMatchedInput;
       matched_[out] |= kMatchedOutput;
       matched_ports_.push(in);
@@ -253,6 +274,7 @@ template <class V>
 /// Two outputs chose an input: in turn, or the oldest packet first.
 template <class V>
 [[gnu::noinline]] void SwitchAllocator<V>::contest_input(Port& in, PortNumber out) {
+  refused_ = true;
   const PortNumber other = in.granted;
   const std::uint32_t mine = Port::turn(out, in.last_output), others = Port::turn(other, in.last_output);
   const bool first = V::kWeighted  ? is_first_for_input(b_.port_of(b_.ports[out].requester), out, other)
@@ -320,13 +342,19 @@ WEFT_HOT bool SwitchAllocator<V>::send(const At& b, Tile& tile, const Port& from
   --queue.rest;  // of `left`, which is not 0
   --queue.flits;
   ++b.sent[queue.out];
-  if (V::kOnGrid && !(port.flags & (Port::kNarrow | Port::kEndpoint))) [[likely]] {
+  // Cables of a grid mostly take a flit in every cycle; others may have any rate.
+  constexpr unsigned kSpecial =
+      Port::kEndpoint | (V::kOnGrid ? unsigned{Port::kNarrow} : Port::kInner | Port::kLinkLayer);
+  if (!(port.flags & kSpecial)) [[likely]] {
+    if (!V::kOnGrid && (port.flags & Port::kNarrow)) b.rests[queue.out].sent_at(b.now);
     Inbox& inbox = b.inbox_at(port.inbox, port.flight);
     ChannelNumber to = port.peer + queue.out_channel();
-    if (head)
+    if (head) {
       inbox.heads.push({to, entry.bits()});
-    else
+      if (!V::kOnGrid) count_hop(entry, queue.out);
+    } else {
       inbox.bodies.push(to);
+    }
     ++flit_hops_;
     if (!V::kCutThrough) take_room(b.outs[queue.channels], port, 1);
   } else {
