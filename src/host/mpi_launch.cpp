@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <map>
@@ -26,12 +27,15 @@ namespace {
 // The library's functions know no context, and a process has one server.
 std::mutex abort_mutex;
 MpiLauncher::Abort abort_seen;
+std::atomic<unsigned> ranks_connected, ranks_finalized;
 
 pmix_status_t on_connect(const pmix_proc_t*, void*, pmix_info_t[], std::size_t, pmix_op_cbfunc_t, void*) {
+  ++ranks_connected;
   return PMIX_OPERATION_SUCCEEDED;
 }
 
 pmix_status_t on_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t, void*) {
+  ++ranks_finalized;
   return PMIX_OPERATION_SUCCEEDED;
 }
 
@@ -112,7 +116,9 @@ class Facts {
   std::vector<pmix_info_t> infos_;
 };
 
-constexpr const char* kJob = "weft";
+// Jobs that the server still knows though they have ended: see ~MpiLauncher. The next needs another name.
+unsigned jobs_left = 0;
+std::string job_name() { return jobs_left ? fmt::format("weft-{}", jobs_left) : "weft"; }
 
 /// "0,1;2": the ranks of each node, in the order nodes are first named.
 struct Map {
@@ -159,7 +165,7 @@ std::string joined(const std::vector<unsigned>& numbers) {
 Facts job_facts(const Map& map, const std::string& folder) {
   auto ranks = static_cast<std::uint32_t>(map.node_of.size());
   Facts job;
-  job.text(PMIX_JOBID, kJob);
+  job.text(PMIX_JOBID, job_name());
   for (const char* key : {PMIX_UNIV_SIZE, PMIX_JOB_SIZE, PMIX_MAX_PROCS}) job.number(key, ranks);
   job.number(PMIX_JOB_NUM_APPS, 1);
   job.number(PMIX_NUM_NODES, static_cast<std::uint32_t>(map.names.size()));
@@ -232,21 +238,23 @@ MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library
   std::string folder = "/tmp";
   settings.text(PMIX_SERVER_TMPDIR, folder);
   settings.text(PMIX_SYSTEM_TMPDIR, folder);
-  require(PMIx_server_init(&functions, settings.data(), settings.size()), "the PMIx server");
+  if (jobs_left == 0)
+    require(PMIx_server_init(&functions, settings.data(), settings.size()), "the PMIx server");
   silence_libevent();
   server_->pmi = std::make_unique<PmiServer>(static_cast<unsigned>(nodes.size()), mapping_of(map_of(nodes)));
   abort_seen = {};
+  ranks_connected = ranks_finalized = 0;
   Facts job = job_facts(server_->map, folder);
   Done registered;
   pmix_nspace_t name;
-  PMIX_LOAD_NSPACE(name, kJob);
+  PMIX_LOAD_NSPACE(name, job_name().c_str());
   require(PMIx_server_register_nspace(name, static_cast<int>(nodes.size()), job.data(), job.size(),
                                       Done::callback, &registered),
           "the job");
   require(registered.wait(), "the job");
   for (unsigned rank = 0; rank < nodes.size(); ++rank) {
     pmix_proc_t proc;
-    PMIX_LOAD_PROCID(&proc, kJob, rank);
+    PMIX_LOAD_PROCID(&proc, job_name().c_str(), rank);
     Done known;
     require(PMIx_server_register_client(&proc, getuid(), getgid(), nullptr, Done::callback, &known),
             "a rank");
@@ -262,7 +270,15 @@ MpiLauncher::MpiLauncher(const std::vector<unsigned>& nodes, std::string library
   }
 }
 
-MpiLauncher::~MpiLauncher() { PMIx_server_finalize(); }
+MpiLauncher::~MpiLauncher() {
+  if (!killed_ && ranks_connected == ranks_finalized) {
+    PMIx_server_finalize();
+    return;
+  }
+  // A rank was ended while it spoke to the library, which may have given back what it knew of it, and would
+  // wait for ever for a lock in it when told to forget the rest. So its server stays as long as this process.
+  ++jobs_left;
+}
 
 int MpiLauncher::file(unsigned rank) const { return server_->pmi->file(rank); }
 void MpiLauncher::started(unsigned rank) { server_->pmi->started(rank); }

@@ -43,6 +43,8 @@ class MpiLauncher {
   /// A file its process must have open; closed here once it has been started.
   int file(unsigned rank) const;
   void started(unsigned rank);
+  /// A rank's process has been ended, whatever it was doing.
+  void killed() { killed_ = true; }
 
   /// A rank called MPI_Abort: which, and what it said; rank -1: none did.
   struct Abort {
@@ -58,6 +60,7 @@ class MpiLauncher {
   std::unique_ptr<Server> server_;
   std::string library_folder_;
   MpiWindows windows_;
+  bool killed_ = false;
 };
 
 }  // namespace weft::host

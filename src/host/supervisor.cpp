@@ -75,7 +75,7 @@ Supervisor::Supervisor(const RunOptions& options, const Segments& segments)
 
 Supervisor::~Supervisor() {
   for (Process& p : processes_)
-    if (p.pid > 0 && !p.ended) kill_rank(p.pid);
+    if (p.pid > 0 && !p.ended) kill(p);
   for (Process& p : processes_)
     while (p.pid > 0 && !p.ended && !ending_of(p.pid)) usleep(1000);
 }
@@ -161,9 +161,14 @@ std::optional<Ending> Supervisor::reap_soon(std::uint32_t rank) {
   return std::nullopt;
 }
 
+void Supervisor::kill(const Process& process) {
+  kill_rank(process.pid);
+  if (mpi_) mpi_->killed();
+}
+
 void Supervisor::end_all() {
   for (Process& p : processes_)
-    if (!p.ended) kill_rank(p.pid);
+    if (!p.ended) kill(p);
   for (std::uint32_t rank = 0; rank < processes_.size(); ++rank) {
     while (!processes_[rank].ended)
       if (!reap(rank)) usleep(1000);

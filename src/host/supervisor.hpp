@@ -117,6 +117,7 @@ class Supervisor {
   };
 
   void start(std::uint32_t rank, const std::string& program);
+  void kill(const Process& process);
   bool runs(ThreadRef thread) const;
   bool all_stopped() const;
   bool has_thread(std::uint32_t rank, pid_t thread) const;
