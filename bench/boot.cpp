@@ -36,14 +36,14 @@ struct Limits {
 };
 
 void tell(const std::string& name, double seconds, std::uint64_t bytes, bool fine, Limits limits,
-          const std::function<void(app::BenchCase)>& done) {
+          app::BenchResults& results) {
   Json figures{{"cpu_seconds", seconds}, {"limit_seconds", limits.seconds}};
   if (limits.bytes) {
     figures["memory_bytes"] = bytes;
     figures["limit_bytes"] = limits.bytes;
   }
   if (!fine) figures["error"] = "a run failed";
-  done({name, figures, fine && seconds <= limits.seconds && (!limits.bytes || bytes <= limits.bytes)});
+  results.add({name, figures, fine && seconds <= limits.seconds && (!limits.bytes || bytes <= limits.bytes)});
 }
 
 /// One node of greenice that has a disk on another node.
@@ -54,7 +54,7 @@ Cost use_disk(const std::string& node, const std::string& engine, const std::str
                   false);
 }
 
-void run_accelerators(const std::function<void(app::BenchCase)>& done) {
+void run_accelerators(app::BenchResults& results) {
   // Configuration is 4 KiB, which the kernel reads by four bytes.
   constexpr unsigned kTimes = 20, kReads = kTimes * 1024;
   constexpr const char* kFiveHopsAway = "22";
@@ -63,6 +63,8 @@ void run_accelerators(const std::function<void(app::BenchCase)>& done) {
            "); do cat /sys/bus/pci/devices/0000:00:00.0/config >/dev/null; done";
   };
   for (const char* engine : {"flit", "ideal"}) {
+    const std::string name = std::string("a read of a register five hops away, ") + engine + " engine";
+    if (!results.wants(name)) continue;
     const Cost none = use_disk(kFiveHopsAway, engine, reads(0));
     Cost many = use_disk(kFiveHopsAway, engine, reads(kTimes));
     const Cost again = use_disk(kFiveHopsAway, engine, reads(kTimes));
@@ -71,35 +73,49 @@ void run_accelerators(const std::function<void(app::BenchCase)>& done) {
     const bool fine = none.fine && many.fine && again.fine;
     Json figures{{"simulator_us", us}, {"limit_us", 20.0}};
     if (!fine) figures["error"] = "a run failed";
-    done({std::string("a read of a register five hops away, ") + engine + " engine", figures,
-          fine && us <= 20.0});
+    results.add({name, figures, fine && us <= 20.0});
   }
   for (const char* engine : {"flit", "ideal"}) {
+    const std::string name =
+        std::string("512 MiB written to a disk one hop away and read again, ") + engine + " engine";
+    if (!results.wants(name)) continue;
     const Cost gib = use_disk("1", engine,
                               "dd if=/dev/zero of=/dev/nvme0n1 bs=1M count=512 oflag=direct 2>/dev/null && "
                               "dd if=/dev/nvme0n1 of=/dev/null bs=1M count=512 iflag=direct 2>/dev/null");
-    tell(std::string("512 MiB written to a disk one hop away and read again, ") + engine + " engine", gib.cpu,
-         0, gib.fine, {60}, done);
+    tell(name, gib.cpu, 0, gib.fine, {60}, results);
   }
 }
 
-void run(const std::function<void(app::BenchCase)>& done) {
+void boot_and_sleep(app::BenchResults& results) {
+  const std::string boots = "a node boots and turns itself off", sleeps = "an hour of sleep, beyond that";
+  const bool boots_wanted = results.wants(boots), sleeps_wanted = results.wants(sleeps);
+  if (!boots_wanted && !sleeps_wanted) return;
   const Cost one = boot(1, "true", true);
-  tell("a node boots and turns itself off", one.cpu, one.below_bytes, one.fine, {2, 40 * kMebibyte}, done);
+  tell(boots, one.cpu, one.below_bytes, one.fine, {2, 40 * kMebibyte}, results);
+  if (!sleeps_wanted) return;
   const Cost hour = boot(1, "sleep 3600", false);
-  tell("an hour of sleep, beyond that", std::max(0.0, hour.cpu - one.cpu), 0, one.fine && hour.fine, {1},
-       done);
+  tell(sleeps, std::max(0.0, hour.cpu - one.cpu), 0, one.fine && hour.fine, {1}, results);
+}
+
+void send_over_tcp(app::BenchResults& results) {
+  const std::string name = "8 MiB over TCP between two nodes, beyond their boot";
+  if (!results.wants(name)) return;
   const Cost two = boot(2, "sleep 20", false);
   const Cost stream = boot(
       2,
       "if [ $NODE = 1 ]; then iperf3 -s -1; else sleep 1; iperf3 -c node1 -n 8M; fi >/dev/null && sleep 10",
       false);
-  tell("8 MiB over TCP between two nodes, beyond their boot", std::max(0.0, stream.cpu - two.cpu), 0,
-       two.fine && stream.fine, {3}, done);
+  tell(name, std::max(0.0, stream.cpu - two.cpu), 0, two.fine && stream.fine, {3}, results);
+}
+
+void run(app::BenchResults& results) {
+  boot_and_sleep(results);
+  send_over_tcp(results);
+  const std::string name = "64 nodes boot, and each pings the next";
+  if (!results.wants(name)) return;
   const Cost ring =
       run_weft(nodes(64, "sleep 1; ping -q -c 1 node$(((NODE + 1) % NODES)) >/dev/null && sleep 5"), true);
-  tell("64 nodes boot, and each pings the next", ring.cpu, ring.most_bytes, ring.fine,
-       {90, 3 * 1024 * kMebibyte}, done);
+  tell(name, ring.cpu, ring.most_bytes, ring.fine, {90, 3 * 1024 * kMebibyte}, results);
 }
 
 WEFT_REGISTER(app::Bench, {"accelerators", "processor time of a Linux node that uses a disk of another node",

@@ -107,7 +107,7 @@ Json measure(const Case& one, int samples) {
   return out;
 }
 
-void run(const std::function<void(app::BenchCase)>& done) {
+void run(app::BenchResults& results) {
   // A shared machine is slow for seconds at a time. So what has a limit is measured once in each of several
   // rounds: a slow spell then hits one sample of each case, and not all samples of one.
   std::vector<Json> all(cases().size());
@@ -115,6 +115,7 @@ void run(const std::function<void(app::BenchCase)>& done) {
   for (int round = 0; round < kSamples; ++round)
     for (std::size_t i = 0; i < cases().size(); ++i) {
       const Case& one = cases()[i];
+      if (!results.wants(one.name)) continue;
       if ((round > 0 && one.most_ns == 0) || all[i].contains("error")) continue;
       all[i] = app::measure_in_own_process([&] { return measure(one, one.most_ns > 0 ? 1 : kSamples); });
       if (all[i].contains("error")) continue;
@@ -122,6 +123,7 @@ void run(const std::function<void(app::BenchCase)>& done) {
     }
   for (std::size_t i = 0; i < cases().size(); ++i) {
     const Case& one = cases()[i];
+    if (!results.wants(one.name)) continue;
     Json& figures = all[i];
     if (!figures.contains("error")) {
       std::sort(ns[i].begin(), ns[i].end());
@@ -132,10 +134,11 @@ void run(const std::function<void(app::BenchCase)>& done) {
     if (within && one.most_ns > 0) within = figures["ns_per_flit_hop"] <= one.most_ns;
     if (within && one.most_bytes > 0) within = figures["peak_bytes"] <= one.most_bytes;
     if (within) within = figures["bytes_per_router"] <= kMostBytesPerRouter;
-    done({one.name, std::move(figures), within});
+    results.add({one.name, std::move(figures), within});
   }
+  if (!results.wants("this machine")) return;
   Json machine = app::measure_in_own_process([] { return Json{{"pointer_chase_ns", pointer_chase_ns()}}; });
-  done({"this machine", std::move(machine), true});
+  results.add({"this machine", std::move(machine), true});
 }
 
 WEFT_REGISTER(app::Bench,

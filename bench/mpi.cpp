@@ -83,7 +83,8 @@ struct Limits {
 
 /// Starting and ending are taken off by a run with few messages. What MPI itself takes is in the figure.
 void message_cost(const std::string& name, const std::vector<std::string>& machine, Limits limits,
-                  const Program& program, const std::function<void(app::BenchCase)>& done) {
+                  const Program& program, app::BenchResults& results) {
+  if (!results.wants("8 B message, " + name)) return;
   constexpr int kRepeats = 3;
   constexpr unsigned kTurns = 10'000, kRanks = 4;
   MessageCost cost;
@@ -104,11 +105,13 @@ void message_cost(const std::string& name, const std::vector<std::string>& machi
   if (!fine) figures["error"] = "a run failed";
   const bool within =
       (limits.us == 0 || cost.us() <= limits.us) && (limits.ratio == 0 || cost.ratio() <= limits.ratio);
-  done({"8 B message, " + name, figures, fine && within});
+  results.add({"8 B message, " + name, figures, fine && within});
 }
 
 void start_cost(unsigned ranks, double most_seconds, std::uint64_t most_bytes, const Program& program,
-                const std::function<void(app::BenchCase)>& done) {
+                app::BenchResults& results) {
+  const std::string name = fmt::format("{} ranks start, all-reduce and end", ranks);
+  if (!results.wants(name)) return;
   Cost cost = run_weft(command({"tianhe2"}, ranks, program, 0), most_bytes != 0);
   Json figures{{"wall_seconds", cost.wall}, {"cpu_seconds", cost.cpu}};
   if (most_seconds > 0) figures["limit_cpu_seconds"] = most_seconds;
@@ -118,10 +121,10 @@ void start_cost(unsigned ranks, double most_seconds, std::uint64_t most_bytes, c
   }
   bool fine = cost.fine && (most_seconds == 0 || cost.cpu <= most_seconds) &&
               (most_bytes == 0 || cost.most_bytes <= most_bytes);
-  done({fmt::format("{} ranks start, all-reduce and end", ranks), figures, fine});
+  results.add({name, figures, fine});
 }
 
-void run(const std::function<void(app::BenchCase)>& done) {
+void run(app::BenchResults& results) {
   Program program;
   const std::vector<std::string> ring{"torus", "--set", "topology.dims=[8]", "--engine"};
   auto on_ring = [&](const char* engine) {
@@ -129,11 +132,11 @@ void run(const std::function<void(app::BenchCase)>& done) {
     out.push_back(engine);
     return out;
   };
-  message_cost("ideal engine, three cables", on_ring("ideal"), {.ratio = 3.2}, program, done);
-  message_cost("flit engine, three cables", on_ring("flit"), {.us = 25}, program, done);
-  message_cost("flit engine, 18,432 nodes", {"tianhe2"}, {}, program, done);
-  start_cost(64, 10, 0, program, done);
-  start_cost(256, 0, std::uint64_t{4} << 30, program, done);
+  message_cost("ideal engine, three cables", on_ring("ideal"), {.ratio = 3.2}, program, results);
+  message_cost("flit engine, three cables", on_ring("flit"), {.us = 25}, program, results);
+  message_cost("flit engine, 18,432 nodes", {"tianhe2"}, {}, program, results);
+  start_cost(64, 10, 0, program, results);
+  start_cost(256, 0, std::uint64_t{4} << 30, program, results);
 }
 
 WEFT_REGISTER(app::Bench,

@@ -78,6 +78,36 @@ void take_turns(std::atomic<std::uint32_t>& turn, std::uint32_t own, unsigned ti
 
 }  // namespace
 
+Added compare_runs(const std::vector<std::string>& words, const std::vector<std::string>& option,
+                   const std::vector<std::string>& program) {
+  constexpr int kRepeats = 7;
+  std::vector<double> shares, seconds;
+  Added out{.fine = true};
+  for (int i = 0; i < kRepeats; ++i) {
+    std::vector<std::string> plain = words, with = words;
+    with.insert(with.end(), option.begin(), option.end());
+    for (std::vector<std::string>* one : {&plain, &with}) {
+      one->push_back("--");
+      one->insert(one->end(), program.begin(), program.end());
+    }
+    const Cost without = run_weft(plain, false), measured = run_weft(with, false);
+    out.fine = out.fine && without.fine && measured.fine;
+    seconds.push_back(without.cpu);
+    shares.push_back(measured.cpu / std::max(without.cpu, 1e-9) - 1);
+  }
+  std::sort(shares.begin(), shares.end());
+  std::sort(seconds.begin(), seconds.end());
+  out.seconds = seconds[kRepeats / 2];
+  out.share = shares[kRepeats / 2];
+  return out;
+}
+
+Json Added::figures(double most_share) const {
+  Json out{{"cpu_seconds", seconds}, {"added_percent", 100 * share}, {"limit_percent", 100 * most_share}};
+  if (!fine) out["error"] = "a run failed";
+  return out;
+}
+
 double two_hand_overs_us() {
   constexpr unsigned kTimes = 20'000;
   void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

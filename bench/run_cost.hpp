@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/json.hpp"
+
 namespace weft::bench {
 
 struct Cost {
@@ -21,6 +23,17 @@ struct Cost {
 Cost run_weft(std::vector<std::string> arguments, bool weigh);
 /// Runs a command, of words.
 Cost run_command(std::vector<std::string> words, bool weigh = false);
+
+/// What an option adds to a run: medians of several.
+struct Added {
+  bool fine = false;
+  double seconds = 0, share = 0;  // without it, and what it adds to that
+  Json figures(double most_share) const;
+};
+/// `weft` with these words and a program, with the option and without it in turn, so that what else the
+/// machine does troubles both alike.
+Added compare_runs(const std::vector<std::string>& words, const std::vector<std::string>& option,
+                   const std::vector<std::string>& program);
 
 /// Microseconds of processor time that two bare hand-overs take, there and back between two processes on one
 /// core by futex: what a message costs at least where its two ranks and the simulator take turns.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <optional>
 
 #include "app/bench.hpp"
@@ -27,25 +26,25 @@ using Words = std::vector<std::string>;
 struct Case {
   std::string name, machine;
   Words settings;
-  std::string load;
+  Words loads;
   unsigned few, many;        // packets of four flits from each endpoint
   unsigned least_cores = 1;  // with fewer it would take too long
 };
 
 const std::vector<Case>& cases() {
   static const std::vector<Case> all{
-      {"torus 8x8x8", "torus", {"topology.dims=[8,8,8]"}, "0.3", 300, 1500},
-      {"torus 32x32x32", "torus", {"topology.dims=[32,32,32]"}, "0.075", 10, 30},
-      {"tianhe2", "tianhe2", {}, "0.08", 10, 40},
+      {"torus 8x8x8", "torus", {"topology.dims=[8,8,8]"}, {"0.1", "0.3"}, 300, 1500},
+      {"torus 32x32x32", "torus", {"topology.dims=[32,32,32]"}, {"0.025", "0.075"}, 10, 30},
+      {"tianhe2", "tianhe2", {}, {"0.08", "0.3"}, 10, 40},
       {"dragonfly of 114,582",
        "dragonfly",
        {"topology.endpoints_per_router=13", "topology.global_cables_per_router=13",
         "topology.routers_per_group=26", "router.ports=0"},
-       "0.1",
+       {"0.03", "0.1"},
        4,
        12},
-      {"torus 64x64x64", "torus", {"topology.dims=[64,64,64]"}, "0.03", 2, 6, 4},
-      {"torus 100x100x100", "torus", {"topology.dims=[100,100,100]"}, "0.02", 2, 4, 8},
+      {"torus 64x64x64", "torus", {"topology.dims=[64,64,64]"}, {"0.01", "0.03"}, 2, 6, 4},
+      {"torus 100x100x100", "torus", {"topology.dims=[100,100,100]"}, {"0.005", "0.02"}, 2, 4, 8},
   };
   return all;
 }
@@ -95,13 +94,14 @@ double number_after(const std::string& text, const std::string& key) {
   return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + key.size(), nullptr);
 }
 
-Measured run_batch(const Case& one, const Way& way, unsigned batch, const fs::path& folder) {
+Measured run_batch(const Case& one, const std::string& load, const Way& way, unsigned batch,
+                   const fs::path& folder) {
   const std::string self = fs::read_symlink("/proc/self/exe").string();
   Words words = way.launcher;
   for (const std::string& word : {self, std::string("traffic"), one.machine}) words.push_back(word);
   for (const std::string& setting : one.settings) words.insert(words.end(), {"--set", setting});
-  words.insert(words.end(), {"--load", one.load, "--packet", "4", "--batch", std::to_string(batch), "--out",
-                             folder.string()});
+  words.insert(words.end(),
+               {"--load", load, "--packet", "4", "--batch", std::to_string(batch), "--out", folder.string()});
   words.insert(words.end(), way.options.begin(), way.options.end());
   const Cost cost = run_command(words);
   Measured out;
@@ -123,44 +123,53 @@ Measured run_batch(const Case& one, const Way& way, unsigned batch, const fs::pa
   return out;
 }
 
-void measure(const Case& one, const std::function<void(app::BenchCase)>& done) {
+/// One machine and load in all ways. One thread is measured whatever is asked for: others are compared with
+/// it.
+void measure(const Case& one, const std::string& load, app::BenchResults& results) {
+  const std::string about = fmt::format("{}, load {}, ", one.name, load);
+  bool wanted = false;
+  for (const Way& way : ways()) wanted |= results.wants(about + way.name);
+  if (!wanted) return;
   const fs::path folder = fs::temp_directory_path() / fmt::format("weft-scale-{}", getpid());
   double alone = 0;
   std::optional<std::size_t> first;
   for (const Way& way : ways()) {
-    const Measured few = run_batch(one, way, one.few, folder), many = run_batch(one, way, one.many, folder);
-    const std::string name = one.name + ", " + way.name;
+    const std::string name = about + way.name;
+    if (first && !results.wants(name)) continue;
+    const Measured few = run_batch(one, load, way, one.few, folder),
+                   many = run_batch(one, load, way, one.many, folder);
     const std::string& error = few.error.empty() ? many.error : few.error;
     if (!error.empty()) {
-      done({name, {{"error", error}}, false});
+      results.add({name, {{"error", error}}, false});
       continue;
     }
     const double seconds = many.seconds - few.seconds;
     if (seconds < kLeastShare * many.seconds) {  // where the start takes nearly all of it
-      done({name,
-            {{"not_measured", "too short"}, {"same_result", many.result == first}},
-            many.result == first});
+      results.add({name,
+                   {{"not_measured", "too short"}, {"same_result", many.result == first}},
+                   many.result == first});
       continue;
     }
     if (!first) first = many.result, alone = seconds;
     const double speed_up = alone / seconds;
-    done({name,
-          {{"flit_hops_per_second", (many.hops - few.hops) / seconds},
-           {"ns_per_flit_hop", 1e9 * seconds / std::max(1.0, many.hops - few.hops)},
-           {"seconds_a_packet", seconds / (one.many - one.few)},
-           {"speed_up", speed_up},
-           {"efficiency", speed_up / way.workers},
-           {"largest_process_bytes", many.bytes},
-           {"same_result", many.result == first}},
-          many.result == first});
+    results.add({name,
+                 {{"flit_hops_per_second", (many.hops - few.hops) / seconds},
+                  {"ns_per_flit_hop", 1e9 * seconds / std::max(1.0, many.hops - few.hops)},
+                  {"seconds_a_packet", seconds / (one.many - one.few)},
+                  {"speed_up", speed_up},
+                  {"efficiency", speed_up / way.workers},
+                  {"largest_process_bytes", many.bytes},
+                  {"same_result", many.result == first}},
+                 many.result == first});
   }
   std::error_code gone;
   fs::remove_all(folder, gone);
 }
 
-void run(const std::function<void(app::BenchCase)>& done) {
+void run(app::BenchResults& results) {
   for (const Case& one : cases())
-    if (default_threads() >= one.least_cores) measure(one, done);
+    for (const std::string& load : one.loads)
+      if (default_threads() >= one.least_cores) measure(one, load, results);
 }
 
 std::vector<app::Bench::Machine> machines() {

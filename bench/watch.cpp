@@ -79,7 +79,8 @@ class Scraper {
 };
 
 void compare(const std::string& name, const std::vector<std::string>& machine,
-             const std::vector<std::string>& program, const std::function<void(app::BenchCase)>& done) {
+             const std::vector<std::string>& program, app::BenchResults& results) {
+  if (!results.wants(name)) return;
   constexpr int kRepeats = 5;
   constexpr double kMostShare = 0.02;
   std::vector<double> shares, seconds;
@@ -109,15 +110,15 @@ void compare(const std::string& name, const std::vector<std::string>& machine,
                {"limit_percent", 100 * kMostShare}};
   if (!fine) figures["error"] = "a run failed";
   if (scrapes < kRepeats) figures["error"] = "nobody answered";
-  done({name, figures, fine && scrapes >= kRepeats && shares[kRepeats / 2] <= kMostShare});
+  results.add({name, figures, fine && scrapes >= kRepeats && shares[kRepeats / 2] <= kMostShare});
 }
 
-void run(const std::function<void(app::BenchCase)>& done) {
+void run(app::BenchResults& results) {
   compare("barriers of 64 ranks on all of tianhe2, flit engine", {"run", "tianhe2", "-n", "64"},
-          {own_file("validation/barrier").string(), "400"}, done);
+          {own_file("validation/barrier").string(), "400"}, results);
   compare("messages of two ranks on tianhe2, ideal engine",
           {"run", "tianhe2", "--engine", "ideal", "-n", "2"},
-          {own_file("validation/pairs").string(), "latency", "200000", "64"}, done);
+          {own_file("validation/pairs").string(), "latency", "200000", "64"}, results);
 }
 
 WEFT_REGISTER(app::Bench,

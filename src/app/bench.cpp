@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -15,6 +16,17 @@
 namespace weft::app {
 
 Bench::~Bench() = default;
+
+bool BenchResults::wants(const std::string& name) {
+  if (std::find(names_.begin(), names_.end(), name) == names_.end()) names_.push_back(name);
+  return name.find(only_) != std::string::npos;
+}
+
+void BenchResults::add(BenchCase one) {
+  if (!wants(one.name)) return;
+  ++added_;
+  done_(std::move(one));
+}
 
 namespace {
 
@@ -70,7 +82,7 @@ void print_case(const BenchCase& one) {
 
 /// A case that cannot be run is always a failure. One that takes longer than its limit is one only where that
 /// is asked for: limits are for a machine that has nothing else to do.
-int run_bench(const std::string& name, bool as_json, bool strict) {
+int run_bench(const std::string& name, const std::string& only, bool as_json, bool strict) {
   const Bench* bench = Benches::find(name);
   if (!bench) {
     auto names = Benches::names();
@@ -79,7 +91,7 @@ int run_bench(const std::string& name, bool as_json, bool strict) {
   }
   Json cases = Json::array(), headline = Json::object();
   bool all_ran = true, all_within = true;
-  bench->run([&](BenchCase one) {
+  BenchResults results(only, [&](BenchCase one) {
     all_ran &= !one.figures.contains("error");
     all_within &= one.within_limits;
     if (!as_json) return print_case(one);
@@ -88,6 +100,10 @@ int run_bench(const std::string& name, bool as_json, bool strict) {
     entry.update(one.figures);
     cases.push_back(std::move(entry));
   });
+  bench->run(results);
+  if (results.empty())
+    throw UserError(fmt::format("no case of bench '{}' has '{}' in its name; there are:\n  {}", name, only,
+                                join(results.names(), "\n  ")));
   if (as_json) {
     Json whole{{"bench", name}, {"cases", cases}};
     if (!bench->headline.empty()) whole[bench->headline] = headline;
@@ -98,16 +114,17 @@ int run_bench(const std::string& name, bool as_json, bool strict) {
 
 std::function<int()> declare_bench(CommandLine& app) {
   struct Options {
-    std::string name;
+    std::string name, only;
     bool json = false, strict = false;
   };
   auto options = std::make_shared<Options>();
   std::vector<std::string> lines;
   for (const auto& [name, bench] : Benches::all()) lines.push_back(fmt::format("{}: {}", name, bench.about));
   app.add_option("name", options->name, join(lines, "; ")).required().option_text("NAME");
+  app.add_option("--only", options->only, "Only the cases with TEXT in their names").option_text("TEXT");
   app.add_flag("--json", options->json, "Machine-readable: one object");
   app.add_flag("--strict", options->strict, "Exit code 1 also where a limit does not hold");
-  return [options] { return run_bench(options->name, options->json, options->strict); };
+  return [options] { return run_bench(options->name, options->only, options->json, options->strict); };
 }
 
 WEFT_REGISTER(Verb, {"bench", "speed and memory figures, each with its limit", 90, declare_bench});

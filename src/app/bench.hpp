@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.hpp"
@@ -18,11 +19,32 @@ struct BenchCase {
   bool within_limits = true;
 };
 
+/// Which cases of a bench are asked for, and who hears of each as soon as it is done.
+class BenchResults {
+ public:
+  /// `only`: cases with this in their names; empty: all.
+  BenchResults(std::string only, std::function<void(BenchCase)> done)
+      : only_(std::move(only)), done_(std::move(done)) {}
+
+  /// Whether somebody asks for a case: what nobody asks for need not be measured.
+  bool wants(const std::string& name);
+  void add(BenchCase one);
+  /// Of all cases that could have been asked for.
+  const std::vector<std::string>& names() const { return names_; }
+  bool empty() const { return added_ == 0; }
+
+ private:
+  std::string only_;
+  std::function<void(BenchCase)> done_;
+  std::vector<std::string> names_;
+  unsigned added_ = 0;
+};
+
 struct Bench {
   ~Bench();
   std::string name, about;
-  /// Runs the cases in order and hands each over as soon as it is done.
-  std::function<void(const std::function<void(BenchCase)>& done)> run;
+  /// Runs the cases that are asked for, in order.
+  std::function<void(BenchResults& results)> run;
   /// A figure of the cases worth a place of its own in the JSON, as {case: figure}; empty: none.
   std::string headline = {};
   /// Profiles its cases run on, each with settings over it: a test reads them all.

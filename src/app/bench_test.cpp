@@ -53,6 +53,30 @@ TEST(Bench, UnknownNamesAreTheUsersMistake) {
   EXPECT_THAT(r.err, HasSubstr("there is no bench 'topolgy' (did you mean 'topology'?)"));
 }
 
+TEST(Bench, OnlyTheCasesThatAreAskedForAreMeasured) {
+  auto r = test::run_program({"bench", "topology", "--json", "--only", "fat tree"});
+  auto parsed = Json::parse(r.out);
+  ASSERT_TRUE(parsed);
+  ASSERT_EQ((*parsed)["cases"].size(), 1u);
+  for (const auto& one : (*parsed)["cases"]) EXPECT_EQ(one["case"], "fat tree of 1,000,000");
+  r = test::run_program({"bench", "topology", "--only", "fat three"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("no case of bench 'topology' has 'fat three' in its name; there are:"));
+  EXPECT_THAT(r.err, HasSubstr("fat tree of 1,000,000"));
+}
+
+/// Every bench asks before it measures: of one that somebody wants nothing of, nothing runs.
+TEST(Bench, WhatNobodyAsksForCostsNothing) {
+  for (const auto& [name, bench] : Benches::all()) {
+    const double before = cpu_seconds();
+    BenchResults results("no case has this name", [&](BenchCase one) { ADD_FAILURE() << one.name; });
+    bench.run(results);
+    EXPECT_TRUE(results.empty());
+    EXPECT_FALSE(results.names().empty()) << name;
+    EXPECT_LT(cpu_seconds() - before, 2) << name;
+  }
+}
+
 TEST(Bench, MachinesAreDescribedInTheKeysOfToday) {
   std::size_t read = 0;
   for (const auto& [name, bench] : Benches::all())
