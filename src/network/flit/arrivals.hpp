@@ -33,6 +33,7 @@ class Arrivals {
 
   void take_heads(Tile& tile, const Inbox& inbox);
   void take_bodies(Tile& tile, const Inbox& inbox);
+  void take_body(Tile& tile, ChannelNumber to);
   void take_due(Tile& tile, const Inbox& inbox);
   QueueNumber queue_for(const At& b, ChannelNumber to, Entry entry);
 
@@ -107,6 +108,7 @@ void Arrivals<V>::take_heads(Tile& tile, const Inbox& inbox) {
 
 template <class V>
 void Arrivals<V>::take_bodies(Tile& tile, const Inbox& inbox) {
+  if (inbox.bodies.size() == 1) return take_body(tile, inbox.bodies[0]);
   const At b = b_;
   Bag<QueueNumber>* ready = &tile.switch_requests_in(b.now, 0);
   ready[Tile::kOnward].reserve(inbox.bodies.size());
@@ -124,6 +126,17 @@ void Arrivals<V>::take_bodies(Tile& tile, const Inbox& inbox) {
     queue.word |= (queue.word & Queue::kActive) * (Queue::kReady / Queue::kActive);
   }
   for (unsigned bound = 0; bound < Tile::kBounds; ++bound) ready[bound].set_end(ends[bound]);
+}
+
+/// The same of the only one, as most often where little is under way.
+template <class V>
+void Arrivals<V>::take_body(Tile& tile, ChannelNumber to) {
+  const QueueNumber q = V::kVoq ? fabric_.state.receiving[to] : to;
+  Queue& queue = b_.queues[q];
+  ++queue.flits;
+  if ((queue.word & (Queue::kActive | Queue::kReady)) != Queue::kActive) return;
+  queue.word |= Queue::kReady;
+  tile.switch_requests_in(b_.now, queue.leaves()).push(q);
 }
 
 /// Queues whose port has sent what it was busy with: they request the switch again.

@@ -7,6 +7,8 @@
 // chosen among afterwards by rank. Ranks differ, so the choice is the same in any order.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -31,6 +33,10 @@ class Stages final : public Pipeline {
       : fabric_(fabric),
         sources_(sources),
         worker_(worker),
+        senders_(fabric.own_threads()),
+        seed_(fabric.settings.seed << 48),
+        last_slot_(fabric.state.slots - 1),
+        flights_(fabric.state.flights.size()),
         at_(fabric, routes, sources),
         routes_(fabric, routes, sources, route, at_),
         ejection_(fabric, sources, worker, route, at_),
@@ -40,6 +46,7 @@ class Stages final : public Pipeline {
         switch_(fabric, sources, routes_, ejection_, links, worker, at_),
         injection_(fabric, sources, routes_, routes, links, worker, at_) {
     if (links) link_traffic_.emplace(fabric, sources, *links, worker);
+    from_.resize(senders_);
     const State& state = fabric.state;
     rows_.reserve(state.slots * state.flights.size());
     for (Cycle slot = 0; slot < state.slots; ++slot)
@@ -50,11 +57,19 @@ class Stages final : public Pipeline {
 
  private:
   void find_due_tiles(Cycle begin, Cycle end);
-  void run_tile(std::uint32_t t, Cycle now);
+  void add_due_tiles(std::uint64_t marks, std::uint32_t first);
+  unsigned gather(std::uint32_t t, Mark* const* mark);
+  void run_tile(std::uint32_t t, Cycle now, unsigned from);
+
+  using ManyMarks = std::uint64_t __attribute__((vector_size(32)));  // one bit of each byte is used
 
   Fabric& fabric_;
   Sources& sources_;
   Worker& worker_;
+  const unsigned senders_;  // threads of this process
+  const std::uint64_t seed_;
+  const Cycle last_slot_;
+  const std::size_t flights_;
   Records<V::kVoq> at_;
   RouteComputation<V> routes_;
   Ejection<V> ejection_;
@@ -66,15 +81,18 @@ class Stages final : public Pipeline {
   std::optional<LinkTraffic> link_traffic_;
   std::vector<std::uint32_t> rows_;  // by slot and flight: our first inbox of the slot in which it ends
   std::vector<Inbox*> from_;         // of a tile in a cycle: those in which something is
-  std::vector<std::uint8_t> due_;  // by tile of the share: it is on the list
+  std::vector<Mark*> marks_;         // of the first tile, by cycle of the window and sending thread
 };
 
 template <class V>
 void Stages<V>::run(Cycle begin, Cycle end) {
-  for (Cycle now = begin; now < end; ++now) injection_.create_packets(now);
+  for (Cycle now = begin; now < end; ++now)
+    if (worker_.timers.may_fire(now)) injection_.create_packets(now);
   if (link_traffic_) link_traffic_->take(begin);  // with a link layer a run is one cycle
   const auto run_window = [&](std::uint32_t t) {
-    for (Cycle now = begin; now < end; ++now) run_tile(t, now);
+    Mark* const* mark = marks_.data();
+    for (Cycle now = begin; now < end; ++now, mark += senders_)
+      if (const unsigned from = gather(t, mark)) run_tile(t, now, from);
   };
   find_due_tiles(begin, end);
   worker_.tiles.open();
@@ -100,39 +118,61 @@ void Stages<V>::run(Cycle begin, Cycle end) {
 template <class V>
 void Stages<V>::find_due_tiles(Cycle begin, Cycle end) {
   const std::uint32_t first = worker_.share.tile_begin, count = worker_.share.tile_end - first;
-  std::vector<std::uint32_t>& tiles = worker_.tiles.tiles;
-  tiles.clear();
-  due_.resize(count);
+  worker_.tiles.tiles.clear();
+  marks_.clear();
   for (Cycle now = begin; now < end; ++now)
-    for (unsigned sender = 0; sender < fabric_.own_threads(); ++sender) {
-      const Mark* const marks = &at_.awake[fabric_.inbox_index(now, first, fabric_.first_thread + sender)];
-      for (std::uint32_t i = 0; i < count; ++i) {
-        const void* const found = std::memchr(marks + i, static_cast<int>(Mark::kYes), count - i);
-        if (!found) break;
-        i = static_cast<std::uint32_t>(static_cast<const Mark*>(found) - marks);
-        if (!std::exchange(due_[i], true)) tiles.push_back(first + i);
-      }
+    for (unsigned sender = 0; sender < senders_; ++sender)
+      marks_.push_back(&at_.awake[fabric_.row(now, fabric_.first_thread + sender)]);
+  std::uint32_t done = 0;
+  const auto any_of = [&]<class Marks>(Marks any) {
+    for (const Mark* row : marks_) {
+      Marks one;
+      std::memcpy(&one, row + first + done, sizeof one);
+      any |= one;
     }
-  for (std::uint32_t tile : tiles) due_[tile - first] = false;
+    return any;
+  };
+  for (; done + sizeof(ManyMarks) <= count; done += sizeof(ManyMarks)) {
+    const ManyMarks any = any_of(ManyMarks{});
+    for (unsigned word = 0; word < sizeof any / sizeof any[0]; ++word)
+      add_due_tiles(any[word], first + done + word * 8);
+  }
+  for (; done + 8 <= count; done += 8) add_due_tiles(any_of(std::uint64_t{0}), first + done);
+  for (; done < count; ++done) add_due_tiles(any_of(std::uint8_t{0}), first + done);
 }
 
-/// One cycle of one tile.
+/// Of eight tiles from `first` on, those whose byte is set.
 template <class V>
-void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
-  from_.clear();
-  for (unsigned sender = 0; sender < fabric_.own_threads(); ++sender) {
-    const std::size_t i = fabric_.inbox_index(now, t, fabric_.first_thread + sender);
-    if (at_.awake[i] == Mark::kNo) continue;  // read only: its thread is about to write beside it
-    at_.awake[i] = Mark::kNo;
-    from_.push_back(&at_.inboxes[i]);
+WEFT_HOT void Stages<V>::add_due_tiles(std::uint64_t marks, std::uint32_t first) {
+  static_assert(std::endian::native == std::endian::little);
+  for (; marks; marks &= marks - 1)  // a mark is one bit
+    worker_.tiles.tiles.push_back(first + static_cast<std::uint32_t>(std::countr_zero(marks)) / 8);
+}
+
+/// Finds the inboxes in which a tile has something to do in a cycle, and returns how many there are. `mark`:
+/// those of the first tile in this cycle, by sending thread.
+template <class V>
+WEFT_HOT unsigned Stages<V>::gather(std::uint32_t t, Mark* const* mark) {
+  unsigned count = 0;
+  for (unsigned sender = 0; sender < senders_; ++sender) {
+    Mark* const at = mark[sender] + t;
+    if (*at == Mark::kNo) continue;  // read only: its thread is about to write beside it
+    *at = Mark::kNo;
+    from_[count++] = &at_.inboxes[at - at_.awake];
   }
-  if (from_.empty()) return;
+  return count;
+}
+
+/// One cycle of one tile that has something to do.
+template <class V>
+void Stages<V>::run_tile(std::uint32_t t, Cycle now, unsigned from) {
   at_.now = now;
-  at_.rows = &rows_[(now & (fabric_.state.slots - 1)) * fabric_.state.flights.size()];
-  at_.coin = (now ^ fabric_.settings.seed << 48) * kMixer;
+  at_.rows = &rows_[(now & last_slot_) * flights_];
+  at_.coin = (now ^ seed_) * kMixer;
   Tile& tile = fabric_.state.tiles[t];
-  for (const Inbox* inbox : from_) arrivals_.take_credits(*inbox);
-  for (Inbox* inbox : from_) {
+  for (unsigned i = 0; i < from; ++i) arrivals_.take_credits(*from_[i]);
+  for (unsigned i = 0; i < from; ++i) {
+    Inbox* const inbox = from_[i];
     arrivals_.take_flits(tile, *inbox);
     inbox->heads.clear();
     inbox->bodies.clear();
@@ -140,7 +180,7 @@ void Stages<V>::run_tile(std::uint32_t t, Cycle now) {
     inbox->due.clear();
   }
   const auto any = [](const Bag<QueueNumber>* bags) {
-    return !bags[Tile::kOnward].empty() || !bags[Tile::kOut].empty();
+    return (bags[Tile::kOnward].size() | bags[Tile::kOut].size()) != 0;
   };
   if (any(&tile.channel_requests_in(now, 0))) channels_.allocate(tile);
   if constexpr (V::kMulticast) multicast_.serve(t);

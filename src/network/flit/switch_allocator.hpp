@@ -43,7 +43,9 @@ class SwitchAllocator {
 
  private:
   static constexpr std::uint8_t kMatchedInput = 1, kMatchedOutput = 2;
+  static constexpr std::uint32_t kFew = 4;
 
+  bool send_unhindered(Tile& tile, Bag<QueueNumber>* ready, std::uint32_t count);
   bool may_send(const At& b, const Queue& queue, const Port& out);
   void request(const At& b, QueueNumber q, PortNumber*& outputs);
   bool request_without_partner(const std::uint32_t (&first_loser)[Tile::kBounds]);
@@ -112,11 +114,13 @@ WEFT_HOT bool SwitchAllocator<V>::may_send(const At& b, const Queue& queue, cons
 
 template <class V>
 void SwitchAllocator<V>::allocate(Tile& tile) {
-  const At b = b_;
-  Bag<QueueNumber>* ready = &tile.switch_requests_in(b.now, 0);
+  Bag<QueueNumber>* ready = &tile.switch_requests_in(b_.now, 0);
   const std::uint32_t count = ready[Tile::kOnward].size() + ready[Tile::kOut].size();
-  again_ = &tile.switch_requests_in(b.now + 1, 0);
+  again_ = &tile.switch_requests_in(b_.now + 1, 0);
   tile_ = static_cast<std::uint32_t>(&tile - fabric_.state.tiles.data());
+  if constexpr (!V::kWeighted && !V::kMulticast)
+    if (count <= kFew && send_unhindered(tile, ready, count)) return;
+  const At b = b_;
   std::uint32_t first_loser[Tile::kBounds];
   outputs_.clear();
   outputs_.reserve(count);
@@ -141,6 +145,42 @@ void SwitchAllocator<V>::allocate(Tile& tile) {
     for (PortNumber port : matched_ports_) matched_[port] = 0;
     matched_ports_.clear();
   }
+}
+
+/// Where little is under way: a few queues, no two of which request one output or are of one input, need no
+/// matching. Returns false, with nothing done, where there are two.
+template <class V>
+bool SwitchAllocator<V>::send_unhindered(Tile& tile, Bag<QueueNumber>* ready, std::uint32_t count) {
+  QueueNumber few[kFew];
+  PortNumber inputs[kFew], outputs[kFew];
+  std::uint32_t known = 0;
+  for (unsigned bound = 0; bound < Tile::kBounds; ++bound)
+    for (QueueNumber q : ready[bound]) {
+      const PortNumber in = b_.port_of(q), out = b_.queues[q].out;
+      for (std::uint32_t i = 0; i < known; ++i)
+        if (inputs[i] == in || outputs[i] == out) return false;
+      few[known] = q;
+      inputs[known] = in;
+      outputs[known++] = out;
+    }
+  for (unsigned bound = 0; bound < Tile::kBounds; ++bound) ready[bound].clear();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Queue& queue = b_.queues[few[i]];
+    Port &port = b_.ports[outputs[i]], &from = b_.ports[inputs[i]];
+    if (!may_send(b_, queue, port)) {
+      request_later(b_, few[i], port);
+      continue;
+    }
+    port.last_input = static_cast<std::uint16_t>(inputs[i]);
+    from.last_output = static_cast<std::uint16_t>(outputs[i]);
+    from.last_channel = static_cast<std::uint8_t>(b_.channel_of(few[i]));
+    if (send(b_, tile, from, port, few[i])) continue;
+    if (queue.flits > 0)
+      request_again(few[i], port);
+    else
+      queue.word &= ~Queue::kReady;
+  }
+  return true;
 }
 
 /// Of those who request an output the first in rank stands for it; the others request it again in the next

@@ -28,6 +28,8 @@ class Timers {
     ++pending_;
   }
 
+  /// False: nobody is due in a cycle.
+  bool may_fire(Cycle now) const { return list_[now % kSlots] != kEnd; }
   /// Calls due(endpoint) for everyone whose time has come; those of later rounds stay.
   template <class Due>
   void fire(Cycle now, Due due) {
