@@ -36,7 +36,8 @@ TEST(Outside, ARouterKindRuns) {
                  "--set", "topology.endpoints_per_router=12", "--set", "routing.kind=up-down", "--set",
                  "router.channels=1", "--set", "router.buffer_flits=16", "--set", "router.kind=" + kind});
     EXPECT_EQ(run.code, 0) << run.err;
-    return (*Json::parse(run.out))["points"][std::size_t{0}]["accepted"].get<double>();
+    const Json out = *Json::parse(run.out);
+    return out["points"][std::size_t{0}]["accepted"].get<double>();
   };
   EXPECT_GT(accepted("crosspoint-queued"), 0.95) << "a head blocks only its own output";
   EXPECT_LT(accepted("input-queued"), 0.7);

@@ -85,8 +85,8 @@ void LiveRun::attach(host::Simulation& simulation) {
     const bool comes_back = record.operation == nic::Operation::Get;
     const auto from = fabric.node(record.from), to = fabric.node(record.to);
     if (record.status == nic::Status::Ok && from != to)  // since the last look, whenever it began
-      keep({Time{0}, Time{0}, comes_back ? to : from, comes_back ? from : to, record.length,
-            record.operation == nic::Operation::Trigger});
+      keep({Time{0}, Time{0}, comes_back ? to : from, comes_back ? from : to,
+            record.length & measure::Transfer::kMostBytes, record.operation == nic::Operation::Trigger});
   };
 }
 
@@ -120,7 +120,7 @@ void LiveRun::measure_links(Time now) {
     if (now <= then_) return;
     for (measure::Transfer& t : transfers_) {
       t.end = Time{0};
-      t.bytes *= one_of_;
+      t.bytes = t.bytes * one_of_ & measure::Transfer::kMostBytes;
     }
     meter_.laid(loads_->between(transfers_, Time{0}, now - then_));
     transfers_.clear();

@@ -16,6 +16,7 @@ namespace weft::measure {
 struct Transfer {
   Time begin, end;
   network::EndpointId from, to;
+  static constexpr std::uint64_t kMostBytes = (std::uint64_t{1} << 62) - 1;
   std::uint64_t bytes : 62;
   std::uint64_t control : 1 = 0;  // a control packet, which a collective in the interfaces is made of
   std::uint64_t storage : 1 = 0;  // of the file system
