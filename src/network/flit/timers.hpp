@@ -23,6 +23,7 @@ class Timers {
       if (timers_[i].when <= when) return;
       remove(i);
     }
+    earliest_ = std::min(earliest_, when);
     timers_[i] = {when, list_[when % kSlots]};
     list_[when % kSlots] = i;
     ++pending_;
@@ -53,13 +54,14 @@ class Timers {
 
   bool any() const { return pending_ > 0; }
   /// The first cycle from `from` to before `bound` in which someone is due, or else `bound`.
-  Cycle next_due(Cycle from, Cycle bound) const {
-    if (pending_ == 0) return bound;
+  Cycle next_due(Cycle from, Cycle bound) {
+    if (pending_ == 0 || earliest_ >= bound) return bound;
+    from = std::max(from, earliest_);
     for (Cycle c = from; c < bound && c < from + kSlots; ++c) {
       for (std::uint32_t i = list_[c % kSlots]; i != kEnd; i = timers_[i].next)
         bound = std::min(bound, timers_[i].when);
     }
-    return bound;
+    return earliest_ = bound;
   }
 
  private:
@@ -79,6 +81,7 @@ class Timers {
   std::vector<std::uint32_t> list_;
   LargeArray<Timer> timers_;
   std::uint64_t pending_ = 0;
+  Cycle earliest_ = 0;  // nobody is due before
 };
 
 }  // namespace weft::network::flit
