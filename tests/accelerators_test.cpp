@@ -43,16 +43,26 @@ TEST(Pcie, ATreeIsShownAsLspciShowsIt) {
 }
 
 TEST(Pcie, IntervalsOfTheChipAreShownAndChecked) {
-  std::vector<std::string> settings = kTwoDisks;
-  settings.push_back("node.device.port.registers=0x10000000000");
-  ProgramResult r = run_program(with("show", settings, {"--pcie"}));
+  auto show = [](std::vector<std::string> units) {
+    std::vector<std::string> settings = kTwoDisks;
+    for (const std::string& unit : units) settings.push_back("node.device.port." + unit);
+    return run_program(with("show", settings, {"--pcie"}));
+  };
+  ProgramResult r = show({"registers=0x10000000000", "messages=0x30000000000", "rdma=0x20000000000"});
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_THAT(r.out, HasSubstr(" on-chip network of node 9: 0x10000000000 to 0x1ffffffffff lead to the "
-                               "register file, all else to the network\n"));
-  settings.back() = "node.device.port.registers=0x1000";
-  r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_THAT(r.out, HasSubstr(" on-chip network of node 9:\n"
+                               "   0x10000000000 to 0x1ffffffffff lead to the register file\n"
+                               "   0x30000000000 to 0x3ffffffffff lead to the unit of small messages\n"
+                               "   0x20000000000 to 0x2ffffffffff lead to the RDMA unit\n"
+                               "   all else to the network\n"));
+  EXPECT_THAT(show({}).out, Not(HasSubstr("on-chip")));
+  r = show({"registers=0x1000", "messages=0x20000000000", "rdma=0x20000000000"});
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.err, HasSubstr("node.device.port.registers: expected a multiple of 2^40"));
+  EXPECT_THAT(r.err, HasSubstr("node.device.port.rdma: 'messages' is at this address"));
+  r = show({"messages=0x20000000000", "device_ports=true"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("   port 0 is of 'a'\n   port 1 is of 'b'\n"));
 }
 
 TEST(Pcie, LspciReadsTheDump) {

@@ -7,6 +7,7 @@
 #include "config/registry.hpp"
 #include "network/network.hpp"
 #include "nic/fabric.hpp"
+#include "nic/on_chip.hpp"
 #include "nic/root_port.hpp"
 #include "node/express_kind.hpp"
 
@@ -47,6 +48,20 @@ std::vector<network::EndpointId> nodes_with_devices(const machine::Machine& mach
   return out;
 }
 
+/// What the on-chip network of an interface has before anybody has its port.
+std::string intervals_text(nic::Fabric& fabric, nic::NicId nic) {
+  std::string out;
+  for (const nic::Interval& interval : fabric.on_chip(nic).intervals())
+    out += fmt::format("   {:#x} to {:#x} lead to {}\n", interval.first, interval.first + interval.size - 1,
+                       nic::name_of(interval.unit));
+  if (out.empty()) return "";
+  out = fmt::format(" on-chip network of node {}:\n{}   all else to the network\n", fabric.node(nic), out);
+  for (nic::PortNo port = 0; port < fabric.parameters().ports; ++port)
+    if (const node::DeviceId device = fabric.device_of({nic, port}); device != nic::kNobody)
+      out += fmt::format("   port {} is of '{}'\n", port, fabric.site(nic).device(device).name());
+  return out;
+}
+
 }  // namespace
 
 std::string pcie_text(const machine::Machine& machine, bool dump) {
@@ -67,12 +82,7 @@ std::string pcie_text(const machine::Machine& machine, bool dump) {
     const unsigned domain = fabric.node(nic);
     out += dump ? pcie::hex_text(domain, port.found(), pcie::access_to(tree), name)
                 : pcie::tree_text(domain, port.found(), name);
-    for (const nic::Interval& interval : fabric.smfu(nic).intervals())
-      if (!dump && interval.unit == nic::Unit::Registers)
-        out += fmt::format(
-            " on-chip network of node {}: {:#x} to {:#x} lead to the register file, all else to the "
-            "network\n",
-            domain, interval.first, interval.first + interval.size - 1);
+    if (!dump) out += intervals_text(fabric, nic);
   }
   return out;
 }

@@ -42,6 +42,8 @@ class Builder {
     add_root(out);
     add_switches();
     for (node::Device* device : functions_) add_function(*device);
+    for (const pcie::Tree::Place& place : tree_->places())
+      out.devices.push_back(place.function ? site_.find(place.name) : kNobody);
     for (const std::string& name : names_)
       if (!used_[name])
         complain(name, "kind", "no device is below it: a root port or switch must lead to one");
@@ -66,6 +68,9 @@ class Builder {
     if (!roots_.empty()) out.root = root_;
     out.window = static_cast<std::uint64_t>(p.window.value);
     out.registers = p.registers;
+    out.messages = p.messages;
+    out.rdma = p.rdma;
+    out.device_ports = p.device_ports;
     out.power_up = p.power_up;
     // Nobody has said how several devices share the port.
     if (roots_.empty() && switches_.empty() && functions_.size() > 1)

@@ -1,5 +1,8 @@
 // Root ports and switches of PCI Express, as kinds of devices.
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "node/device.hpp"
 #include "node/express_kind.hpp"
@@ -10,7 +13,7 @@ namespace weft::node {
 namespace {
 
 using P = BridgeParameters;
-constexpr std::uint64_t kRegisterFile = std::uint64_t{1} << 40;
+constexpr std::uint64_t kUnitWindow = std::uint64_t{1} << 40;
 using config::Range;
 
 config::Schema<P> link_keys() {
@@ -29,6 +32,20 @@ config::Schema<P> link_keys() {
       });
 }
 
+constexpr Range<std::uint64_t> kUnits{0, std::uint64_t{0x7fffff} << 40};
+
+void check_units(const P& p, const config::Complain& complain) {
+  const std::pair<const char*, std::uint64_t> units[] = {
+      {"registers", p.registers}, {"messages", p.messages}, {"rdma", p.rdma}};
+  for (const auto& [key, first] : units) {
+    if (first % kUnitWindow) complain(key, "expected a multiple of 2^40, such as 0x10000000000");
+    for (const auto& [other, there] : units) {
+      if (other == key) break;
+      if (first != 0 && first == there) complain(key, fmt::format("'{}' is at this address", other));
+    }
+  }
+}
+
 std::unique_ptr<Device> make_root(const P& p, const Slot& slot) {
   return std::make_unique<Bridge>(slot, p, true);
 }
@@ -43,19 +60,24 @@ WEFT_REGISTER(
                        .field(&P::window, "window", "Addresses it passes on to below",
                               Range<DataSize>{{4096}, {1023 << 20}})
                        .field(&P::registers, "registers",
-                              "The address at which devices below and the port's host reach the "
-                              "register file of the interface, 2^40 bytes: a multiple of that; 0: "
-                              "nowhere",
-                              Range<std::uint64_t>{0, std::uint64_t{0x7fffff} << 40})
+                              "The address at which devices below, the port's host and the node's own "
+                              "processor reach the register file of the interface, 2^40 bytes: a multiple "
+                              "of that; 0: nowhere",
+                              kUnits)
+                       .field(&P::messages, "messages",
+                              "The same for the pages into which small messages are stored, 4 KiB for each "
+                              "port",
+                              kUnits)
+                       .field(&P::rdma, "rdma", "The same for those of puts, gets and atomics", kUnits)
+                       .field(&P::device_ports, "device_ports",
+                              "Each function below has a port of the interface from the start, in their "
+                              "order, to post by such stores")
                        .field(&P::power_up, "power_up",
                               "From the start until power is stable below it; a reset of 100 ms "
                               "follows, as PCI Express wants, and nothing there answers before it is "
                               "over; 0: all is up when the machine starts",
                               Range<Time>{{0}, {3'600'000'000'000'000}})
-                       .check([](const P& p, const config::Complain& complain) {
-                         if (p.registers % kRegisterFile)
-                           complain("registers", "expected a multiple of 2^40, such as 0x10000000000");
-                       })
+                       .check(check_units)
                        .section(),
                    make_root));
 WEFT_REGISTER(DeviceKind,

@@ -31,7 +31,9 @@ struct BridgeParameters {
   Time latency{150'000};
   DataSize window{512 << 20};
   Time power_up{0};
-  std::uint64_t registers = 0;  // where the interface's register file is, for what is below; 0: nowhere
+  // Where units of the interface are, for what is below and for the port's host; 0: nowhere.
+  std::uint64_t registers = 0, messages = 0, rdma = 0;
+  bool device_ports = false;
 };
 
 /// A root port or a switch.
