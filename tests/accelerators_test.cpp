@@ -79,6 +79,66 @@ TEST(Pcie, LspciReadsTheDump) {
               HasSubstr("-[0009:00]---00.0-[01-06]----00.0-[02-06]--+-00.0-[03]----00.0"));
 }
 
+const std::vector<std::string> kChain{"node.device.port.kind=hypertransport-host",
+                                      "node.device.port.nodes=[9]",
+                                      "node.device.port.clock=1000",
+                                      "node.device.port.width=8",
+                                      "node.device.hop.kind=hypertransport-bridge",
+                                      "node.device.hop.nodes=[9]",
+                                      "node.device.a.kind=nvme",
+                                      "node.device.a.nodes=[9]",
+                                      "node.device.b.kind=nvme",
+                                      "node.device.b.nodes=[9]",
+                                      "node.device.c.kind=nvme",
+                                      "node.device.c.nodes=[9]",
+                                      "node.device.c.under=hop"};
+
+TEST(Pcie, AChainOfHyperTransportIsShownAndLspciKnowsIt) {
+  const ProgramResult r = run_program(with("show", kChain, {"--pcie"}));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out,
+            "-[0009:00]---00.0-[01-02]--+-01.0-[02]----00.0  Non-Volatile memory controller: c (1GiB)\n"
+            "                           +-02.0  Non-Volatile memory controller: a (1GiB)\n"
+            "                           \\-03.0  Non-Volatile memory controller: b (1GiB)\n"
+            " HyperTransport of node 9: 8 bits at 1000 MHz, 16Gbps each way\n");
+  ScratchFolder folder;
+  std::ofstream(folder.file("dump")) << run_program(with("show", kChain, {"--pcie-dump"})).out;
+  const std::string command = "lspci -vv -F " + folder.file("dump") + " >" + folder.file("list");
+  ASSERT_EQ(std::system(command.c_str()), 0) << "lspci is in the package pciutils";
+  const std::string list = read_file(folder.file("list"));
+  EXPECT_THAT(list, HasSubstr("HyperTransport: Host or Secondary Interface"));
+  EXPECT_THAT(list, HasSubstr("HyperTransport: Slave or Primary Interface"));
+  EXPECT_THAT(list, HasSubstr("HyperTransport: MSI Mapping Enable+ Fixed+"));
+  EXPECT_THAT(list, HasSubstr("BaseUnitID=3 UnitCnt=1"));
+  EXPECT_THAT(list, HasSubstr("Link Frequency 0: 1.0GHz"));
+}
+
+TEST(Pcie, MistakesOfAChainAreToldAllAtOnce) {
+  std::vector<std::string> settings = kChain;
+  settings.insert(settings.end(), {"node.device.port.clock=850", "node.device.port.width=12"});
+  ProgramResult r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("node.device.port.clock: expected one of 200, 300, 400"));
+  EXPECT_THAT(r.err, HasSubstr("node.device.port.width: expected one of 2, 4, 8, 16, 32"));
+  settings = kChain;
+  settings.insert(settings.end(),
+                  {"node.device.hub.kind=pcie-switch", "node.device.hub.nodes=[9]", "node.device.d.kind=nvme",
+                   "node.device.d.nodes=[9]", "node.device.d.under=hop"});
+  r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("node.device.hub.under: node 9: it is below a host of HyperTransport: a "
+                               "hypertransport-bridge must be between"));
+  EXPECT_THAT(r.err, HasSubstr("node.device.d.under: node 9: all ports of 'hop' are taken"));
+  settings = kChain;
+  settings[0] = "node.device.port.kind=pcie-root-port";
+  settings[2] = "node.device.port.generation=2";
+  r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err,
+              HasSubstr("node.device.hop.under: node 9: it is a unit of a chain of HyperTransport, and is "
+                        "below a port of PCI Express"));
+}
+
 TEST(Pcie, MistakesOfADescriptionAreToldAllAtOnce) {
   ProgramResult r = run_program(
       with("show",
@@ -195,6 +255,18 @@ TEST_F(BootAccelerators, TheKernelsDriverUsesADiskFiveHopsAway) {
   const ProgramResult again = boot("lspci -n\n" + write_and_read(2), options);
   EXPECT_EQ(again.out, r.out);
   EXPECT_EQ(again.err, r.err) << "to the last picosecond";
+}
+
+TEST_F(BootAccelerators, TheSameDriverUsesADiskOnHyperTransport) {
+  ProgramResult r =
+      boot("lspci -v\n" + write_and_read(1),
+           {"greenice", "-n", "1", "--engine", "ideal", "--set", "node.device.port.kind=hypertransport-host",
+            "--set", "node.device.port.nodes=[22]", "--set", "node.device.first.kind=nvme", "--set",
+            "node.device.first.nodes=[22]", "--set", "node.device.ssd.kind=nvme", "--set",
+            "node.device.ssd.nodes=[22]", "--accelerators", "nvme=1"});
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("node0: the same"));
+  EXPECT_THAT(r.out, HasSubstr("HyperTransport: Slave or Primary Interface"));
 }
 
 TEST_F(BootAccelerators, AFileSystemLivesOnADiskElsewhere) {

@@ -26,9 +26,9 @@ class NoHost : public nic::Host {
   void slot_free(nic::PortRef, Time) override {}
 };
 
-/// A device on PCI Express, or what leads to one.
+/// A device of a tree, or what leads to one.
 bool is_express(const node::DeviceKind& kind) {
-  return node::ExpressKinds::find(kind.name) || kind.name == "pcie-root-port" || kind.name == "pcie-switch";
+  return node::ExpressKinds::find(kind.name) || node::bridge_kind(kind.name);
 }
 
 bool has_devices(const machine::Machine& machine) {
@@ -82,7 +82,12 @@ std::string pcie_text(const machine::Machine& machine, bool dump) {
     const unsigned domain = fabric.node(nic);
     out += dump ? pcie::hex_text(domain, port.found(), pcie::access_to(tree), name)
                 : pcie::tree_text(domain, port.found(), name);
-    if (!dump) out += intervals_text(fabric, nic);
+    if (dump) continue;
+    const pcie::LinkParameters& link = tree.places().front().link;
+    if (link.is_hyper_transport())
+      out += fmt::format(" HyperTransport of node {}: {} bits at {} MHz, {} each way\n", domain, link.width,
+                         link.clock, to_text(pcie::rate_of(link)));
+    out += intervals_text(fabric, nic);
   }
   return out;
 }

@@ -58,7 +58,7 @@ class Builder {
 
   pcie::LinkParameters link_of(const node::BridgeParameters& p) const {
     return {p.generation, p.width, std::min(payload_, static_cast<std::uint32_t>(p.max_payload.value)),
-            p.latency};
+            p.latency, p.clock};
   }
 
   void add_root(DeviceTree& out) {
@@ -102,9 +102,7 @@ class Builder {
       for (node::Bridge*& one : left) {
         if (!one || !places_.contains(one->under().empty() ? root_ : one->under())) continue;
         const std::size_t port = port_of(one->name(), one->under());
-        if (port != pcie::Tree::kNone)
-          places_[one->name()] =
-              tree_->add_switch(one->name(), port, one->parameters().ports, link_of(one->parameters()));
+        if (port != pcie::Tree::kNone) add_bridge(*one, port);
         one = nullptr;
         more = true;
       }
@@ -121,12 +119,24 @@ class Builder {
     }
   }
 
+  void add_bridge(const node::Bridge& bridge, std::size_t port) {
+    const pcie::LinkParameters link = link_of(bridge.parameters());
+    const bool unit = bridge.kind() == node::BridgeKind::ChainBridge;
+    if (unit != tree_->is_chain(port))
+      complain(bridge.name(), "under",
+               unit ? "it is a unit of a chain of HyperTransport, and is below a port of PCI Express"
+                    : "it is below a host of HyperTransport: a hypertransport-bridge must be between");
+    else
+      places_[bridge.name()] = unit ? tree_->add_bridge(bridge.name(), port, link)
+                                    : tree_->add_switch(bridge.name(), port, bridge.parameters().ports, link);
+  }
+
   void add_function(node::Device& device) {
     auto& function = dynamic_cast<pcie::Function&>(device);
     const auto* place = dynamic_cast<const node::ExpressPlace*>(&device);
     const std::size_t port = port_of(device.name(), place ? place->under() : "");
     if (port != pcie::Tree::kNone)
-      tree_->add_function(device.name(), port, function, pcie::link_of(function.config()));
+      tree_->add_function(device.name(), port, function, place ? place->link() : pcie::LinkParameters{});
   }
 
   node::Node& site_;

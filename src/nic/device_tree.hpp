@@ -1,4 +1,4 @@
-// The devices of a node as a tree of PCI Express, as its description joins them.
+// The devices of a node as a tree of PCI Express or HyperTransport, as its description joins them.
 #pragma once
 
 #include <memory>

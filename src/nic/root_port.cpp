@@ -23,10 +23,9 @@ RootPort::RootPort(NicId own, Smfu& smfu, OnChip& chip, event::EventQueue& queue
       devices_(std::move(below.devices)),
       ready_(below.power_up > Time{0} ? later(below.power_up, kReset) : Time{0}) {
   found_ = pcie::enumerate(pcie::access_to(*tree_), kWindow, below.window, error);
-  pcie::Credits credits;
   for (std::size_t i = 0; i < tree_->places().size(); ++i) {
     const pcie::Tree::Place& place = tree_->places()[i];
-    links_.push_back(place.function ? std::make_unique<Link>(tree_->path(i), credits) : nullptr);
+    links_.push_back(place.function ? std::make_unique<Link>(tree_->path(i)) : nullptr);
     if (place.function) place.function->join(*this);
     if (place.function) all_devices_.push_back(devices_[i]);
   }

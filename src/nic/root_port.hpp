@@ -63,11 +63,7 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
     std::vector<std::uint8_t> data;
   };
   struct Link {
-    Link(const pcie::LinkParameters& p, const pcie::Credits& credits)
-        : down(pcie::rate_of(p.generation, p.width), pcie::kGenerations[p.generation - 1].framing, p.latency,
-               credits),
-          up(pcie::rate_of(p.generation, p.width), pcie::kGenerations[p.generation - 1].framing, p.latency,
-             credits) {}
+    explicit Link(const pcie::LinkParameters& p) : down(p), up(p) {}
     pcie::Direction down, up;
     std::deque<std::uint32_t> going_down, going_up;  // wait for credits
   };

@@ -1,8 +1,10 @@
-// Links of PCI Express: generations and widths, what they carry, and one direction of a link in time.
+// Links of PCI Express and of HyperTransport: generations, clocks and widths, what they carry, and one
+// direction of a link in time.
 //
 // A direction sends one packet after the other, and only what the other end has said it has room for: credits
 // for headers and for data, of posted requests, of non-posted ones and of completions. A packet's credits
-// come back when the other end has passed it on.
+// come back when the other end has passed it on. What travels is the same on both; a link of HyperTransport
+// carries it as packets of its own.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 
 #include "base/quantity.hpp"
 #include "base/virtual_time.hpp"
+#include "pcie/hyper_transport.hpp"
 #include "pcie/tlp.hpp"
 
 namespace weft::pcie {
@@ -43,48 +46,79 @@ constexpr unsigned overhead_of(unsigned generation) {
   return kGenerations[generation - 1].framing + kLongHeader;
 }
 
-/// Room of a receiver, by class; data in units of 16 bytes.
+/// A link as a description has it.
+struct LinkParameters {
+  unsigned generation = 3, width = 16;
+  std::uint32_t max_payload = 256;
+  Time latency{0};     // of the link and of the bridge above it
+  unsigned clock = 0;  // of HyperTransport, MHz; 0: it is PCI Express
+
+  bool is_hyper_transport() const { return clock != 0; }
+};
+
+inline DataRate rate_of(const LinkParameters& link) {
+  return link.is_hyper_transport() ? hyper_transport::rate_of(link.clock, link.width)
+                                   : rate_of(link.generation, link.width);
+}
+
+/// Room of a receiver, by class: for packets, and for data in units of the link.
 struct Credits {
   static constexpr std::uint32_t kUnit = 16;
   std::array<std::uint32_t, kClasses> headers{32, 32, 32};
   std::array<std::uint32_t, kClasses> data{256, 32, 256};
 };
+/// HyperTransport has a buffer of 64 bytes for the data of each packet.
+inline constexpr Credits kHyperTransportCredits{{16, 16, 16}, {16, 16, 16}};
 
 class Direction {
  public:
-  Direction(DataRate rate, unsigned framing, Time latency, const Credits& credits)
-      : rate_(rate.value), framing_(framing), latency_(latency), left_(credits) {}
+  Direction(const LinkParameters& link, const Credits& credits)
+      : link_(link), rate_(rate_of(link).value), most_(credits), left_(credits) {}
+  explicit Direction(const LinkParameters& link)
+      : Direction(link, link.is_hyper_transport() ? kHyperTransportCredits : Credits()) {}
 
   bool has_credits(const Tlp& tlp) const {
     const auto c = static_cast<std::size_t>(tlp.traffic());
-    return left_.headers[c] > 0 && left_.data[c] >= units(tlp);
+    return left_.headers[c] >= headers(tlp) && left_.data[c] >= units(tlp);
   }
 
   /// Sends a packet there are credits for; returns when its last byte is there.
   Time send(Time at, const Tlp& tlp) {
     const auto c = static_cast<std::size_t>(tlp.traffic());
-    --left_.headers[c];
+    left_.headers[c] -= headers(tlp);
     left_.data[c] -= units(tlp);
-    free_ = later(std::max(at, free_), transfer_time(tlp.wire_bytes() + framing_, rate_));
-    return free_ + latency_;
+    free_ = later(std::max(at, free_), transfer_time(bytes(tlp), rate_));
+    return free_ + link_.latency;
   }
 
   /// The other end has passed it on.
   void give_back(const Tlp& tlp) {
     const auto c = static_cast<std::size_t>(tlp.traffic());
-    ++left_.headers[c];
+    left_.headers[c] += headers(tlp);
     left_.data[c] += units(tlp);
   }
 
  private:
-  static std::uint32_t units(const Tlp& tlp) {
-    return tlp.has_data() ? (tlp.bytes + Credits::kUnit - 1) / Credits::kUnit : 0;
+  std::uint32_t bytes(const Tlp& tlp) const {
+    return link_.is_hyper_transport() ? hyper_transport::wire_bytes(tlp, link_.clock)
+                                      : tlp.wire_bytes() + kGenerations[link_.generation - 1].framing;
+  }
+  /// What has more parts than there are buffers for goes through them a part at a time.
+  std::uint32_t headers(const Tlp& tlp) const {
+    const std::uint32_t packets = link_.is_hyper_transport() ? hyper_transport::packets_of(tlp) : 1;
+    return std::min(packets, most_.headers[static_cast<std::size_t>(tlp.traffic())]);
+  }
+  std::uint32_t units(const Tlp& tlp) const {
+    if (!tlp.has_data()) return 0;
+    const std::uint32_t units = link_.is_hyper_transport()
+                                    ? hyper_transport::packets_of(tlp)
+                                    : (tlp.bytes + Credits::kUnit - 1) / Credits::kUnit;
+    return std::min(units, most_.data[static_cast<std::size_t>(tlp.traffic())]);
   }
 
+  LinkParameters link_;
   std::int64_t rate_;
-  unsigned framing_;
-  Time latency_;
-  Credits left_;
+  Credits most_, left_;
   Time free_{0};
 };
 
