@@ -115,6 +115,42 @@ TEST(HyperTransportDevice, BandwidthIsThatOfItsLinksAndTags) {
   EXPECT_GT(wider.value, wide.value * 0.95);
 }
 
+/// Time of so many stores of 64 bytes into registers of the functions, in turn.
+Time stores(const std::string& root, unsigned disks, const std::string& disk,
+            const std::vector<unsigned>& targets, unsigned count) {
+  Bench b(ring(root, disks, disk), 8);
+  BridgeHost host(b, 0, kMemory);
+  const std::vector<pcie::Found> found = functions(b);
+  const Time from = b.queue.now();
+  for (unsigned i = 0; i < count; ++i)
+    host.store_to(kDevice, found[targets[i % targets.size()]].bars[0].first + node::kNvmeBarSize - 64,
+                  std::vector<std::uint8_t>(64));
+  EXPECT_TRUE(b.settle());
+  return b.queue.now() - from;
+}
+
+// Devices on a chain or behind a switch share the links they have in common, and no others.
+TEST(HyperTransportDevice, LinksAreSharedByWhatIsBehindThem) {
+  const std::string chain = kChain + "clock = 200\nwidth = 2\n";  // 720 ns for 64 bytes
+  const Time first = stores(chain, 2, "", {0}, 400), both = stores(chain, 2, "", {0, 1}, 400);
+  EXPECT_GT(first, Time{400 * 720'000});
+  EXPECT_NEAR(static_cast<double>(both.value), static_cast<double>(first.value), 2e6)
+      << "one link carries all of it";
+  // A switch with a fast link upwards: each device has its own.
+  const std::string port = "kind = \"pcie-root-port\"\n[node.device.hub]\nkind = \"pcie-switch\"\n",
+                    lane = "generation = 1\nwidth = 1\nunder = \"hub\"\n";
+  const Time one = stores(port, 2, lane, {0}, 400), two = stores(port, 2, lane, {0, 1}, 400);
+  EXPECT_GT(one, Time{400 * 336'000})
+      << "12 bytes of header, 64 of data, 8 of framing: 2 bits in a nanosecond";
+  EXPECT_NEAR(static_cast<double>(two.value), static_cast<double>(one.value) / 2, 4e6);
+  // And with a slow one.
+  const std::string slow =
+      "kind = \"pcie-root-port\"\ngeneration = 1\nwidth = 1\n[node.device.hub]\nkind = "
+      "\"pcie-switch\"\ngeneration = 1\nwidth = 1\n";
+  const Time shared = stores(slow, 2, "under = \"hub\"\n", {0, 1}, 400);
+  EXPECT_NEAR(static_cast<double>(shared.value), static_cast<double>(one.value), 4e6);
+}
+
 // A message and its header are more than a packet of HyperTransport has room for: the interface puts the
 // pieces together.
 TEST(HyperTransportDevice, ADiskOnAChainPostsMessages) {

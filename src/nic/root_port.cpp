@@ -23,13 +23,25 @@ RootPort::RootPort(NicId own, Smfu& smfu, OnChip& chip, event::EventQueue& queue
       devices_(std::move(below.devices)),
       ready_(below.power_up > Time{0} ? later(below.power_up, kReset) : Time{0}) {
   found_ = pcie::enumerate(pcie::access_to(*tree_), kWindow, below.window, error);
+  for (std::size_t i = 0; i < tree_->places().size(); ++i)
+    for (auto* lines : {&lines_down_, &lines_up_}) lines->emplace_back(tree_->link_above(i));
   for (std::size_t i = 0; i < tree_->places().size(); ++i) {
     const pcie::Tree::Place& place = tree_->places()[i];
-    links_.push_back(place.function ? std::make_unique<Link>(tree_->path(i)) : nullptr);
+    links_.push_back(place.function ? make_link(i) : nullptr);
     if (place.function) place.function->join(*this);
     if (place.function) all_devices_.push_back(devices_[i]);
   }
   smfu.set_sink(Side::Port, this);
+}
+
+std::unique_ptr<RootPort::Link> RootPort::make_link(std::size_t place) {
+  const pcie::LinkParameters& end = tree_->places()[place].link;
+  auto direction = [&](std::vector<pcie::Line>& lines) {
+    std::vector<pcie::Line*> on_the_way;
+    for (std::size_t at : tree_->links(place)) on_the_way.push_back(&lines[at]);
+    return pcie::Direction(end, on_the_way, tree_->path(place).latency, pcie::credits_of(end));
+  };
+  return std::make_unique<Link>(direction(lines_down_), direction(lines_up_));
 }
 
 void RootPort::release() {

@@ -63,7 +63,8 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
     std::vector<std::uint8_t> data;
   };
   struct Link {
-    explicit Link(const pcie::LinkParameters& p) : down(p), up(p) {}
+    Link(pcie::Direction downwards, pcie::Direction upwards)
+        : down(std::move(downwards)), up(std::move(upwards)) {}
     pcie::Direction down, up;
     std::deque<std::uint32_t> going_down, going_up;  // wait for credits
   };
@@ -72,6 +73,7 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   void handle(const event::Event& event) override;
   std::uint32_t new_job(NicId other, std::size_t place, const pcie::Tlp& tlp,
                         std::span<const std::uint8_t> data);
+  std::unique_ptr<Link> make_link(std::size_t place);
   std::size_t find(const pcie::Tlp& tlp) const;
   void refuse(NicId to, const pcie::Tlp& tlp);
   void pump_down(std::size_t place);
@@ -96,6 +98,7 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   event::ComponentId component_;
   std::unique_ptr<pcie::Tree> tree_;
   std::vector<pcie::Found> found_;
+  std::vector<pcie::Line> lines_down_, lines_up_;      // by place at the lower end
   std::vector<std::unique_ptr<Link>> links_;           // by place; bridges have none of their own
   std::vector<node::DeviceId> devices_, all_devices_;  // by place; and of functions alone
   Time ready_{0};

@@ -32,7 +32,8 @@ TEST(HyperTransportLink, RatesAndPacketsAreThoseOfTheStandard) {
 
 TEST(HyperTransportLink, EachPacketNeedsABufferAndTheLongestGetsThrough) {
   const LinkParameters link{.width = 8, .latency = Time{1000}, .clock = 200};
-  Direction line(link);
+  Line wires(link);
+  Direction line(link, {&wires}, link.latency, credits_of(link));
   const Tlp write{.kind = TlpKind::MemoryWrite, .address = 0x1000, .bytes = 256};
   // Four packets of 72 bytes at 3.2 bits in a nanosecond.
   EXPECT_EQ(line.send(Time{0}, write).value, 4 * 72 * 2500 + 1000);

@@ -23,7 +23,9 @@ TEST(PcieLink, StopsWithoutCreditsAndGoesOnWithThem) {
   Credits few;
   few.headers = {1, 1, 1};
   few.data = {16, 16, 16};
-  Direction line({1, 1, 256, Time{1000}}, few);
+  const LinkParameters link{1, 1, 256, Time{1000}};
+  Line wires(link);
+  Direction line(link, {&wires}, link.latency, few);
   Tlp write{.kind = TlpKind::MemoryWrite, .address = 0x1000, .bytes = 256};
   Tlp read{.kind = TlpKind::MemoryRead, .address = 0x1000, .bytes = 4};
   ASSERT_TRUE(line.has_credits(write));

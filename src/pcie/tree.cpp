@@ -174,6 +174,24 @@ LinkParameters Tree::path(std::size_t place) const {
   return out;
 }
 
+std::vector<std::size_t> Tree::links(std::size_t place) const {
+  std::vector<std::size_t> out;
+  for (std::size_t at = place; places_[at].parent != kNone; at = places_[at].parent) {
+    const Place& above = places_[places_[at].parent];
+    if (above.is_switch) continue;  // a port of it, which is inside
+    const unsigned before = is_chain(places_[at].parent) ? places_[at].device : 0;
+    for (unsigned i = 0; i < before; ++i) out.push_back(above.below[i]);
+    out.push_back(at);
+  }
+  return out;
+}
+
+LinkParameters Tree::link_above(std::size_t place) const {
+  const std::size_t parent = places_[place].parent;
+  const LinkParameters &own = places_[place].link, &above = parent == kNone ? own : places_[parent].link;
+  return is_chain(parent) || rate_of(above).value < rate_of(own).value ? above : own;
+}
+
 std::uint32_t Tree::config_read(FunctionId id, std::uint32_t offset, std::uint32_t bytes) const {
   const std::size_t place = find(id);
   if (place == kNone) return bytes >= 4 ? ~0u : (1u << 8 * bytes) - 1;

@@ -61,6 +61,10 @@ class Tree {
 
   /// From the root down to a place: time of links and bridges, and the slowest of the links.
   LinkParameters path(std::size_t place) const;
+  /// The links on this way, by the places at their lower ends: whatever else is below those shares them.
+  std::vector<std::size_t> links(std::size_t place) const;
+  /// What a link carries: the less of its two ends.
+  LinkParameters link_above(std::size_t place) const;
 
   std::uint32_t config_read(FunctionId id, std::uint32_t offset, std::uint32_t bytes) const;
   /// False where nobody is there.

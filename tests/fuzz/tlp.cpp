@@ -89,9 +89,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::deliver(tree, decoded.tlp, decoded.data);
       fuzz::deliver(chain, decoded.tlp, decoded.data);
       // Whatever is written into a chain, its links carry every packet.
-      for (const unsigned clock : {200u, 2600u})
-        fuzz::expect(pcie::Direction({.width = 8, .clock = clock}).has_credits(decoded.tlp) &&
-                     pcie::hyper_transport::wire_bytes(decoded.tlp, clock) >= decoded.data.size());
+      for (const unsigned clock : {200u, 2600u}) {
+        const pcie::LinkParameters link{.width = 8, .clock = clock};
+        const pcie::Direction line(link, {}, Time{0}, pcie::credits_of(link));
+        fuzz::expect(line.has_credits(decoded.tlp) &&
+                     pcie::wire_bytes(link, decoded.tlp) >= decoded.data.size());
+      }
     }
     left = left.subspan(2 + length);
   }
