@@ -1,7 +1,12 @@
 // Devices on nodes of their own, as people use them: trees in descriptions and what is wrong with them, and
 // Linux nodes whose kernel drives a disk that is elsewhere.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cstddef>
+
+#include "abi/descriptor.hpp"
+#include "abi/registers.hpp"
 #include "boot_fixture.hpp"
 
 namespace weft::test {
@@ -340,6 +345,65 @@ TEST_F(BootAccelerators, AreGrantedAndTakenBackDuringAJob) {
   const ProgramResult again = boot(job, options);
   EXPECT_EQ(again.out, r.out);
   EXPECT_EQ(again.err, r.err) << "to the last picosecond";
+}
+
+/// Little-endian, in the digits that a script wants.
+std::string digits(const void* bytes, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i)
+    out += fmt::format("{:02x}", static_cast<const std::uint8_t*>(bytes)[i]);
+  return out;
+}
+
+// The host of an accelerator stores a descriptor into the page of the accelerator's port, on a node without a
+// processor; that node's RDMA unit writes a register of its own interface, and an interval leads there to
+// read.
+TEST_F(BootAccelerators, AStoreOfTheirHostPostsOnTheirPort) {
+  constexpr std::uint64_t kRegisters = std::uint64_t{1} << 40, kRdma = std::uint64_t{2} << 40;
+  constexpr unsigned kScratch = static_cast<unsigned>(abi::registers::spot("chip.scratch").offset);
+  nic::Descriptor d;
+  d.operation = nic::Operation::ImmediatePut;
+  d.flags = nic::kRegisters;
+  d.node = 22;
+  d.length = 8;
+  d.remote_offset = kScratch;
+  const std::uint64_t value = 0x1122334455667788;
+  const std::string store = digits(&d, offsetof(nic::Descriptor, posted)) + digits(&value, 8);
+  const ProgramResult r =
+      boot("sleep 1",
+           {"greenice",
+            "-n",
+            "2",
+            "--engine",
+            "ideal",
+            "--set",
+            "node.device.port.kind=pcie-root-port",
+            "--set",
+            "node.device.port.nodes=[22]",
+            "--set",
+            fmt::format("node.device.port.registers={}", kRegisters),
+            "--set",
+            fmt::format("node.device.port.rdma={}", kRdma),
+            "--set",
+            "node.device.port.device_ports=true",
+            "--set",
+            "node.device.ssd.kind=nvme",
+            "--set",
+            "node.device.ssd.nodes=[22]",
+            "--out",
+            folder.file("out"),
+            "--accelerators",
+            "nvme=1",
+            "--accelerator-script",
+            fmt::format(
+                "at 500ms inject from 1 into 22 MemoryWrite {1:#x} {2}; at 550ms inject from 0 into 22 "
+                "MemoryRead {0:#x} 8; at 600ms inject from 0 into 22 MemoryWrite {1:#x} {2}; at 700ms inject "
+                "from 0 into 22 MemoryRead {0:#x} 8",
+                kRegisters + kScratch, kRdma, store)});
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  const std::string result = read_file(folder.file("out/result.json"));
+  EXPECT_THAT(result, HasSubstr("8 B | 0000000000000000")) << "a stranger's is not taken";
+  EXPECT_THAT(result, HasSubstr("8 B | 8877665544332211")) << result;
 }
 
 TEST_F(BootAccelerators, AProgramOfANodeAsksForThem) {

@@ -36,7 +36,7 @@ class Submission {
   struct Queue {
     std::uint32_t on_the_way = 0;
     std::uint32_t taken = 0;  // slots
-    unsigned buffered = 0;  // descriptors in the buffer it shares
+    unsigned buffered = 0;    // descriptors in the buffer it shares
     Time last_on_chip{0};
   };
   /// Room on the chip that several queues in memory share. Each may always have one descriptor in it; the
