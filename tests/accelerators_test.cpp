@@ -1,7 +1,12 @@
 // Devices on nodes of their own, as people use them: trees in descriptions and what is wrong with them, and
 // Linux nodes whose kernel drives a disk that is elsewhere.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cstddef>
+
+#include "abi/descriptor.hpp"
+#include "abi/registers.hpp"
 #include "boot_fixture.hpp"
 
 namespace weft::test {
@@ -43,16 +48,26 @@ TEST(Pcie, ATreeIsShownAsLspciShowsIt) {
 }
 
 TEST(Pcie, IntervalsOfTheChipAreShownAndChecked) {
-  std::vector<std::string> settings = kTwoDisks;
-  settings.push_back("node.device.port.registers=0x10000000000");
-  ProgramResult r = run_program(with("show", settings, {"--pcie"}));
+  auto show = [](std::vector<std::string> units) {
+    std::vector<std::string> settings = kTwoDisks;
+    for (const std::string& unit : units) settings.push_back("node.device.port." + unit);
+    return run_program(with("show", settings, {"--pcie"}));
+  };
+  ProgramResult r = show({"registers=0x10000000000", "messages=0x30000000000", "rdma=0x20000000000"});
   EXPECT_EQ(r.code, 0) << r.err;
-  EXPECT_THAT(r.out, HasSubstr(" on-chip network of node 9: 0x10000000000 to 0x1ffffffffff lead to the "
-                               "register file, all else to the network\n"));
-  settings.back() = "node.device.port.registers=0x1000";
-  r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_THAT(r.out, HasSubstr(" on-chip network of node 9:\n"
+                               "   0x10000000000 to 0x1ffffffffff lead to the register file\n"
+                               "   0x30000000000 to 0x3ffffffffff lead to the unit of small messages\n"
+                               "   0x20000000000 to 0x2ffffffffff lead to the RDMA unit\n"
+                               "   all else to the network\n"));
+  EXPECT_THAT(show({}).out, Not(HasSubstr("on-chip")));
+  r = show({"registers=0x1000", "messages=0x20000000000", "rdma=0x20000000000"});
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.err, HasSubstr("node.device.port.registers: expected a multiple of 2^40"));
+  EXPECT_THAT(r.err, HasSubstr("node.device.port.rdma: 'messages' is at this address"));
+  r = show({"messages=0x20000000000", "device_ports=true"});
+  EXPECT_EQ(r.code, 0) << r.err;
+  EXPECT_THAT(r.out, HasSubstr("   port 0 is of 'a'\n   port 1 is of 'b'\n"));
 }
 
 TEST(Pcie, LspciReadsTheDump) {
@@ -67,6 +82,66 @@ TEST(Pcie, LspciReadsTheDump) {
   EXPECT_THAT(read_file(folder.file("list")), HasSubstr("0009:00:00.0 0604: 1234:0001 (rev 01)"));
   EXPECT_THAT(read_file(folder.file("tree")),
               HasSubstr("-[0009:00]---00.0-[01-06]----00.0-[02-06]--+-00.0-[03]----00.0"));
+}
+
+const std::vector<std::string> kChain{"node.device.port.kind=hypertransport-host",
+                                      "node.device.port.nodes=[9]",
+                                      "node.device.port.clock=1000",
+                                      "node.device.port.width=8",
+                                      "node.device.hop.kind=hypertransport-bridge",
+                                      "node.device.hop.nodes=[9]",
+                                      "node.device.a.kind=nvme",
+                                      "node.device.a.nodes=[9]",
+                                      "node.device.b.kind=nvme",
+                                      "node.device.b.nodes=[9]",
+                                      "node.device.c.kind=nvme",
+                                      "node.device.c.nodes=[9]",
+                                      "node.device.c.under=hop"};
+
+TEST(Pcie, AChainOfHyperTransportIsShownAndLspciKnowsIt) {
+  const ProgramResult r = run_program(with("show", kChain, {"--pcie"}));
+  ASSERT_EQ(r.code, 0) << r.err;
+  EXPECT_EQ(r.out,
+            "-[0009:00]---00.0-[01-02]--+-01.0-[02]----00.0  Non-Volatile memory controller: c (1GiB)\n"
+            "                           +-02.0  Non-Volatile memory controller: a (1GiB)\n"
+            "                           \\-03.0  Non-Volatile memory controller: b (1GiB)\n"
+            " HyperTransport of node 9: 8 bits at 1000 MHz, 16Gbps each way\n");
+  ScratchFolder folder;
+  std::ofstream(folder.file("dump")) << run_program(with("show", kChain, {"--pcie-dump"})).out;
+  const std::string command = "lspci -vv -F " + folder.file("dump") + " >" + folder.file("list");
+  ASSERT_EQ(std::system(command.c_str()), 0) << "lspci is in the package pciutils";
+  const std::string list = read_file(folder.file("list"));
+  EXPECT_THAT(list, HasSubstr("HyperTransport: Host or Secondary Interface"));
+  EXPECT_THAT(list, HasSubstr("HyperTransport: Slave or Primary Interface"));
+  EXPECT_THAT(list, HasSubstr("HyperTransport: MSI Mapping Enable+ Fixed+"));
+  EXPECT_THAT(list, HasSubstr("BaseUnitID=3 UnitCnt=1"));
+  EXPECT_THAT(list, HasSubstr("Link Frequency 0: 1.0GHz"));
+}
+
+TEST(Pcie, MistakesOfAChainAreToldAllAtOnce) {
+  std::vector<std::string> settings = kChain;
+  settings.insert(settings.end(), {"node.device.port.clock=850", "node.device.port.width=12"});
+  ProgramResult r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("node.device.port.clock: expected one of 200, 300, 400"));
+  EXPECT_THAT(r.err, HasSubstr("node.device.port.width: expected one of 2, 4, 8, 16, 32"));
+  settings = kChain;
+  settings.insert(settings.end(),
+                  {"node.device.hub.kind=pcie-switch", "node.device.hub.nodes=[9]", "node.device.d.kind=nvme",
+                   "node.device.d.nodes=[9]", "node.device.d.under=hop"});
+  r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err, HasSubstr("node.device.hub.under: node 9: it is below a host of HyperTransport: a "
+                               "hypertransport-bridge must be between"));
+  EXPECT_THAT(r.err, HasSubstr("node.device.d.under: node 9: all ports of 'hop' are taken"));
+  settings = kChain;
+  settings[0] = "node.device.port.kind=pcie-root-port";
+  settings[2] = "node.device.port.generation=2";
+  r = run_program(with("show", settings, {"--pcie"}));
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.err,
+              HasSubstr("node.device.hop.under: node 9: it is a unit of a chain of HyperTransport, and is "
+                        "below a port of PCI Express"));
 }
 
 TEST(Pcie, MistakesOfADescriptionAreToldAllAtOnce) {
@@ -187,6 +262,18 @@ TEST_F(BootAccelerators, TheKernelsDriverUsesADiskFiveHopsAway) {
   EXPECT_EQ(again.err, r.err) << "to the last picosecond";
 }
 
+TEST_F(BootAccelerators, TheSameDriverUsesADiskOnHyperTransport) {
+  ProgramResult r =
+      boot("lspci -v\n" + write_and_read(1),
+           {"greenice", "-n", "1", "--engine", "ideal", "--set", "node.device.port.kind=hypertransport-host",
+            "--set", "node.device.port.nodes=[22]", "--set", "node.device.first.kind=nvme", "--set",
+            "node.device.first.nodes=[22]", "--set", "node.device.ssd.kind=nvme", "--set",
+            "node.device.ssd.nodes=[22]", "--accelerators", "nvme=1"});
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("node0: the same"));
+  EXPECT_THAT(r.out, HasSubstr("HyperTransport: Slave or Primary Interface"));
+}
+
 TEST_F(BootAccelerators, AFileSystemLivesOnADiskElsewhere) {
   ProgramResult r = boot(
       "mkdir /tmp/m; busybox mke2fs -F /dev/nvme0n1 >/dev/null && mount -t ext4 /dev/nvme0n1 /tmp/m && "
@@ -258,6 +345,65 @@ TEST_F(BootAccelerators, AreGrantedAndTakenBackDuringAJob) {
   const ProgramResult again = boot(job, options);
   EXPECT_EQ(again.out, r.out);
   EXPECT_EQ(again.err, r.err) << "to the last picosecond";
+}
+
+/// Little-endian, in the digits that a script wants.
+std::string digits(const void* bytes, std::size_t count) {
+  std::string out;
+  for (std::size_t i = 0; i < count; ++i)
+    out += fmt::format("{:02x}", static_cast<const std::uint8_t*>(bytes)[i]);
+  return out;
+}
+
+// The host of an accelerator stores a descriptor into the page of the accelerator's port, on a node without a
+// processor; that node's RDMA unit writes a register of its own interface, and an interval leads there to
+// read.
+TEST_F(BootAccelerators, AStoreOfTheirHostPostsOnTheirPort) {
+  constexpr std::uint64_t kRegisters = std::uint64_t{1} << 40, kRdma = std::uint64_t{2} << 40;
+  constexpr unsigned kScratch = static_cast<unsigned>(abi::registers::spot("chip.scratch").offset);
+  nic::Descriptor d;
+  d.operation = nic::Operation::ImmediatePut;
+  d.flags = nic::kRegisters;
+  d.node = 22;
+  d.length = 8;
+  d.remote_offset = kScratch;
+  const std::uint64_t value = 0x1122334455667788;
+  const std::string store = digits(&d, offsetof(nic::Descriptor, posted)) + digits(&value, 8);
+  const ProgramResult r =
+      boot("sleep 1",
+           {"greenice",
+            "-n",
+            "2",
+            "--engine",
+            "ideal",
+            "--set",
+            "node.device.port.kind=pcie-root-port",
+            "--set",
+            "node.device.port.nodes=[22]",
+            "--set",
+            fmt::format("node.device.port.registers={}", kRegisters),
+            "--set",
+            fmt::format("node.device.port.rdma={}", kRdma),
+            "--set",
+            "node.device.port.device_ports=true",
+            "--set",
+            "node.device.ssd.kind=nvme",
+            "--set",
+            "node.device.ssd.nodes=[22]",
+            "--out",
+            folder.file("out"),
+            "--accelerators",
+            "nvme=1",
+            "--accelerator-script",
+            fmt::format(
+                "at 500ms inject from 1 into 22 MemoryWrite {1:#x} {2}; at 550ms inject from 0 into 22 "
+                "MemoryRead {0:#x} 8; at 600ms inject from 0 into 22 MemoryWrite {1:#x} {2}; at 700ms inject "
+                "from 0 into 22 MemoryRead {0:#x} 8",
+                kRegisters + kScratch, kRdma, store)});
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  const std::string result = read_file(folder.file("out/result.json"));
+  EXPECT_THAT(result, HasSubstr("8 B | 0000000000000000")) << "a stranger's is not taken";
+  EXPECT_THAT(result, HasSubstr("8 B | 8877665544332211")) << result;
 }
 
 TEST_F(BootAccelerators, AProgramOfANodeAsksForThem) {

@@ -47,12 +47,13 @@ INSTANTIATE_TEST_SUITE_P(Targets, Fuzz,
                          testing::Values(Target{"port", 20'000, 1024}, Target{"descriptions", 20'000, 2048},
                                          Target{"texts", 100'000, 512}, Target{"rings", 10'000, 512},
                                          Target{"power_script", 5'000, 256}, Target{"tlp", 20'000, 512},
-                                         Target{"registers", 2'000, 512}, Target{"files", 20'000, 1024}),
+                                         Target{"registers", 2'000, 512}, Target{"files", 20'000, 1024},
+                                         Target{"units", 3'000, 512}),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
 TEST(FuzzCorpus, IsThereForEveryTarget) {
   for (const char* name :
-       {"port", "descriptions", "texts", "rings", "power_script", "tlp", "registers", "files"}) {
+       {"port", "descriptions", "texts", "rings", "power_script", "tlp", "registers", "files", "units"}) {
     std::filesystem::directory_iterator files(std::string(WEFT_ROOT "/tests/corpus/") + name);
     EXPECT_GT(std::distance(begin(files), end(files)), 10) << name;
   }

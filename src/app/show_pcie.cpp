@@ -7,6 +7,7 @@
 #include "config/registry.hpp"
 #include "network/network.hpp"
 #include "nic/fabric.hpp"
+#include "nic/on_chip.hpp"
 #include "nic/root_port.hpp"
 #include "node/express_kind.hpp"
 
@@ -25,9 +26,9 @@ class NoHost : public nic::Host {
   void slot_free(nic::PortRef, Time) override {}
 };
 
-/// A device on PCI Express, or what leads to one.
+/// A device of a tree, or what leads to one.
 bool is_express(const node::DeviceKind& kind) {
-  return node::ExpressKinds::find(kind.name) || kind.name == "pcie-root-port" || kind.name == "pcie-switch";
+  return node::ExpressKinds::find(kind.name) || node::bridge_kind(kind.name);
 }
 
 bool has_devices(const machine::Machine& machine) {
@@ -44,6 +45,20 @@ std::vector<network::EndpointId> nodes_with_devices(const machine::Machine& mach
         out.push_back(node);
         break;
       }
+  return out;
+}
+
+/// What the on-chip network of an interface has before anybody has its port.
+std::string intervals_text(nic::Fabric& fabric, nic::NicId nic) {
+  std::string out;
+  for (const nic::Interval& interval : fabric.on_chip(nic).intervals())
+    out += fmt::format("   {:#x} to {:#x} lead to {}\n", interval.first, interval.first + interval.size - 1,
+                       nic::name_of(interval.unit));
+  if (out.empty()) return "";
+  out = fmt::format(" on-chip network of node {}:\n{}   all else to the network\n", fabric.node(nic), out);
+  for (nic::PortNo port = 0; port < fabric.parameters().ports; ++port)
+    if (const node::DeviceId device = fabric.device_of({nic, port}); device != nic::kNobody)
+      out += fmt::format("   port {} is of '{}'\n", port, fabric.site(nic).device(device).name());
   return out;
 }
 
@@ -67,12 +82,12 @@ std::string pcie_text(const machine::Machine& machine, bool dump) {
     const unsigned domain = fabric.node(nic);
     out += dump ? pcie::hex_text(domain, port.found(), pcie::access_to(tree), name)
                 : pcie::tree_text(domain, port.found(), name);
-    for (const nic::Interval& interval : fabric.smfu(nic).intervals())
-      if (!dump && interval.unit == nic::Unit::Registers)
-        out += fmt::format(
-            " on-chip network of node {}: {:#x} to {:#x} lead to the register file, all else to the "
-            "network\n",
-            domain, interval.first, interval.first + interval.size - 1);
+    if (dump) continue;
+    const pcie::LinkParameters& link = tree.places().front().link;
+    if (link.is_hyper_transport())
+      out += fmt::format(" HyperTransport of node {}: {} bits at {} MHz, {} each way\n", domain, link.width,
+                         link.clock, to_text(pcie::rate_of(link)));
+    out += intervals_text(fabric, nic);
   }
   return out;
 }

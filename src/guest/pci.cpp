@@ -47,6 +47,7 @@ void PciSlot::plug(const RemoteFunction& function) {
 void PciSlot::unplug() {
   function_.reset();
   shadow_.reset();
+  mapped_.clear();  // the port that is given back closes them
 }
 
 /// The guest stands still until its kick is answered: what it asks for is taken now.
@@ -138,7 +139,7 @@ void PciSlot::read(std::uint32_t index, bool config) {
     pieces_[piece] = {index, done};
     ++request.pieces;
     done += tlp.bytes;
-    bridge_.read(function_->nic, tlp, request.at, number_ << 24 | piece);
+    bridge_.read(config ? function_->nic : nic::kNobody, tlp, request.at, number_ << 24 | piece);
   }
 }
 
@@ -195,10 +196,14 @@ void PciSlot::write_config(const Request& request) {
 /// bridges above it let it pass.
 void PciSlot::map(Time when) {
   std::uint64_t first = ~std::uint64_t{0}, end = 0;
+  for (std::uint64_t address : mapped_) fabric_.on_chip(host_).close_at(nic::kFromHost, address);
+  mapped_.clear();
   for (unsigned bar = 0; bar < shadow_->bars().size(); ++bar) {
     const std::uint64_t size = shadow_->bars()[bar].size, address = shadow_->bar_address(bar);
     if (!size) continue;
-    fabric_.smfu(host_).open({address, size, function_->nic, address});
+    if (fabric_.on_chip(host_).open(
+            {address, size, function_->nic, address, nic::Unit::Network, nic::kFromHost}))
+      mapped_.push_back(address);
     first = std::min(first, address);
     end = std::max(end, address + size);
   }
@@ -221,7 +226,7 @@ void PciSlot::write_memory(const Request& request) {
     tlp.requester = kProcessor;
     tlp.address = address_of(h) + done;
     tlp.bytes = pcie::next_piece(tlp.address, h.size - done, kLoad);
-    bridge_.write(function_->nic, tlp, std::span(request.data).subspan(done, tlp.bytes), request.at);
+    bridge_.write(nic::kNobody, tlp, std::span(request.data).subspan(done, tlp.bytes), request.at);
     done += tlp.bytes;
   }
 }
@@ -252,7 +257,7 @@ void PciSlot::stop() { vhost_.disconnect(); }
 
 Pci::Pci(nic::Fabric& fabric, nic::NicId host, event::EventQueue& queue,
          const machine::HostParameters& parameters)
-    : bridge_(fabric.smfu(host), fabric.site(host).bus(), queue, parameters, *this) {
+    : bridge_(fabric, host, queue, parameters, *this) {
   for (std::uint32_t i = 0; i < kSlots; ++i)
     slots_.push_back(std::make_unique<PciSlot>(i, bridge_, fabric, host));
 }

@@ -101,7 +101,8 @@ class PciSlot {
   Slab<Piece, 16> pieces_;  // of reads, each a request of its own
   std::optional<pcie::ConfigSpace>
       shadow_;  // of the function: what the kernel has written of base addresses and of the command register
-  unsigned unheard_ = 0;  // writes given back that the guest has not heard of
+  std::vector<std::uint64_t> mapped_;  // where the kernel has put its registers: intervals begin there
+  unsigned unheard_ = 0;               // writes given back that the guest has not heard of
 };
 
 /// All slots of a node.

@@ -340,6 +340,11 @@ constexpr BusFacts express(const char* name, unsigned generation, unsigned width
   return {name, pcie::rate_of(generation, width).value, pcie::overhead_of(generation), pcie::kAcknowledgement,
           width};
 }
+// What comes back is credits.
+constexpr BusFacts hyper_transport(const char* name, unsigned clock, unsigned width) {
+  namespace ht = pcie::hyper_transport;
+  return {name, ht::rate_of(clock, width).value, ht::kRequest, ht::kAnswer, 0};
+}
 constexpr BusFacts kBuses[] = {
     express("pcie-gen1-x8", 1, 8),
     express("pcie-gen2-x8", 2, 8),
@@ -347,8 +352,8 @@ constexpr BusFacts kBuses[] = {
     express("pcie-gen3-x8", 3, 8),
     express("pcie-gen3-x16", 3, 16),
     express("pcie-gen4-x16", 4, 16),
-    {"hypertransport-400-x16", 12'800'000'000, 8, 4, 0},
-    {"hypertransport-800-x16", 25'600'000'000, 8, 4, 0},
+    hyper_transport("hypertransport-400-x16", 400, 16),
+    hyper_transport("hypertransport-800-x16", 800, 16),
     {"axi-128", 19'200'000'000, 0, 0, 0},
 };
 

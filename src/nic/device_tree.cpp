@@ -42,6 +42,8 @@ class Builder {
     add_root(out);
     add_switches();
     for (node::Device* device : functions_) add_function(*device);
+    for (const pcie::Tree::Place& place : tree_->places())
+      out.devices.push_back(place.function ? site_.find(place.name) : kNobody);
     for (const std::string& name : names_)
       if (!used_[name])
         complain(name, "kind", "no device is below it: a root port or switch must lead to one");
@@ -56,7 +58,7 @@ class Builder {
 
   pcie::LinkParameters link_of(const node::BridgeParameters& p) const {
     return {p.generation, p.width, std::min(payload_, static_cast<std::uint32_t>(p.max_payload.value)),
-            p.latency};
+            p.latency, p.clock};
   }
 
   void add_root(DeviceTree& out) {
@@ -66,6 +68,9 @@ class Builder {
     if (!roots_.empty()) out.root = root_;
     out.window = static_cast<std::uint64_t>(p.window.value);
     out.registers = p.registers;
+    out.messages = p.messages;
+    out.rdma = p.rdma;
+    out.device_ports = p.device_ports;
     out.power_up = p.power_up;
     // Nobody has said how several devices share the port.
     if (roots_.empty() && switches_.empty() && functions_.size() > 1)
@@ -97,9 +102,7 @@ class Builder {
       for (node::Bridge*& one : left) {
         if (!one || !places_.contains(one->under().empty() ? root_ : one->under())) continue;
         const std::size_t port = port_of(one->name(), one->under());
-        if (port != pcie::Tree::kNone)
-          places_[one->name()] =
-              tree_->add_switch(one->name(), port, one->parameters().ports, link_of(one->parameters()));
+        if (port != pcie::Tree::kNone) add_bridge(*one, port);
         one = nullptr;
         more = true;
       }
@@ -116,12 +119,24 @@ class Builder {
     }
   }
 
+  void add_bridge(const node::Bridge& bridge, std::size_t port) {
+    const pcie::LinkParameters link = link_of(bridge.parameters());
+    const bool unit = bridge.kind() == node::BridgeKind::ChainBridge;
+    if (unit != tree_->is_chain(port))
+      complain(bridge.name(), "under",
+               unit ? "it is a unit of a chain of HyperTransport, and is below a port of PCI Express"
+                    : "it is below a host of HyperTransport: a hypertransport-bridge must be between");
+    else
+      places_[bridge.name()] = unit ? tree_->add_bridge(bridge.name(), port, link)
+                                    : tree_->add_switch(bridge.name(), port, bridge.parameters().ports, link);
+  }
+
   void add_function(node::Device& device) {
     auto& function = dynamic_cast<pcie::Function&>(device);
     const auto* place = dynamic_cast<const node::ExpressPlace*>(&device);
     const std::size_t port = port_of(device.name(), place ? place->under() : "");
     if (port != pcie::Tree::kNone)
-      tree_->add_function(device.name(), port, function, pcie::link_of(function.config()));
+      tree_->add_function(device.name(), port, function, place ? place->link() : pcie::LinkParameters{});
   }
 
   node::Node& site_;

@@ -9,7 +9,9 @@
 #include "nic/device_tree.hpp"
 #include "nic/load_store.hpp"
 #include "nic/nic_device.hpp"
+#include "nic/on_chip.hpp"
 #include "nic/receiver.hpp"
+#include "nic/requester_pages.hpp"
 #include "nic/root_port.hpp"
 #include "nic/smfu.hpp"
 
@@ -37,6 +39,8 @@ struct Interface final : node::DevicePorts {
         receiver({context, ports, bus, registration, notifier, egress, rings, sender, triggered, groups,
                   counted, registers, counters},
                  number),
+        pages(context, number, ports, submission, notifier, counters),
+        chip(registers, pages),
         smfu(context, number, egress),
         load_store({context, ports, bus, registration, notifier, smfu, counters}, number) {
     groups.on_released = [this](std::uint32_t operation, Status status) {
@@ -76,6 +80,8 @@ struct Interface final : node::DevicePorts {
   Rings rings;
   RegisterUnit registers;
   Receiver receiver;
+  RequesterPages pages;
+  OnChip chip;
   Smfu smfu;
   LoadStore load_store;
   std::unique_ptr<RootPort> root_port;  // where devices of PCI Express are below it
@@ -119,17 +125,36 @@ void Fabric::add_interface(network::EndpointId node, Diagnostics& problems) {
   for (const machine::Device& device : description.devices)
     if (device.sits_on(node))
       n.site.add(device.kind->make(device.parameters.get(), n.site.next_slot(device.name)));
+  add_root_port(number, problems);
+}
+
+/// Where devices are below it.
+void Fabric::add_root_port(NicId nic, Diagnostics& problems) {
+  Interface& n = *interfaces_[nic];
+  const machine::Description& description = context_of(*context_, n.site.id()).machine.description;
   const std::size_t before = problems.size();
   DeviceTree below = device_tree(n.site, n.smfu.payload(), description, problems);
   if (!below.tree || problems.size() > before) return;
+  auto complain = [&, root = below.root](const char* key, const std::string& message) {
+    const std::string path = root.empty() ? "node.device" : fmt::format("node.device.{}.{}", root, key);
+    problems.add(description.origin(path), path, fmt::format("node {}: {}", n.site.id(), message));
+  };
+  for (const auto& [unit, first] :
+       {std::pair{Unit::Registers, below.registers}, std::pair{Unit::Messages, below.messages},
+        std::pair{Unit::Rdma, below.rdma}})
+    if (first != 0) WEFT_CHECK(n.chip.open({first, OnChip::kWindow, nic, 0, unit, kFromAll}));
+  for (node::DeviceId device : below.devices) {
+    if (!below.device_ports || device == kNobody) continue;
+    PortNo port = 0;
+    if (open(nic, node::kNoSpace, false, port) == Status::Ok) {
+      give_port({nic, port}, device);
+    } else {
+      complain("device_ports", fmt::format("no port is left for '{}'", n.site.device(device).name()));
+    }
+  }
   std::string error;
-  n.root_port = std::make_unique<RootPort>(n.smfu, queue_, std::move(below.tree), below.window, error);
-  n.root_port->power_up(below.power_up);
-  if (below.registers != 0) WEFT_CHECK(n.root_port->open_registers(n.registers, number, below.registers));
-  if (error.empty()) return;
-  const std::string key =
-      below.root.empty() ? "node.device" : fmt::format("node.device.{}.window", below.root);
-  problems.add(description.origin(key), key, fmt::format("node {}: {}", node, error));
+  n.root_port = std::make_unique<RootPort>(nic, n.smfu, n.chip, queue_, std::move(below), error);
+  if (!error.empty()) complain("window", error);
 }
 
 NicId Fabric::attach(network::EndpointId node) {
@@ -146,6 +171,7 @@ Fabric::~Fabric() = default;
 node::Node& Fabric::site(NicId nic) { return interfaces_[nic]->site; }
 network::EndpointId Fabric::node(NicId nic) const { return context_->nodes[nic]; }
 Smfu& Fabric::smfu(NicId nic) { return interfaces_[nic]->smfu; }
+OnChip& Fabric::on_chip(NicId nic) { return interfaces_[nic]->chip; }
 LoadStore& Fabric::load_store(NicId nic) { return interfaces_[nic]->load_store; }
 RootPort* Fabric::root_port(NicId nic) { return interfaces_[nic]->root_port.get(); }
 const machine::NicParameters& Fabric::parameters() const { return context_->nic; }
@@ -231,6 +257,11 @@ Status Fabric::give_port(PortRef ref, node::DeviceId device) {
   const node::OwnMemory* memory = n.site.device(device).own_memory();
   n.ports[ref.port].ring_space = memory && memory->is_peer ? memory->space : node::kNoSpace;
   return Status::Ok;
+}
+
+node::DeviceId Fabric::device_of(PortRef ref) const {
+  const PortTable& ports = interfaces_[ref.nic]->ports;
+  return ports.is_open(ref.port) ? ports[ref.port].device : kNobody;
 }
 
 Status Fabric::move_memory(PortRef ref, std::uint64_t key, std::uint64_t address) {

@@ -31,6 +31,7 @@ namespace weft::nic {
 struct Context;
 struct Interface;
 class LoadStore;
+class OnChip;
 class RootPort;
 class Smfu;
 
@@ -50,6 +51,8 @@ class Fabric : private event::EventHandler {
   const machine::NicParameters& parameters() const;
   /// How packets of PCI Express leave and enter an interface.
   Smfu& smfu(NicId nic);
+  /// Which accesses go to which unit of an interface.
+  OnChip& on_chip(NicId nic);
   /// Loads and stores of its processes to memory of other nodes.
   LoadStore& load_store(NicId nic);
   /// What is below an interface that is a root port; nothing where it is none.
@@ -71,6 +74,8 @@ class Fabric : private event::EventHandler {
                          node::SpaceId space = node::kNoSpace);
   /// From now on a device of the node posts there and hears of events; its process does no more.
   Status give_port(PortRef port, node::DeviceId device);
+  /// kNobody: it is no device's.
+  node::DeviceId device_of(PortRef port) const;
   /// Memory that has a simulated address lies elsewhere in its process: to the interface it is the same.
   Status move_memory(PortRef port, std::uint64_t key, std::uint64_t address);
   /// What registering takes from `from` on, and so does unregistering where a microcontroller keeps the
@@ -139,6 +144,7 @@ class Fabric : private event::EventHandler {
   void copy_lost(std::uint32_t packet, Time when);
   void copy_arrived(std::uint32_t packet);
   void lost(std::uint32_t packet, Time when);
+  void add_root_port(NicId nic, Diagnostics& problems);
   void add_interface(network::EndpointId node, Diagnostics& problems);
   Status open_among(NicId nic, std::uint32_t owner, PortNo first, PortNo end, PortNo& port);
 

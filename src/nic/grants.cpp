@@ -19,11 +19,11 @@ std::string Grants::assign(NicId device, NicId host, const std::vector<Interval>
   if (!port) return fmt::format("node {} has no root port", fabric_.node(device));
   if (port->owner() != kNobody) return fmt::format("node {} has it", fabric_.node(port->owner()));
   if (fabric_.now() < ready_[device]) return "it is being reset";
-  Smfu& unit = fabric_.smfu(device);
+  OnChip& chip = fabric_.on_chip(device);
   for (Interval interval : memory) {
     interval.target = host;
-    if (unit.open(interval)) continue;
-    unit.close(host);
+    if (chip.open(interval)) continue;
+    chip.close(host);
     return fmt::format("addresses from {:#x} on lead elsewhere already", interval.first);
   }
   port->assign(host);
@@ -35,8 +35,8 @@ void Grants::release(NicId device) {
   const NicId host = port.owner();
   if (host == kNobody) return;
   port.release();
-  fabric_.smfu(device).close(host);
-  fabric_.smfu(host).close(device);
+  fabric_.on_chip(device).close(host);
+  fabric_.on_chip(host).close(device);
   ready_[device] = fabric_.now() + kReset;
 }
 

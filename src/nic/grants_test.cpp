@@ -227,7 +227,7 @@ TEST(Grants, WhatWasUnderWayReachesNobodyElse) {
   bench.fabric->root_port(kDevice)->assign(1);
   for (Interval interval : NvmeDriver::intervals(kMemory)) {
     interval.target = 1;
-    ASSERT_TRUE(bench.fabric->smfu(kDevice).open(interval));
+    ASSERT_TRUE(bench.fabric->on_chip(kDevice).open(interval));
   }
   first.wrong = 0;
   bench.settle();
@@ -249,7 +249,7 @@ TEST(Grants, AreRefusedForWhatIsNotThere) {
   EXPECT_EQ(grants.assign(9, 2, {}), "node 1 has it");
   grants.host_ended(1);
   EXPECT_EQ(grants.host_of(9), kNobody);
-  EXPECT_EQ(bench.fabric->smfu(9).find(4095, 1), nullptr);
+  EXPECT_EQ(bench.fabric->on_chip(9).find(kFromPort, 4095, 1), nullptr);
 }
 
 }  // namespace

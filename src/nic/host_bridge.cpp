@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "nic/fabric.hpp"
+
 namespace weft::nic {
 
 namespace {
@@ -11,10 +13,12 @@ constexpr std::uint32_t kUnread = ~std::uint32_t{0};  // token of what nobody wa
 
 }  // namespace
 
-HostBridge::HostBridge(Smfu& smfu, node::Bus& bus, event::EventQueue& queue,
+HostBridge::HostBridge(Fabric& fabric, NicId own, event::EventQueue& queue,
                        const machine::HostParameters& host, BridgeUser& user)
-    : smfu_(smfu),
-      bus_(bus),
+    : own_(own),
+      smfu_(fabric.smfu(own)),
+      chip_(fabric.on_chip(own)),
+      bus_(fabric.site(own).bus()),
       queue_(queue),
       component_(queue.join(*this)),
       interrupt_(host.interrupt),
@@ -22,7 +26,7 @@ HostBridge::HostBridge(Smfu& smfu, node::Bus& bus, event::EventQueue& queue,
       user_(user) {
   for (unsigned i = 256; i > 0; --i) free_tags_.push_back(static_cast<std::uint8_t>(i - 1));
   tags_.fill(kNobody);
-  smfu.set_sink(Side::Host, this);
+  smfu_.set_sink(Side::Host, this);
 }
 
 std::uint32_t HostBridge::new_job(NicId other, const pcie::Tlp& tlp, std::span<const std::uint8_t> data) {
@@ -39,13 +43,16 @@ std::uint32_t HostBridge::new_job(NicId other, const pcie::Tlp& tlp, std::span<c
 void HostBridge::read(NicId to, const pcie::Tlp& tlp, Time from, std::uint32_t token) {
   const std::uint32_t index = new_job(to, tlp, {});
   jobs_[index].token = token;
+  jobs_[index].begun = from;
   ++open_;
   queue_.at(std::max(queue_.now(), bus_.to_device(from, 0)), component_, kSend, index);
 }
 
 void HostBridge::write(NicId to, const pcie::Tlp& tlp, std::span<const std::uint8_t> data, Time from) {
+  const std::uint32_t index = new_job(to, tlp, data);
+  jobs_[index].begun = from;
   queue_.at(std::max(queue_.now(), bus_.to_device(from, static_cast<std::int64_t>(data.size()))), component_,
-            kSend, new_job(to, tlp, data));
+            kSend, index);
 }
 
 void HostBridge::tell_at(Time when, Kind kind, std::uint32_t index) {
@@ -70,8 +77,9 @@ void HostBridge::handle(const event::Event& event) {
   const auto index = static_cast<std::uint32_t>(event.data);
   switch (event.kind) {
     case kSend:
-      waiting_.push_back(index);
-      return send_waiting();
+      return set_out(index);
+    case kUnit:
+      return end_unit(index);
     case kAnswer: {
       Job& job = jobs_[index];
       --open_;
@@ -94,7 +102,39 @@ void HostBridge::handle(const event::Event& event) {
   }
 }
 
-/// What has crossed the bus goes on; what wants an answer needs a tag for it.
+/// What has crossed the bus goes where its address leads.
+void HostBridge::set_out(std::uint32_t index) {
+  Job& job = jobs_[index];
+  if (job.other == kNobody) {
+    const Unit unit = chip_.unit_of(kFromHost, job.tlp);
+    if (unit != Unit::Network) return queue_.at(chip_.ready(unit, queue_.now()), component_, kUnit, index);
+    const Interval* interval = chip_.find(kFromHost, job.tlp.address, job.tlp.bytes);
+    if (!interval) return end_unit(index);
+    job.other = interval->target;
+    job.tlp.address += interval->base - interval->first;
+  }
+  waiting_.push_back(index);
+  send_waiting();
+}
+
+/// A unit of the chip has had it, or nobody has.
+void HostBridge::end_unit(std::uint32_t index) {
+  Job& job = jobs_[index];
+  std::vector<std::uint8_t> answer;
+  job.well = chip_.access(kFromHost, job.tlp, job.data, {own_, {}, job.begun}, answer);
+  if (!job.well) ++smfu_.counters().refused;
+  job.data = std::move(answer);
+  end_read(index);
+}
+
+/// What was read crosses the bus; of a write nobody hears.
+void HostBridge::end_read(std::uint32_t index) {
+  const Job& job = jobs_[index];
+  if (job.tlp.is_write() || job.token == kUnread) return jobs_.give(index);
+  tell_at(bus_.to_processor(queue_.now(), job.tlp.bytes), kAnswer, index);
+}
+
+/// It goes on over the network; what wants an answer needs a tag for it.
 void HostBridge::send_waiting() {
   while (!waiting_.empty()) {
     const std::uint32_t next = waiting_.front();
@@ -138,11 +178,7 @@ void HostBridge::completed(const pcie::Tlp& tlp, std::span<const std::uint8_t> d
   if (read && job.well && job.data.size() < job.tlp.bytes) return;  // more is to come
   tags_[tlp.tag] = kNobody;
   free_tags_.push_back(tlp.tag);
-  if (!read || job.token == kUnread) {
-    jobs_.give(index);
-  } else {
-    tell_at(bus_.to_processor(queue_.now(), job.tlp.bytes), kAnswer, index);
-  }
+  end_read(index);
   send_waiting();
 }
 

@@ -1,6 +1,7 @@
 // How the processor of a node reaches devices of other nodes through its interface, and they its memory.
-// Loads and stores cross the bus, become packets of PCI Express and travel; what devices ask for is read from
-// and written to memory over the same bus, and a write to the place of interrupts interrupts the processor.
+// Loads and stores cross the bus, and an interval of the on-chip network says where they go: to a unit of the
+// chip, or as packets of PCI Express to another node. What devices ask for is read from and written to memory
+// over the same bus, and a write to the place of interrupts interrupts the processor.
 #pragma once
 
 #include <array>
@@ -10,9 +11,12 @@
 
 #include "base/slab.hpp"
 #include "machine/nic_parameters.hpp"
+#include "nic/on_chip.hpp"
 #include "nic/smfu.hpp"
 
 namespace weft::nic {
+
+class Fabric;
 
 /// Whoever runs on the node.
 class BridgeUser {
@@ -29,11 +33,11 @@ class BridgeUser {
 
 class HostBridge final : public TlpSink, private event::EventHandler {
  public:
-  HostBridge(Smfu& smfu, node::Bus& bus, event::EventQueue& queue, const machine::HostParameters& host,
+  HostBridge(Fabric& fabric, NicId own, event::EventQueue& queue, const machine::HostParameters& host,
              BridgeUser& user);
 
-  /// The processor's accesses, begun at `from`. `tlp` says what and where; its tag is given here. Of a write
-  /// of configuration nobody hears the end.
+  /// The processor's accesses, begun at `from`. `tlp` says what and where; its tag is given here. `to`: the
+  /// node of it; kNobody: where intervals lead. Of a write of configuration nobody hears the end.
   void read(NicId to, const pcie::Tlp& tlp, Time from, std::uint32_t token);
   void write(NicId to, const pcie::Tlp& tlp, std::span<const std::uint8_t> data, Time from);
   /// The first time at which the processor can hear of anything, where nothing happens outside before
@@ -43,12 +47,13 @@ class HostBridge final : public TlpSink, private event::EventHandler {
   void arrived(NicId from, const pcie::Tlp& tlp, std::span<const std::uint8_t> data) override;
 
  private:
-  enum Kind : std::uint32_t { kSend, kAnswer, kMemoryRead, kMemoryWrite, kInterrupt };
+  enum Kind : std::uint32_t { kSend, kAnswer, kMemoryRead, kMemoryWrite, kInterrupt, kUnit };
   struct Job {
     NicId other = 0;
     pcie::Tlp tlp;
     std::uint32_t token = 0;
     bool well = true;
+    Time begun{0};
     std::vector<std::uint8_t> data;
   };
 
@@ -56,12 +61,17 @@ class HostBridge final : public TlpSink, private event::EventHandler {
   std::uint32_t new_job(NicId other, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
   void tell_at(Time when, Kind kind, std::uint32_t index);
   void told();
+  void set_out(std::uint32_t index);
+  void end_unit(std::uint32_t index);
+  void end_read(std::uint32_t index);
   void send_waiting();
   void completed(const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
   void answer_read(std::uint32_t index);
   void end_write(std::uint32_t index);
 
+  NicId own_;
   Smfu& smfu_;
+  OnChip& chip_;
   node::Bus& bus_;
   event::EventQueue& queue_;
   event::ComponentId component_;

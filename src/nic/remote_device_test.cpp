@@ -148,14 +148,14 @@ TEST(RemoteDevice, WhatNobodyAllowedIsAnErrorAndNothingElse) {
 
 TEST(RemoteDevice, IntervalsMoveAddressesAndDoNotOverlap) {
   Bench bench(ring(), 12);
-  Smfu& unit = bench.fabric->smfu(5);
+  OnChip& unit = bench.fabric->on_chip(5);
   EXPECT_TRUE(unit.open({0x10000, 0x1000, 0, 0x400000}));
   EXPECT_FALSE(unit.open({0x10fff, 0x1000, 0, 0}));
   EXPECT_TRUE(unit.open({0x11000, 0x1000, 1, 0}));
-  EXPECT_EQ(unit.find(0x10ffe, 4), nullptr) << "over the end of one into the next";
-  EXPECT_EQ(unit.find(0x11000, 4)->target, 1u);
+  EXPECT_EQ(unit.find(kFromPort, 0x10ffe, 4), nullptr) << "over the end of one into the next";
+  EXPECT_EQ(unit.find(kFromPort, 0x11000, 4)->target, 1u);
   unit.close(0);
-  EXPECT_EQ(unit.find(0x10000, 4), nullptr);
+  EXPECT_EQ(unit.find(kFromPort, 0x10000, 4), nullptr);
   unit.close(1);
   BridgeHost host(bench, 0, kMemory);
   NvmeDriver driver(host, 5, kMemory);
@@ -262,7 +262,7 @@ TEST(RemoteDevice, AHostThatLetsGoLeavesItForAnother) {
     driver.submit(false, 8, 65'536, NvmeDriver::kData + 0x10000);  // and is gone before it is done
   }
   bench.fabric->root_port(5)->release();
-  bench.fabric->smfu(5).close(0);
+  bench.fabric->on_chip(5).close(0);
   bench.settle();
   first.interrupts.clear();
   NvmeDriver driver(second, 5, kMemory);

@@ -9,21 +9,39 @@ namespace {
 constexpr std::uint32_t kReadCompletionBoundary = 64;
 /// Where our own enumeration puts what it finds; a host that gets the port chooses anew.
 constexpr std::uint64_t kWindow = 0xc0000000;
-constexpr std::uint64_t kRegisterFile = std::uint64_t{1} << 40;
 
 }  // namespace
 
-RootPort::RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree,
-                   std::uint64_t window, std::string& error)
-    : smfu_(smfu), queue_(queue), component_(queue.join(*this)), tree_(std::move(tree)) {
-  found_ = pcie::enumerate(pcie::access_to(*tree_), kWindow, window, error);
-  pcie::Credits credits;
+RootPort::RootPort(NicId own, Smfu& smfu, OnChip& chip, event::EventQueue& queue, DeviceTree below,
+                   std::string& error)
+    : own_(own),
+      smfu_(smfu),
+      chip_(chip),
+      queue_(queue),
+      component_(queue.join(*this)),
+      tree_(std::move(below.tree)),
+      devices_(std::move(below.devices)),
+      ready_(below.power_up > Time{0} ? later(below.power_up, kReset) : Time{0}) {
+  found_ = pcie::enumerate(pcie::access_to(*tree_), kWindow, below.window, error);
+  for (std::size_t i = 0; i < tree_->places().size(); ++i)
+    for (auto* lines : {&lines_down_, &lines_up_}) lines->emplace_back(tree_->link_above(i));
   for (std::size_t i = 0; i < tree_->places().size(); ++i) {
     const pcie::Tree::Place& place = tree_->places()[i];
-    links_.push_back(place.function ? std::make_unique<Link>(tree_->path(i), credits) : nullptr);
+    links_.push_back(place.function ? make_link(i) : nullptr);
     if (place.function) place.function->join(*this);
+    if (place.function) all_devices_.push_back(devices_[i]);
   }
   smfu.set_sink(Side::Port, this);
+}
+
+std::unique_ptr<RootPort::Link> RootPort::make_link(std::size_t place) {
+  const pcie::LinkParameters& end = tree_->places()[place].link;
+  auto direction = [&](std::vector<pcie::Line>& lines) {
+    std::vector<pcie::Line*> on_the_way;
+    for (std::size_t at : tree_->links(place)) on_the_way.push_back(&lines[at]);
+    return pcie::Direction(end, on_the_way, tree_->path(place).latency, pcie::credits_of(end));
+  };
+  return std::make_unique<Link>(direction(lines_down_), direction(lines_up_));
 }
 
 void RootPort::release() {
@@ -43,6 +61,7 @@ std::uint32_t RootPort::new_job(NicId other, std::size_t place, const pcie::Tlp&
   job.other = other;
   job.place = place;
   job.grant = grant_;
+  job.begun = queue_.now();
   job.tlp = tlp;
   job.data.assign(data.begin(), data.end());
   return index;
@@ -67,7 +86,8 @@ void RootPort::arrived(NicId from, const pcie::Tlp& tlp, std::span<const std::ui
   const std::size_t place = find(tlp);
   const bool stranger = owner_ != kNobody && from != owner_;
   if (queue_.now() < ready_) return refuse(from, tlp);
-  if (!stranger && is_for_registers(tlp)) return ask_registers(new_job(from, pcie::Tree::kNone, tlp, data));
+  if (const Unit unit = chip_.unit_of(kFromPort, tlp); !stranger && unit != Unit::Network)
+    return ask_unit(unit, new_job(from, pcie::Tree::kNone, tlp, data));
   if (place == pcie::Tree::kNone || stranger) return refuse(from, tlp);
   pcie::Tlp inside = tlp;
   if (tlp.kind == pcie::TlpKind::ConfigRead1) inside.kind = pcie::TlpKind::ConfigRead0;
@@ -102,7 +122,7 @@ void RootPort::pump_up(std::size_t place) {
 void RootPort::handle(const event::Event& event) {
   const auto index = static_cast<std::uint32_t>(event.data);
   if (event.kind == kUp) return leave(index);
-  if (event.kind == kRegisters) return end_registers(index);
+  if (event.kind == kUnit) return end_unit(index);
   const std::size_t place = jobs_[index].place;
   if (!is_stale(jobs_[index])) {
     carry_out(index);
@@ -193,14 +213,14 @@ void RootPort::leave(std::uint32_t index) {
   NicId to = job.other;
   if (to == kNobody && is_stale(job)) return drop(index);
   if (to == kNobody) {
-    const Interval* interval = smfu_.find(job.tlp.address, job.tlp.bytes);
+    const Interval* interval = chip_.find(kFromPort, job.tlp.address, job.tlp.bytes);
     if (!interval) {
       ++smfu_.counters().refused;
       if (job.tlp.traffic() == pcie::Traffic::NonPosted)
         reply(job, pcie::failure_of(job.tlp, {}, pcie::CompletionStatus::Unsupported), {});
       return drop(index);
     }
-    if (interval->unit == Unit::Registers) return ask_registers(index);
+    if (interval->unit != Unit::Network) return ask_unit(interval->unit, index);
     to = interval->target;
     job.tlp.address += interval->base - interval->first;
   }
@@ -215,57 +235,28 @@ void RootPort::reply(const Job& job, const pcie::Tlp& tlp, std::span<const std::
   pump_down(job.place);
 }
 
-// --- The register file, by the table of intervals.
+// --- Units of the chip itself, by the table of intervals.
 
-bool RootPort::open_registers(RegisterUnit& registers, NicId own, std::uint64_t first) {
-  if (!smfu_.open({first, kRegisterFile, own, 0, Unit::Registers})) return false;
-  registers_ = &registers;
-  own_ = own;
-  return true;
+void RootPort::ask_unit(Unit unit, std::uint32_t index) {
+  queue_.at(chip_.ready(unit, queue_.now()), component_, kUnit, index);
 }
 
-bool RootPort::is_for_registers(const pcie::Tlp& tlp) const {
-  if (!registers_ || (tlp.kind != pcie::TlpKind::MemoryRead && tlp.kind != pcie::TlpKind::MemoryWrite))
-    return false;
-  const Interval* interval = smfu_.find(tlp.address, tlp.bytes);
-  return interval && interval->unit == Unit::Registers;
+/// A function asks for itself, and the host of the port for all that is below it.
+Asker RootPort::asker_of(const Job& job) const {
+  if (job.place != pcie::Tree::kNone) return {own_, {&devices_[job.place], 1}, job.begun};
+  if (job.other == owner_) return {job.other, all_devices_, job.begun};
+  return {job.other, {}, job.begun};
 }
 
-void RootPort::ask_registers(std::uint32_t index) {
-  Header request;
-  request.length = 8;
-  queue_.at(registers_->serve(request, queue_.now()), component_, kRegisters, index);
-}
-
-/// One register, or half of one: what is read is in word_, of a half the whole.
-Status RootPort::access_registers(const Job& job, Header& request) {
-  const std::uint64_t offset = job.tlp.address % kRegisterFile;
-  if ((job.tlp.bytes != 8 && job.tlp.bytes != 4) || offset % job.tlp.bytes) return Status::BadLength;
-  request.from = job.other == kNobody ? own_ : job.other;
-  request.remote_offset = offset - offset % 8;
-  request.length = 8;
-  const bool write = job.tlp.is_write();
-  if (!write || job.tlp.bytes == 4)
-    if (const Status status = registers_->read(request, word_); status != Status::Ok || !write) return status;
-  word_.resize(8);
-  std::copy(job.data.begin(), job.data.end(), word_.begin() + static_cast<std::ptrdiff_t>(offset % 8));
-  return registers_->write(request, word_);
-}
-
-void RootPort::end_registers(std::uint32_t index) {
+void RootPort::end_unit(std::uint32_t index) {
   const Job& job = jobs_[index];
   const bool below = job.place != pcie::Tree::kNone;
   if (below && is_stale(job)) return drop(index);
-  Header request;
-  const Status status = access_registers(job, request);
-  if (status != Status::Ok) ++smfu_.counters().refused;
-  if (job.tlp.traffic() == pcie::Traffic::NonPosted) {
-    if (status == Status::Ok)
-      reply(job, pcie::completion_of(job.tlp, {}, 0, job.tlp.bytes),
-            std::span(word_).subspan(job.tlp.address % 8, job.tlp.bytes));
-    else
-      reply(job, pcie::failure_of(job.tlp, {}, pcie::CompletionStatus::Unsupported), {});
-  }
+  const bool well = chip_.access(kFromPort, job.tlp, job.data, asker_of(job), answer_);
+  if (!well) ++smfu_.counters().refused;
+  if (job.tlp.traffic() == pcie::Traffic::NonPosted)
+    well ? reply(job, pcie::completion_of(job.tlp, {}, 0, job.tlp.bytes), answer_)
+         : reply(job, pcie::failure_of(job.tlp, {}, pcie::CompletionStatus::Unsupported), {});
   if (below) return drop(index);
   jobs_.give(index);
 }

@@ -4,11 +4,11 @@
 //   network -> shared memory unit -> [type 1 becomes type 0] -> link down -> function
 //   function -> link up -> interval of addresses -> shared memory unit -> network
 //
-// The on-chip network (HTAX) has a table of intervals for this input: an access whose address lies in that of
-// the register file goes there, whoever it comes from, what else a function asks for to the shared memory
-// unit, and what else comes from the network to the windows of what is below.
+// The on-chip network (on_chip.hpp) has a table of intervals for this input: an access whose address lies in
+// that of a unit of the chip goes there, whoever it comes from, what else a function asks for to the shared
+// memory unit, and what else comes from the network to the windows of what is below.
 //
-//   network or function -> register file -> completion, the same way back
+//   network or function -> register file, requester pages -> completion, the same way back
 //
 // One host at a time has the port. What anybody else asks for is refused, and a function reaches what its
 // port's intervals name and nothing else: the rest is answered as unsupported, and counted.
@@ -21,7 +21,8 @@
 #include <vector>
 
 #include "base/slab.hpp"
-#include "nic/register_unit.hpp"
+#include "nic/device_tree.hpp"
+#include "nic/on_chip.hpp"
 #include "nic/smfu.hpp"
 #include "pcie/tree.hpp"
 
@@ -29,17 +30,12 @@ namespace weft::nic {
 
 class RootPort final : public TlpSink, private pcie::Upstream, private event::EventHandler {
  public:
-  /// `window`: bytes of addresses it passes on; `error` says where they are too few.
-  RootPort(Smfu& smfu, event::EventQueue& queue, std::unique_ptr<pcie::Tree> tree, std::uint64_t window,
+  /// `own`: its interface; `error` says where the addresses that it passes on are too few.
+  RootPort(NicId own, Smfu& smfu, OnChip& chip, event::EventQueue& queue, DeviceTree below,
            std::string& error);
-
-  /// The register file of the interface `own` is at this address; false where something else is there.
-  bool open_registers(RegisterUnit& registers, NicId own, std::uint64_t first);
 
   /// From a reset to the first request that a device must answer: PCI Express gives it so long.
   static constexpr Time kReset{100'000'000'000};
-  /// Power below it is stable at this time, if that is after the start: then it is reset.
-  void power_up(Time stable) { ready_ = stable > Time{0} ? later(stable, kReset) : Time{0}; }
   /// Nobody gets an answer from below before this.
   Time ready() const { return ready_; }
 
@@ -57,20 +53,18 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   void left(const pcie::Tlp& tlp, std::uint64_t place) override;
 
  private:
-  enum Kind : std::uint32_t { kDown, kUp, kRegisters };
+  enum Kind : std::uint32_t { kDown, kUp, kUnit };
   struct Job {
     NicId other = kNobody;
     std::size_t place = 0;
     std::uint32_t grant = 0;  // under which it came here
+    Time begun{0};
     pcie::Tlp tlp;
     std::vector<std::uint8_t> data;
   };
   struct Link {
-    Link(const pcie::LinkParameters& p, const pcie::Credits& credits)
-        : down(pcie::rate_of(p.generation, p.width), pcie::kGenerations[p.generation - 1].framing, p.latency,
-               credits),
-          up(pcie::rate_of(p.generation, p.width), pcie::kGenerations[p.generation - 1].framing, p.latency,
-             credits) {}
+    Link(pcie::Direction downwards, pcie::Direction upwards)
+        : down(std::move(downwards)), up(std::move(upwards)) {}
     pcie::Direction down, up;
     std::deque<std::uint32_t> going_down, going_up;  // wait for credits
   };
@@ -79,6 +73,7 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   void handle(const event::Event& event) override;
   std::uint32_t new_job(NicId other, std::size_t place, const pcie::Tlp& tlp,
                         std::span<const std::uint8_t> data);
+  std::unique_ptr<Link> make_link(std::size_t place);
   std::size_t find(const pcie::Tlp& tlp) const;
   void refuse(NicId to, const pcie::Tlp& tlp);
   void pump_down(std::size_t place);
@@ -91,25 +86,26 @@ class RootPort final : public TlpSink, private pcie::Upstream, private event::Ev
   void drop(std::uint32_t index);
   void go_up(NicId to, std::size_t place, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
   void leave(std::uint32_t index);
-  bool is_for_registers(const pcie::Tlp& tlp) const;
-  void ask_registers(std::uint32_t index);
-  void end_registers(std::uint32_t index);
-  Status access_registers(const Job& job, Header& request);
+  void ask_unit(Unit unit, std::uint32_t index);
+  void end_unit(std::uint32_t index);
+  Asker asker_of(const Job& job) const;
   void reply(const Job& job, const pcie::Tlp& tlp, std::span<const std::uint8_t> data);
 
+  NicId own_;
   Smfu& smfu_;
+  OnChip& chip_;
   event::EventQueue& queue_;
   event::ComponentId component_;
   std::unique_ptr<pcie::Tree> tree_;
   std::vector<pcie::Found> found_;
-  std::vector<std::unique_ptr<Link>> links_;  // by place; bridges have none of their own
-  RegisterUnit* registers_ = nullptr;         // where the on-chip network leads to them
-  NicId own_ = kNobody;
+  std::vector<pcie::Line> lines_down_, lines_up_;      // by place at the lower end
+  std::vector<std::unique_ptr<Link>> links_;           // by place; bridges have none of their own
+  std::vector<node::DeviceId> devices_, all_devices_;  // by place; and of functions alone
   Time ready_{0};
   NicId owner_ = kNobody;
   std::uint32_t grant_ = 0;  // counts releases: what came before is nobody's
   Slab<Job, 64> jobs_;
-  std::vector<std::uint8_t> answer_, word_;
+  std::vector<std::uint8_t> answer_;
 };
 
 }  // namespace weft::nic

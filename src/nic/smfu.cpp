@@ -14,28 +14,6 @@ constexpr Time kCompletionTimeout{50'000'000'000};
 
 }  // namespace
 
-bool Smfu::open(const Interval& interval) {
-  for (const Interval& other : intervals_)
-    if (interval.first < other.first + other.size && other.first < interval.first + interval.size)
-      return false;
-  intervals_.push_back(interval);
-  return true;
-}
-
-void Smfu::close(NicId target) {
-  std::erase_if(intervals_, [&](const Interval& interval) {
-    return interval.unit == Unit::Network && interval.target == target;
-  });
-}
-
-const Interval* Smfu::find(std::uint64_t address, std::uint64_t bytes) const {
-  for (const Interval& interval : intervals_)
-    if (address >= interval.first && bytes <= interval.size &&
-        address - interval.first <= interval.size - bytes)
-      return &interval;
-  return nullptr;
-}
-
 void Smfu::send(Side from, NicId to, const pcie::Tlp& tlp, std::span<const std::uint8_t> data,
                 std::uint64_t token) {
   const std::uint32_t index = context_.new_packet();

@@ -1,6 +1,6 @@
 // The shared memory unit of an interface: packets of PCI Express travel to another interface as packets of
-// the network, and come out there as they went in. Intervals of addresses say which go where; what lies in
-// none goes nowhere.
+// the network, and come out there as they went in. Where each goes, intervals of addresses have said
+// (on_chip.hpp).
 //
 // Packets between two interfaces keep their order, as PCI Express asks for, on whatever way they come. One
 // that the network has lost is sent again; one that cannot be delivered at all leaves a gap that the receiver
@@ -43,18 +43,6 @@ constexpr Side other_side(Side side) {
   return side == Side::Program ? side : side == Side::Host ? Side::Port : Side::Host;
 }
 
-/// Who on the chip takes an access.
-enum class Unit : std::uint8_t { Network, Registers };
-
-/// A line of the table by which the on-chip network sends accesses to units: addresses here that are those of
-/// another interface, from `base` on there; or of the register file, from its beginning on.
-struct Interval {
-  std::uint64_t first = 0, size = 0;
-  NicId target = kNobody;
-  std::uint64_t base = 0;
-  Unit unit = Unit::Network;
-};
-
 struct SmfuCounters {
   std::uint64_t sent = 0, received = 0, bytes = 0;  // the last: of data, both ways
   std::uint64_t again = 0;                          // that the network had lost
@@ -70,14 +58,6 @@ class Smfu {
   void set_sink(Side side, TlpSink* sink) { sinks_[static_cast<std::size_t>(side)] = sink; }
   void set_watch(TlpWatch* watch) { watch_ = watch; }
   SmfuCounters& counters() { return counters_; }
-
-  /// False where it overlaps another.
-  bool open(const Interval& interval);
-  /// All that lead there.
-  void close(NicId target);
-  const std::vector<Interval>& intervals() const { return intervals_; }
-  /// The one that has all of these addresses; nothing where none has.
-  const Interval* find(std::uint64_t address, std::uint64_t bytes) const;
 
   void send(Side from, NicId to, const pcie::Tlp& tlp, std::span<const std::uint8_t> data,
             std::uint64_t token = 0);
@@ -111,7 +91,6 @@ class Smfu {
   TlpSink* sinks_[3] = {};
   TlpWatch* watch_ = nullptr;
   SmfuCounters counters_;
-  std::vector<Interval> intervals_;
   std::deque<std::uint32_t> waiting_;     // for room on the way out
   std::vector<std::uint32_t> sequences_;  // by receiver
   std::vector<Source> sources_;

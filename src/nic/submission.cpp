@@ -17,14 +17,27 @@ Submission::Submission(Context& context, NicId interface, const PortTable& ports
       counters_(counters),
       buffers_(std::min(context.nic.queue_buffers, context.nic.memory_queues)) {}
 
-void Submission::post(PortNo port, const Descriptor& descriptor) {
+std::uint32_t Submission::new_operation(PortNo port, const Descriptor& descriptor) {
   std::uint32_t index = outgoing_.take();
   Outgoing& x = outgoing_[index];
   x.d = descriptor;
   x.port = port;
   x.port_generation = ports_[port].generation;
   ++queue(port).on_the_way;
-  context_.at(std::max(context_.now(), Time{x.d.posted}), What::Post, interface_, index);
+  ++queue(port).taken;
+  return index;
+}
+
+void Submission::post(PortNo port, const Descriptor& descriptor) {
+  const std::uint32_t index = new_operation(port, descriptor);
+  context_.at(std::max(context_.now(), Time{descriptor.posted}), What::Post, interface_, index);
+}
+
+void Submission::store(PortNo port, const Descriptor& descriptor) {
+  const std::uint32_t index = new_operation(port, descriptor);
+  Queue& q = queue(port);
+  q.last_on_chip = std::max(context_.now(), q.last_on_chip);
+  context_.at(q.last_on_chip, What::Ready, interface_, index);
 }
 
 void Submission::submit(std::uint32_t index) {
@@ -84,6 +97,7 @@ void Submission::fetch(std::uint32_t index) {
 
 void Submission::leave(Outgoing& x) {
   if (std::exchange(x.slot_freed, true)) return;
+  if (ports_[x.port].generation == x.port_generation) --queue(x.port).taken;
   if (ports_[x.port].device == kNobody) {
     context_.queue.stop();
     context_.host.slot_free({interface_, x.port}, context_.now());

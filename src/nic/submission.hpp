@@ -15,6 +15,8 @@ class Submission {
              OutgoingTable& outgoing, Counters& counters);
 
   void post(PortNo port, const Descriptor& descriptor);
+  /// One that was stored into the chip and is there.
+  void store(PortNo port, const Descriptor& descriptor);
   void submit(std::uint32_t index);
   /// A descriptor is fetched once the buffer of its queue has room for it.
   void fetch(std::uint32_t index);
@@ -26,12 +28,15 @@ class Submission {
   void leave_buffer(Outgoing& x);
   /// Descriptors posted on a port that are not on the chip.
   std::uint32_t on_the_way(PortNo port) const { return port < queues_.size() ? queues_[port].on_the_way : 0; }
+  /// Descriptors posted on a port that have not left its queue.
+  std::uint32_t taken(PortNo port) const { return port < queues_.size() ? queues_[port].taken : 0; }
   void reset(PortNo port) { queue(port) = {}; }
 
  private:
   struct Queue {
     std::uint32_t on_the_way = 0;
-    unsigned buffered = 0;  // descriptors in the buffer it shares
+    std::uint32_t taken = 0;  // slots
+    unsigned buffered = 0;    // descriptors in the buffer it shares
     Time last_on_chip{0};
   };
   /// Room on the chip that several queues in memory share. Each may always have one descriptor in it; the
@@ -45,6 +50,7 @@ class Submission {
     return queues_[port];
   }
   unsigned buffer_of(PortNo port) const;
+  std::uint32_t new_operation(PortNo port, const Descriptor& descriptor);
 
   Context& context_;
   NicId interface_;

@@ -19,8 +19,7 @@ class BridgeHost : public BridgeUser {
       : memory(bytes),
         bench_(bench),
         here_(here),
-        bridge_(bench.fabric->smfu(here), bench.fabric->site(here).bus(), bench.queue,
-                bench.machine.description.host, *this) {}
+        bridge_(*bench.fabric, here, bench.queue, bench.machine.description.host, *this) {}
 
   static constexpr std::uint64_t kInterrupts = 0xfee00000;
   std::vector<std::uint8_t> memory;
@@ -74,6 +73,17 @@ class BridgeHost : public BridgeUser {
     bridge_.write(to, {.kind = pcie::TlpKind::MemoryWrite, .address = address, .bytes = 4}, data,
                   bench_.queue.now());
   }
+  /// A store where intervals of the host's own interface lead, or into another interface.
+  void store(std::uint64_t address, const std::vector<std::uint8_t>& data) {
+    store_to(kNobody, address, data);
+  }
+  void store_to(NicId to, std::uint64_t address, const std::vector<std::uint8_t>& data) {
+    bridge_.write(to,
+                  {.kind = pcie::TlpKind::MemoryWrite,
+                   .address = address,
+                   .bytes = static_cast<std::uint32_t>(data.size())},
+                  data, bench_.queue.now());
+  }
   Bench& bench() { return bench_; }
   NicId here() const { return here_; }
 
@@ -118,7 +128,7 @@ class NvmeDriver {
       port.assign(host.here());
       for (Interval interval : intervals(memory)) {
         interval.target = host.here();
-        host.bench().fabric->smfu(device).open(interval);
+        host.bench().fabric->on_chip(device).open(interval);
       }
     }
     for (const pcie::Found& found : port.found())

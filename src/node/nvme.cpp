@@ -59,7 +59,6 @@ constexpr unsigned kLargestQueue = 1024;
 
 pcie::ConfigSpace config_space(const NvmeParameters& p) {
   pcie::ConfigSpace space = pcie::ConfigSpace::device(kNvmeIdentity, {{kNvmeBarSize, true, false}});
-  pcie::add_express(space, {0, p.generation, p.width, static_cast<std::uint32_t>(p.max_payload.value)});
   pcie::add_msix(space, p.queues + 1, 0, kNvmeVectors, kNvmePending);
   return space;
 }
@@ -94,6 +93,9 @@ class Nvme final : public Device, public pcie::Function, public ExpressPlace, pr
   }
 
   const std::string& under() const override { return p_.under; }
+  pcie::LinkParameters link() const override {
+    return {p_.generation, p_.width, static_cast<std::uint32_t>(p_.max_payload.value), Time{0}};
+  }
 
   // --- Device: programs on the node itself see the same registers.
   std::uint64_t read_register(std::uint64_t offset) override {
@@ -287,7 +289,8 @@ void Nvme::configure(std::uint32_t value) {
   configuration_ = value;
   if (was_on && !is_on) stop();
   if (!was_on && is_on) {
-    requester_.set_sizes(pcie::payload_of(config()), pcie::read_request_of(config()));
+    requester_.set_sizes(pcie::payload_of(config()), pcie::read_request_of(config()),
+                         pcie::tags_of(config()));
     submission_[0] = {true, admin_submission_, (admin_sizes_ & 0xfff) + 1, 0, 0, 0};
     completion_[0] = {};
     completion_[0].open = completion_[0].interrupts = true;
@@ -649,10 +652,11 @@ config::Section nvme_section() {
              Range<DataRate>{{1'000'000}, {1'000'000'000'000}})
       .field(&P::buffer, "buffer", "Memory for writes that are not programmed yet",
              Range<DataSize>{{1 << 17}, {1ll << 36}})
-      .field(&P::under, "under", "The root port or switch it is below; left out: the only root port")
-      .field(&P::generation, "generation", "Of its PCI Express link", Range<unsigned>{1, 5})
+      .field(&P::under, "under",
+             "The root port, switch or host it is below; left out: the only root port or host")
+      .field(&P::generation, "generation", "Of its link, on PCI Express", Range<unsigned>{1, 5})
       .field(&P::width, "width", "Lanes of that link", Range<unsigned>{1, 16})
-      .field(&P::max_payload, "max_payload", "Most data of one of its packets",
+      .field(&P::max_payload, "max_payload", "Most data of one of its packets there",
              Range<DataSize>{{128}, {4096}})
       .check([](const P& p, const config::Complain& complain) {
         if (std::find(pcie::kWidths.begin(), pcie::kWidths.end(), p.width) == pcie::kWidths.end())

@@ -11,6 +11,7 @@ namespace {
 constexpr std::uint8_t kBarWide = 4, kBarPrefetchable = 8;
 constexpr std::uint64_t kWindowGrain = 1 << 20;
 constexpr unsigned kDeviceControl = 8;  // in the capability
+constexpr std::size_t kExpressTags = 256, kChainTags = 32;
 
 /// 128 bytes are 0, 256 are 1 and so on.
 std::uint32_t size_code(std::uint32_t bytes) {
@@ -138,13 +139,13 @@ void add_express(ConfigSpace& space, const ExpressCapability& c) {
 }
 
 std::uint32_t payload_of(const ConfigSpace& space) {
-  const unsigned at = *space.find_capability(kCapabilityExpress) + kDeviceControl;
-  return 128u << std::min(space.read(at, 2) >> 5 & 7, 5u);
+  const auto at = space.find_capability(kCapabilityExpress);
+  return at ? 128u << std::min(space.read(*at + kDeviceControl, 2) >> 5 & 7, 5u) : kShortPayload;
 }
 
 std::uint32_t read_request_of(const ConfigSpace& space) {
-  const unsigned at = *space.find_capability(kCapabilityExpress) + kDeviceControl;
-  return 128u << std::min(space.read(at, 2) >> 12 & 7, 5u);
+  const auto at = space.find_capability(kCapabilityExpress);
+  return at ? 128u << std::min(space.read(*at + kDeviceControl, 2) >> 12 & 7, 5u) : kShortPayload;
 }
 
 std::uint32_t largest_payload_of(const ConfigSpace& space) {
@@ -154,6 +155,10 @@ std::uint32_t largest_payload_of(const ConfigSpace& space) {
 void set_payload(ConfigSpace& space, std::uint32_t bytes) {
   const unsigned at = *space.find_capability(kCapabilityExpress) + kDeviceControl;
   space.write(at, 2, (space.read(at, 2) & ~0xe0u) | size_code(bytes) << 5);
+}
+
+std::size_t tags_of(const ConfigSpace& space) {
+  return space.find_capability(kCapabilityHyperTransport) ? kChainTags : kExpressTags;
 }
 
 void add_msix(ConfigSpace& space, unsigned vectors, unsigned bar, std::uint32_t table,

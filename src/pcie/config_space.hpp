@@ -35,7 +35,12 @@ enum ConfigRegister : std::uint16_t {
 };
 enum CommandBit : std::uint16_t { kMemoryEnable = 2, kBusMaster = 4 };
 
-enum CapabilityId : std::uint8_t { kCapabilityMsi = 5, kCapabilityExpress = 0x10, kCapabilityMsiX = 0x11 };
+enum CapabilityId : std::uint8_t {
+  kCapabilityMsi = 5,
+  kCapabilityHyperTransport = 8,
+  kCapabilityExpress = 0x10,
+  kCapabilityMsiX = 0x11
+};
 
 /// A base address register, as a device wants it.
 struct Bar {
@@ -87,19 +92,23 @@ class ConfigSpace {
   std::uint8_t last_ = 0;    // capability
 };
 
-/// The capability that every function of PCI Express has. `type`: 0 a device, 4 a root port, 5 and 6 the two
+/// The capability that every function on PCI Express has. `type`: 0 a device, 4 a root port, 5 and 6 the two
 /// ends of a switch.
 struct ExpressCapability {
   unsigned type = 0, generation = 3, width = 4;
   std::uint32_t max_payload = 256;  // bytes; a power of two from 128 on
 };
 void add_express(ConfigSpace& space, const ExpressCapability& capability);
-/// Bytes that device control allows in a packet, and in a request for data.
+/// Bytes that device control allows in a packet, and in a request for data; on another bus than PCI Express
+/// kShortPayload.
+inline constexpr std::uint32_t kShortPayload = 64;
 std::uint32_t payload_of(const ConfigSpace& space);
 std::uint32_t read_request_of(const ConfigSpace& space);
 /// What it could do at most.
 std::uint32_t largest_payload_of(const ConfigSpace& space);
 void set_payload(ConfigSpace& space, std::uint32_t bytes);
+/// Requests with answers that it may have under way, by the tags of its bus.
+std::size_t tags_of(const ConfigSpace& space);
 
 /// MSI-X: so many vectors, their table and pending bits in a BAR.
 void add_msix(ConfigSpace& space, unsigned vectors, unsigned bar, std::uint32_t table, std::uint32_t pending);

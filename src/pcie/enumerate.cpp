@@ -10,6 +10,8 @@ namespace weft::pcie {
 
 namespace {
 
+using hyper_transport::kMsiEnable, hyper_transport::kMsiMapping, hyper_transport::kNumber,
+    hyper_transport::kTypeBits, hyper_transport::kUnitType, hyper_transport::units_in;
 constexpr unsigned kDevices = 32, kLastBus = 255;
 constexpr std::uint64_t kGrain = 1 << 20;  // of windows
 
@@ -19,6 +21,7 @@ class Enumeration {
       : access_(access), next_(memory), end_(memory + size) {}
 
   void scan(unsigned bus, std::size_t parent) {
+    number_units(bus);
     for (unsigned device = 0; device < kDevices; ++device) {
       const FunctionId id(bus, device, 0);
       if (access_.read(id, kVendor, 2) == 0xffff) continue;
@@ -58,26 +61,49 @@ class Enumeration {
   /// Payloads: the least of what is on the way.
   void set_payloads() {
     std::uint32_t least = 5;
-    for (const Found& one : found) least = std::min(least, access_.read(one.id, express(one.id) + 4, 4) & 7);
+    for (const Found& one : found)
+      if (const unsigned at = capability(one.id, kCapabilityExpress))
+        least = std::min(least, access_.read(one.id, at + 4, 4) & 7);
     for (const Found& one : found) {
-      const unsigned at = express(one.id) + 8;
+      unsigned at = capability(one.id, kCapabilityExpress);
+      if (!at) continue;
+      at += 8;
       access_.write(one.id, at, 2, (access_.read(one.id, at, 2) & ~0xe0u) | least << 5);
     }
   }
 
   void enable() {
-    for (const Found& one : found)
+    for (const Found& one : found) {
+      if (const unsigned at = capability(one.id, kCapabilityHyperTransport, kTypeBits, kMsiMapping))
+        access_.write(one.id, at + 2, 2, access_.read(one.id, at + 2, 2) | kMsiEnable);
       access_.write(one.id, kCommand, 2, access_.read(one.id, kCommand, 2) | kMemoryEnable | kBusMaster);
+    }
   }
 
   std::vector<Found> found;
   std::string error;
 
  private:
-  unsigned express(FunctionId id) const {
+  /// Where it is; 0: there is none. `mask` and `bits`: of the word behind its number.
+  unsigned capability(FunctionId id, CapabilityId which, std::uint32_t mask = 0,
+                      std::uint32_t bits = 0) const {
     unsigned at = access_.read(id, kCapabilities, 1);
-    while (at && access_.read(id, at, 1) != kCapabilityExpress) at = access_.read(id, at + 1, 1);
+    while (at && (access_.read(id, at, 1) != which || (access_.read(id, at + 2, 2) & mask) != bits))
+      at = access_.read(id, at + 1, 1);
     return at;
+  }
+
+  /// The next unit of a chain that has no number answers as device 0.
+  void number_units(unsigned bus) {
+    const FunctionId first(bus, 0, 0);
+    for (unsigned next = 1; access_.read(first, kVendor, 2) != 0xffff;) {
+      const unsigned at = capability(first, kCapabilityHyperTransport, kUnitType, 0);
+      if (!at) return;  // no chain
+      const auto command = static_cast<std::uint16_t>(access_.read(first, at + 2, 2));
+      if (next + units_in(command) > kDevices) return;
+      access_.write(first, at + 2, 2, (command & ~std::uint32_t{kNumber}) | next);
+      next += units_in(command);
+    }
   }
 
   std::uint64_t size_of(FunctionId id, unsigned at, bool& wide) {

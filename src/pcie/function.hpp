@@ -1,4 +1,5 @@
-// A function of PCI Express: a device as links and bridges see it.
+// A function: a device of PCI Express or HyperTransport, as links and bridges see it. Its place in a tree
+// gives it the capability of its bus.
 #pragma once
 
 #include <span>

@@ -1,16 +1,21 @@
-// Links of PCI Express: generations and widths, what they carry, and one direction of a link in time.
+// Links of PCI Express and of HyperTransport: generations, clocks and widths, what they carry, and one
+// direction of a link in time.
 //
-// A direction sends one packet after the other, and only what the other end has said it has room for: credits
-// for headers and for data, of posted requests, of non-posted ones and of completions. A packet's credits
-// come back when the other end has passed it on.
+// A line carries one packet after the other. A direction sends only what the other end has said it has room
+// for: credits for headers and for data, of posted requests, of non-posted ones and of completions. A
+// packet's credits come back when the other end has passed it on. What travels is the same on both; a link of
+// HyperTransport carries it as packets of its own.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "base/quantity.hpp"
 #include "base/virtual_time.hpp"
+#include "pcie/hyper_transport.hpp"
 #include "pcie/tlp.hpp"
 
 namespace weft::pcie {
@@ -43,49 +48,107 @@ constexpr unsigned overhead_of(unsigned generation) {
   return kGenerations[generation - 1].framing + kLongHeader;
 }
 
-/// Room of a receiver, by class; data in units of 16 bytes.
+/// A link as a description has it.
+struct LinkParameters {
+  unsigned generation = 3, width = 16;
+  std::uint32_t max_payload = 256;
+  Time latency{0};     // of the link and of the bridge above it
+  unsigned clock = 0;  // of HyperTransport, MHz; 0: it is PCI Express
+
+  bool is_hyper_transport() const { return clock != 0; }
+};
+
+inline DataRate rate_of(const LinkParameters& link) {
+  return link.is_hyper_transport() ? hyper_transport::rate_of(link.clock, link.width)
+                                   : rate_of(link.generation, link.width);
+}
+
+/// Room of a receiver, by class: for packets, and for data in units of the link.
 struct Credits {
   static constexpr std::uint32_t kUnit = 16;
   std::array<std::uint32_t, kClasses> headers{32, 32, 32};
   std::array<std::uint32_t, kClasses> data{256, 32, 256};
 };
+/// HyperTransport has a buffer of 64 bytes for the data of each packet.
+inline constexpr Credits kHyperTransportCredits{{16, 16, 16}, {16, 16, 16}};
+inline Credits credits_of(const LinkParameters& link) {
+  return link.is_hyper_transport() ? kHyperTransportCredits : Credits();
+}
 
+/// Bytes of a packet on a link.
+inline std::uint32_t wire_bytes(const LinkParameters& link, const Tlp& tlp) {
+  return link.is_hyper_transport() ? hyper_transport::wire_bytes(tlp, link.clock)
+                                   : tlp.wire_bytes() + kGenerations[link.generation - 1].framing;
+}
+
+/// One direction of a link's wires: whatever crosses it takes its turn.
+class Line {
+ public:
+  explicit Line(const LinkParameters& link) : link_(link), rate_(rate_of(link).value) {}
+  /// When its last byte has left.
+  Time send(Time at, const Tlp& tlp) {
+    free_ = later(std::max(at, free_), transfer_time(wire_bytes(link_, tlp), rate_));
+    return free_;
+  }
+
+ private:
+  LinkParameters link_;
+  std::int64_t rate_;
+  Time free_{0};
+};
+
+/// The way between the root and a function: its own link, with room at the other end, and others that it
+/// shares.
 class Direction {
  public:
-  Direction(DataRate rate, unsigned framing, Time latency, const Credits& credits)
-      : rate_(rate.value), framing_(framing), latency_(latency), left_(credits) {}
+  /// `end`: the link of the function, which says what its credits are for.
+  Direction(const LinkParameters& end, std::vector<Line*> lines, Time latency, const Credits& credits)
+      : is_hyper_transport_(end.is_hyper_transport()),
+        lines_(std::move(lines)),
+        latency_(latency),
+        most_(credits),
+        left_(credits) {}
 
   bool has_credits(const Tlp& tlp) const {
     const auto c = static_cast<std::size_t>(tlp.traffic());
-    return left_.headers[c] > 0 && left_.data[c] >= units(tlp);
+    return left_.headers[c] >= headers(tlp) && left_.data[c] >= units(tlp);
   }
 
-  /// Sends a packet there are credits for; returns when its last byte is there.
+  /// Sends a packet there are credits for; returns when its last byte is there. Bridges pass on what is still
+  /// coming in, so the slowest of the links is what it takes.
   Time send(Time at, const Tlp& tlp) {
     const auto c = static_cast<std::size_t>(tlp.traffic());
-    --left_.headers[c];
+    left_.headers[c] -= headers(tlp);
     left_.data[c] -= units(tlp);
-    free_ = later(std::max(at, free_), transfer_time(tlp.wire_bytes() + framing_, rate_));
-    return free_ + latency_;
+    Time there = at;
+    for (Line* line : lines_) there = std::max(there, line->send(at, tlp));
+    return there + latency_;
   }
 
   /// The other end has passed it on.
   void give_back(const Tlp& tlp) {
     const auto c = static_cast<std::size_t>(tlp.traffic());
-    ++left_.headers[c];
+    left_.headers[c] += headers(tlp);
     left_.data[c] += units(tlp);
   }
 
  private:
-  static std::uint32_t units(const Tlp& tlp) {
-    return tlp.has_data() ? (tlp.bytes + Credits::kUnit - 1) / Credits::kUnit : 0;
+  /// What has more parts than there are buffers for goes through them a part at a time.
+  std::uint32_t headers(const Tlp& tlp) const {
+    const std::uint32_t packets = is_hyper_transport_ ? hyper_transport::packets_of(tlp) : 1;
+    return std::min(packets, most_.headers[static_cast<std::size_t>(tlp.traffic())]);
+  }
+  std::uint32_t units(const Tlp& tlp) const {
+    if (!tlp.has_data()) return 0;
+    const std::uint32_t units = is_hyper_transport_ ? hyper_transport::packets_of(tlp)
+                                                    : (tlp.bytes + Credits::kUnit - 1) / Credits::kUnit;
+    return std::min(units, most_.data[static_cast<std::size_t>(tlp.traffic())]);
   }
 
-  std::int64_t rate_;
-  unsigned framing_;
+  bool is_hyper_transport_;
+  std::vector<Line*> lines_;
   Time latency_;
-  Credits left_;
-  Time free_{0};
+  Credits most_, left_;
 };
 
 }  // namespace weft::pcie

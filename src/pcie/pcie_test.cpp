@@ -23,7 +23,9 @@ TEST(PcieLink, StopsWithoutCreditsAndGoesOnWithThem) {
   Credits few;
   few.headers = {1, 1, 1};
   few.data = {16, 16, 16};
-  Direction line(rate_of(1, 1), 8, Time{1000}, few);
+  const LinkParameters link{1, 1, 256, Time{1000}};
+  Line wires(link);
+  Direction line(link, {&wires}, link.latency, few);
   Tlp write{.kind = TlpKind::MemoryWrite, .address = 0x1000, .bytes = 256};
   Tlp read{.kind = TlpKind::MemoryRead, .address = 0x1000, .bytes = 4};
   ASSERT_TRUE(line.has_credits(write));
@@ -117,11 +119,8 @@ TEST(PcieTlp, CompletionsEndAtTheBoundary) {
 class Plain final : public Function {
  public:
   explicit Plain(const std::vector<Bar>& bars, std::uint32_t payload = 512)
-      : Function([&] {
-          ConfigSpace space = ConfigSpace::device({0x1234, 0x5678, 0x120000}, bars);
-          add_express(space, {0, 3, 4, payload});
-          return space;
-        }()) {}
+      : Function(ConfigSpace::device({0x1234, 0x5678, 0x120000}, bars)), link{3, 4, payload, Time{0}} {}
+  const LinkParameters link;
   std::string about() const override { return "plain"; }
   void bar_read(unsigned, std::uint64_t, std::span<std::uint8_t>) override {}
   void bar_write(unsigned, std::uint64_t, std::span<const std::uint8_t>) override {}
@@ -155,9 +154,9 @@ struct Rig {
     const LinkParameters link{3, 16, 256, Time{100}};
     const std::size_t root = tree.add_root_port("root", link);
     const std::size_t ports = tree.add_switch("switch", root, 3, link);
-    tree.add_function("a", tree.free_port(ports), first, link_of(first.config()));
-    tree.add_function("b", tree.free_port(ports), second, link_of(second.config()));
-    tree.add_function("c", tree.free_port(ports), third, link_of(third.config()));
+    tree.add_function("a", tree.free_port(ports), first, first.link);
+    tree.add_function("b", tree.free_port(ports), second, second.link);
+    tree.add_function("c", tree.free_port(ports), third, third.link);
     found = enumerate(access_to(tree), 0xe0000000, window, error);
   }
 };

@@ -25,10 +25,12 @@ class Requester {
     for (unsigned i = tags; i > 0; --i) free_.push_back(static_cast<std::uint8_t>(i - 1));
   }
 
-  /// Sizes of what follows: most data of a packet, most that a request asks for.
-  void set_sizes(std::uint32_t payload, std::uint32_t request) {
+  /// Sizes of what follows: most data of a packet, most that a request asks for; and how many tags the bus
+  /// has.
+  void set_sizes(std::uint32_t payload, std::uint32_t request, std::size_t tags = 256) {
     payload_ = payload;
     request_ = request;
+    most_open_ = tags;
   }
 
   /// Returns how many requests it becomes: read_done is told so often, in any order, and `to` must stay until
@@ -99,7 +101,7 @@ class Requester {
   }
 
   void go_on() {
-    while (!waiting_.empty() && !free_.empty()) {
+    while (!waiting_.empty() && !free_.empty() && tags_.size() - free_.size() < most_open_) {
       const std::uint8_t number = free_.back();
       free_.pop_back();
       Tag& tag = tags_[number];
@@ -126,6 +128,7 @@ class Requester {
   std::vector<std::uint8_t> free_;
   std::deque<Read> waiting_;
   std::uint32_t payload_ = 128, request_ = 512;
+  std::size_t most_open_ = 256;
 };
 
 }  // namespace weft::pcie

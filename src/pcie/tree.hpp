@@ -1,5 +1,7 @@
 // Bridges and functions below the root of a node, and how requests find their way: configuration requests by
-// bus number, memory by the windows of bridges.
+// bus number, memory by the windows of bridges. Below a root port of PCI Express is one device or switch;
+// below the host of a chain of HyperTransport are its units, one behind the other, and to memory the chain is
+// a bus.
 #pragma once
 
 #include <deque>
@@ -12,16 +14,6 @@
 
 namespace weft::pcie {
 
-/// A link as a description has it.
-struct LinkParameters {
-  unsigned generation = 3, width = 16;
-  std::uint32_t max_payload = 256;
-  Time latency{0};  // of the link and of the bridge above it
-};
-
-/// As its capability says.
-LinkParameters link_of(const ConfigSpace& space);
-
 class Tree {
  public:
   static constexpr std::size_t kNone = ~std::size_t{0};
@@ -29,19 +21,28 @@ class Tree {
   struct Place {
     std::string name;
     std::size_t parent = kNone;  // the bridge it is below; none: it is on bus 0
-    unsigned device = 0;         // its number on that bus
+    unsigned device = 0;         // its number on that bus; of a unit of a chain: its place in it
     ConfigSpace* space = nullptr;
     Function* function = nullptr;  // none: a bridge
-    LinkParameters link;           // upwards; of a root port: downwards
+    LinkParameters link;           // upwards; of a root port, host or bridge to another bus: downwards
+    std::size_t room = 0;          // for what is below it
+    bool is_switch = false;        // what is below it are its ports
     std::vector<std::size_t> below;
   };
 
-  /// A root port; its link is the one below it.
+  /// A root port, or the host of a chain; its link is the one below it, and of a chain all of them.
   std::size_t add_root_port(std::string name, const LinkParameters& link);
+  /// A unit of a chain that is a root port of PCI Express to what is below it.
+  std::size_t add_bridge(std::string name, std::size_t below, const LinkParameters& link);
   /// A switch below a port: one upstream port, and as many downstream ports. Returns the upstream port.
   std::size_t add_switch(std::string name, std::size_t below, unsigned ports, const LinkParameters& link);
-  /// The first port of a switch that leads nowhere yet, or a root port that does; kNone: all are taken.
+  /// The first port of a switch that leads nowhere yet, or a root port that does, or a chain with room;
+  /// kNone: all are taken.
   std::size_t free_port(std::size_t bridge) const;
+  bool is_chain(std::size_t place) const {
+    return place != kNone && !places_[place].function && places_[place].link.is_hyper_transport();
+  }
+  /// Its `link` is its own end; on a chain it is what the chain has. It gets the capability of its bus.
   std::size_t add_function(std::string name, std::size_t below, Function& function,
                            const LinkParameters& link);
 
@@ -60,6 +61,10 @@ class Tree {
 
   /// From the root down to a place: time of links and bridges, and the slowest of the links.
   LinkParameters path(std::size_t place) const;
+  /// The links on this way, by the places at their lower ends: whatever else is below those shares them.
+  std::vector<std::size_t> links(std::size_t place) const;
+  /// What a link carries: the less of its two ends.
+  LinkParameters link_above(std::size_t place) const;
 
   std::uint32_t config_read(FunctionId id, std::uint32_t offset, std::uint32_t bytes) const;
   /// False where nobody is there.
@@ -67,6 +72,7 @@ class Tree {
 
  private:
   std::size_t add(Place place);
+  void join_chain(std::size_t host, ConfigSpace& space);
   std::size_t on_bus(const std::vector<std::size_t>& bus, FunctionId id) const;
 
   std::vector<Place> places_;

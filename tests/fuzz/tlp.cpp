@@ -1,5 +1,5 @@
 // Packets of PCI Express as bytes: what is no packet is refused, what is one means the same after it has been
-// written and read again, and a tree that gets it answers from its own memory or not at all.
+// written and read again, and a tree or chain that gets it answers from its own memory or not at all.
 #include <cstdlib>
 #include <vector>
 
@@ -22,7 +22,6 @@ class Registers final : public Function {
   Registers()
       : Function([] {
           ConfigSpace space = ConfigSpace::device({0x1234, 1, 0x120000}, {{kSize, true, false}});
-          add_express(space, {0, 3, 4, 256});
           add_msix(space, 4, 0, 0x800, 0xc00);
           return space;
         }()) {}
@@ -62,12 +61,17 @@ void deliver(Tree& tree, const Tlp& tlp, std::span<const std::uint8_t> data) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weft;
-  fuzz::Registers registers;
-  pcie::Tree tree;
+  fuzz::Registers registers, unit, behind;
+  pcie::Tree tree, chain;
   tree.add_function("a", tree.add_switch("s", tree.add_root_port("r", {}), 1, {}) + 1, registers, {});
+  const std::size_t host = chain.add_root_port("h", {.width = 8, .clock = 200});
+  chain.add_function("u", host, unit, {});
+  chain.add_function("b", chain.add_bridge("p", host, {}), behind, {});
   std::string error;
-  pcie::enumerate(pcie::access_to(tree), 0xe0000000, 0x1000000, error);
-  fuzz::expect(error.empty());
+  for (pcie::Tree* one : {&tree, &chain}) {
+    pcie::enumerate(pcie::access_to(*one), 0xe0000000, 0x1000000, error);
+    fuzz::expect(error.empty());
+  }
   // Packets one after the other, each behind its length.
   std::span<const std::uint8_t> left(data, size);
   while (left.size() >= 2) {
@@ -83,6 +87,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       fuzz::expect(
           std::equal(again.data.begin(), again.data.end(), decoded.data.begin(), decoded.data.end()));
       fuzz::deliver(tree, decoded.tlp, decoded.data);
+      fuzz::deliver(chain, decoded.tlp, decoded.data);
+      // Whatever is written into a chain, its links carry every packet.
+      for (const unsigned clock : {200u, 2600u}) {
+        const pcie::LinkParameters link{.width = 8, .clock = clock};
+        const pcie::Direction line(link, {}, Time{0}, pcie::credits_of(link));
+        fuzz::expect(line.has_credits(decoded.tlp) &&
+                     pcie::wire_bytes(link, decoded.tlp) >= decoded.data.size());
+      }
     }
     left = left.subspan(2 + length);
   }
