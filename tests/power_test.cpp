@@ -180,8 +180,9 @@ TEST(RunPower, HeatDoesNotDependOnCoresOrThreads) {
 
 TEST(RunPower, WhatDoesNotThrottleTakesAsLongAsWithoutPower) {
   auto with = run_on_booster("100", {"--power"}), without = run_on_booster("100", {});
-  // Not to the nanosecond: who stops at an interval's end sees what has arrived by then.
-  EXPECT_NEAR(with["virtual_time_ns"].get<double>(), without["virtual_time_ns"].get<double>(), 1000);
+  // Not to the nanosecond: who stops at an interval's end sees what has arrived by then, and a core of an
+  // accelerator takes some microseconds for a message.
+  EXPECT_NEAR(with["virtual_time_ns"].get<double>(), without["virtual_time_ns"].get<double>(), 5000);
 }
 
 TEST(RunPower, AShutdownDuringTheRunEndsIt) {

@@ -423,8 +423,9 @@ void summarize(const Options& o, const machine::Machine& machine, const Outcome&
                const std::string& engine) {
   const std::string ranks =
       o.run.ranks ? fmt::format(" and {}", count_of(o.run.ranks, "rank")) : std::string();
-  fmt::print(stderr, "weft: {}{} on {} ({} engine): {} of virtual time\n", count_of(o.nodes, "Linux node"),
-             ranks, machine.description.identity.name, engine, host::time_text(outcome.nodes.end));
+  fmt::print(stderr, "weft: {}{}{} on {} ({} engine): {} of virtual time\n", count_of(o.nodes, "Linux node"),
+             share_of_accelerators(o.boot.accelerator_of), ranks, machine.description.identity.name, engine,
+             host::time_text(outcome.nodes.end));
   if (const guest::StormTimes storm = guest::storm_times(outcome.nodes); storm.nodes)
     fmt::print(
         stderr,
@@ -486,6 +487,7 @@ int boot(Options& o) {
   o.boot.look_ahead = !o.every_step;
   o.boot.place = place_ranks(machine, o.nodes, 1, o.place, o.boot.seed);
   check_places(o);
+  o.boot.accelerator_of = accelerators_of(machine, o.boot.place);
   grant_accelerators(o, machine, accelerators);
   prepare_ranks(o, machine);
   const network::EngineKind& engine = engine_named(o.engine);

@@ -7,6 +7,7 @@
 
 #include "base/statement_reader.hpp"
 #include "base/text.hpp"
+#include "machine/own_system.hpp"
 #include "node/express_kind.hpp"
 
 namespace weft::app {
@@ -116,6 +117,24 @@ std::vector<guest::Assignment> assign_accelerators(const std::vector<Accelerator
                  fmt::format("{} for {}, which have {} slots each on their buses", out.size(),
                              count_of(hosts, "Linux node"), guest::Pci::kSlots));
   return out;
+}
+
+std::vector<std::string> accelerators_of(const machine::Machine& machine,
+                                         const std::vector<network::EndpointId>& place) {
+  std::vector<std::string> out;
+  std::map<std::string, unsigned> numbers;
+  for (network::EndpointId node : place) {
+    const machine::Device* one = machine::own_system_of(machine.description, node);
+    out.push_back(one ? fmt::format("{}{}", one->name, numbers[one->name]++) : std::string());
+  }
+  return out;
+}
+
+std::string share_of_accelerators(const std::vector<std::string>& accelerator_of) {
+  const auto count = static_cast<std::size_t>(
+      std::ranges::count_if(accelerator_of, [](const std::string& name) { return !name.empty(); }));
+  if (count == 0) return "";
+  return count == accelerator_of.size() ? " of accelerators" : fmt::format(", {} of accelerators,", count);
 }
 
 std::vector<guest::GrantRequest> read_grants(const std::string& given, const guest::GrantNames& names) {

@@ -35,6 +35,13 @@ std::vector<guest::Assignment> assign_accelerators(const std::vector<Accelerator
                                                    const std::vector<guest::PooledDevice>& pool,
                                                    std::size_t hosts, Diagnostics& problems);
 
+/// What runs each of the nodes where no processor does, named by its device and its number among these:
+/// "knc0".
+std::vector<std::string> accelerators_of(const machine::Machine& machine,
+                                         const std::vector<network::EndpointId>& place);
+/// " of accelerators" where all of them are, ", 2 of accelerators," where some.
+std::string share_of_accelerators(const std::vector<std::string>& accelerator_of);
+
 /// What `--accelerator-script` was given: a script, or the name of a file that holds one. Throws UserError.
 std::vector<guest::GrantRequest> read_grants(const std::string& given, const guest::GrantNames& names);
 

@@ -33,7 +33,8 @@ struct BootOptions {
   std::string kernel, init;          // their files
   std::vector<std::string> command;  // of the job, run on every node
   std::vector<network::EndpointId> place;
-  DataSize memory{64 << 20};  // of a node
+  std::vector<std::string> accelerator_of;  // what runs each of these where no processor does: "knc0"
+  DataSize memory{64 << 20};                // of a node
   std::uint64_t seed = 1;
   std::int64_t date = 1'767'225'600;           // when virtual time begins: 1 January 2026
   double patience = 60;                        // seconds a node may compute without letting time move
@@ -51,6 +52,10 @@ struct BootOptions {
   nic::TlpFilter tlp_filter;
   host::StorageOptions files = no_files();  // the machine's file system, where nodes mount it
   bool control = false;                     // others may ask for them while the job runs
+
+  std::string accelerator(std::size_t node) const {
+    return node < accelerator_of.size() ? accelerator_of[node] : std::string();
+  }
 };
 
 inline std::string node_name(std::size_t node) { return fmt::format("node{}", node); }

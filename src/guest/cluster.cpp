@@ -121,7 +121,7 @@ void Cluster::make_nodes() {
     ethernets_[nic] = &ethernet;
     devices_[nic] = device;
     peers_.push_back(ethernet.open(*fabric_, nic, static_cast<std::uint32_t>(i), first_space_ + nic));
-    ethernet.run_at(machine_.description.processor_of(all[i]).clock);
+    ethernet.run_at(machine_.description.processor_of(all[i]).pace());
     ethernet.set_interrupt_latency(machine_.description.host.interrupt);
     if (i >= options_.place.size()) continue;
     nodes_.push_back(std::make_unique<GuestNode>(node_name(i), options_.date));
@@ -478,6 +478,7 @@ BootResult Cluster::result() const {
   for (const auto& node : nodes_) {
     NodeResult one = result_of(*node);
     one.node = fabric_->node(node->nic);
+    one.accelerator = options_.accelerator(out.nodes.size());
     one.booted = watches_[out.nodes.size()].at();
     if (accelerators_) one.accelerators = accelerators_->granted_to(out.nodes.size());
     out.messages += node->calendar.messages();

@@ -30,6 +30,7 @@ namespace weft::guest {
 struct NodeResult {
   std::string name;
   network::EndpointId node = 0;
+  std::string accelerator;  // that it ran on; empty: a processor
   int code = 0;
   std::string failure;                  // empty where the node turned itself off
   std::vector<std::string> last_lines;  // of its console, where it failed

@@ -540,11 +540,10 @@ config::Section ethernet_section() {
       .field(&E::receive_rate, "receive_rate", "The same for frames that are received", kAnyRate)
       .field(&E::interrupt_cost, "interrupt_cost",
              "The processor's time for an interrupt, beside that of the frames it takes along", kAnyTime)
-      .field(
-          &E::nominal_clock, "nominal_clock",
-          "The processor's clock at which these times and rates hold; they move with processor.clock where "
-          "that is given. 0: they do not",
-          Range<Frequency>{{0}, {1'000'000'000'000}})
+      .field(&E::nominal_clock, "nominal_clock",
+             "The processor's clock at which these times and rates hold; they move with processor.clock and "
+             "work_per_cycle where a clock is given. 0: they do not",
+             Range<Frequency>{{0}, {1'000'000'000'000}})
       .field(&E::coalesce_time, "coalesce_time", "How long the interrupt of a frame waits for more frames",
              kAnyTime)
       .field(&E::coalesce_frames, "coalesce_frames", "How many frames it waits for, at most",

@@ -51,7 +51,11 @@ Starter::Starter(const BootOptions& options, std::size_t nodes, const Terminal* 
 /// What the node's first process is told; guest/init reads it.
 std::string Starter::start_file(std::size_t number) const {
   std::string hosts = "127.0.0.1 localhost\n";
-  for (std::size_t i = 0; i < nodes_; ++i) hosts += fmt::format("{} {}\n", node_address(i), node_name(i));
+  for (std::size_t i = 0; i < nodes_; ++i) {
+    const std::string accelerator = options_.accelerator(i);
+    hosts += fmt::format("{} {}{}{}\n", node_address(i), node_name(i), accelerator.empty() ? "" : " ",
+                         accelerator);
+  }
   std::string out;
   auto add = [&](std::string_view word) {
     out += word;
@@ -75,12 +79,13 @@ std::string Starter::start_file(std::size_t number) const {
   if (shell) add(fmt::format("PS1={}# ", node_name(number)));
   add(fmt::format("NODE={}", number));
   add(fmt::format("NODES={}", nodes_));
+  add(fmt::format("ACCELERATOR={}", options_.accelerator(number)));
   // OpenSSL would ask the processor for random numbers, which no seed reaches.
   add("OPENSSL_ia32cap=~0x4000000000000000:~0x40000");
   for (char** variable = environ; *variable; ++variable) {
     std::string_view text = *variable;
-    bool ours =
-        text.starts_with("NODE=") || text.starts_with("NODES=") || text.starts_with("OPENSSL_ia32cap=");
+    bool ours = text.starts_with("NODE=") || text.starts_with("NODES=") || text.starts_with("ACCELERATOR=") ||
+                text.starts_with("OPENSSL_ia32cap=");
     if (!ours) add(text);
   }
   return out;

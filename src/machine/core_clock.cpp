@@ -72,7 +72,7 @@ void apply_core(const CoreParameters& core, NicParameters& nic, RouterParameters
 }
 
 void apply_processor(const ProcessorParameters& processor, HostParameters& host, MpiParameters& mpi) {
-  const std::int64_t clock = processor.clock.value, nominal = processor.nominal_clock.value;
+  const std::int64_t clock = processor.pace().value, nominal = processor.nominal_clock.value;
   if (clock == 0 || nominal == 0 || clock == nominal) return;
   for (Time* time : {&host.post_cost, &host.poll_cost, &host.receive_cost, &host.cache_read,
                      &host.system_call, &mpi.send_cost, &mpi.receive_cost, &mpi.match_cost, &mpi.test_cost})

@@ -9,6 +9,7 @@
 #include "machine/description.hpp"
 #include "machine/fault_parameters.hpp"
 #include "machine/networks.hpp"
+#include "machine/own_system.hpp"
 #include "machine/profiles.hpp"
 #include "power/body.hpp"
 
@@ -484,6 +485,7 @@ Description read(Node tree, Loader& loader, const std::vector<std::string>& sett
   read_devices(root, endpoints_of(out, problems), reader, out.devices);
   mpi_section().read(&out.mpi, root.find("mpi"), "mpi", reader);
   read_processors(root, endpoints_of(out, problems), reader, out.processor, out.node_processors);
+  check_own_systems(out, endpoints_of(out, problems), problems);
   read_management(root, reader, out);
   read_storage(root, endpoints_of(out, problems), reader, out.storage);
   if (out.storage.traffic_class >= std::max(1u, out.router.traffic_classes()))

@@ -26,7 +26,7 @@ const ProcessorParameters& Description::processor_of(std::uint32_t node) const {
 double Description::slowness_of(std::uint32_t node) const {
   auto of = [](const ProcessorParameters& p) {
     const bool follows = p.clock.value > 0 && p.nominal_clock.value > 0;
-    return follows ? static_cast<double>(p.nominal_clock.value) / static_cast<double>(p.clock.value) : 1.0;
+    return follows ? static_cast<double>(p.nominal_clock.value) / static_cast<double>(p.pace().value) : 1.0;
   };
   return of(processor_of(node)) / of(processor);
 }

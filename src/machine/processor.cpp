@@ -1,8 +1,14 @@
 #include "machine/processor.hpp"
 
+#include <cmath>
+
 namespace weft::machine {
 
 using config::Range;
+
+Frequency ProcessorParameters::pace() const {
+  return {static_cast<std::int64_t>(std::llround(static_cast<double>(clock.value) * work_per_cycle))};
+}
 
 double ProcessorParameters::peak_gflops() const {
   return sockets * cores * static_cast<double>(clock.value) * 1e-9 * flops_per_cycle +
@@ -27,6 +33,9 @@ const config::Section& processor_section() {
               "between its calls "
               "(host.compute); 0: they follow no clock",
               Range<Frequency>{{0}, {100'000'000'000}})
+          .field(&P::work_per_cycle, "work_per_cycle",
+                 "What a core does of such work in a cycle, where those the times hold for do 1",
+                 Range<double>{0.001, 1000})
           .field(&P::flops_per_cycle, "flops_per_cycle",
                  "Double-precision operations of a core in a cycle; 0: not given", Range<double>{0, 1024})
           .field(&P::accelerator, "accelerator", "What a node's accelerators are called")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine/own_system.hpp"
 #include "nic/contexts.hpp"
 #include "nic/device_tree.hpp"
 #include "nic/load_store.hpp"
@@ -20,7 +21,8 @@ namespace weft::nic {
 /// One interface: its parts, in the order in which they need each other.
 struct Interface final : node::DevicePorts {
   Interface(Context& context, NicId number)
-      : site(context.nodes[number], context.host_parameters.bus_parameters(),
+      : site(context.nodes[number],
+             machine::bus_of(context.machine.description, context.host_parameters, context.nodes[number]),
              context.host_parameters.interrupt, context.queue, context.memory, context.host),
         bus(site.bus()),
         registration(context, number, ports),

@@ -47,11 +47,23 @@ config::Schema<P> peers(config::Schema<P>&& schema) {
       .field(&P::peer_reads, "peer_reads", "Such requests that may be open", Range<unsigned>{1, 4096})
       .field(&P::peer_read_latency, "peer_read_latency", "From such a request to its data", kTime)
       .field(&P::peer_write_latency, "peer_write_latency",
-             "From the end of a write of others on the bus to its data in the memory", kTime);
+             "From the end of a write of others on the bus to its data in the memory", kTime)
+      .choice(
+          &P::os, "os",
+          "An operating system of its own: the accelerator is its node's processor then, and programs and "
+          "Linux nodes that are placed there run on its cores and in its memory, which the interface "
+          "reaches over its link (peer_rate and what follows it); processor.sockets is 0 there",
+          {"none", "linux"});
 }
 
 }  // namespace
 
 config::Section compute_section() { return peers(copies(kernels())).section(); }
+
+const ComputeParameters* with_own_system(const DeviceDescription& device) {
+  if (!device.kind || device.kind->name != "compute") return nullptr;
+  const auto* p = static_cast<const ComputeParameters*>(device.parameters.get());
+  return p->os == DeviceSystem::None ? nullptr : p;
+}
 
 }  // namespace weft::node

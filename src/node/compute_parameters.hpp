@@ -4,10 +4,12 @@
 #include "base/quantity.hpp"
 #include "config/schema.hpp"
 #include "node/bus.hpp"
+#include "node/kind.hpp"
 
 namespace weft::node {
 
 enum class DevicePath { Peer, Staged };
+enum class DeviceSystem { None, Linux };
 
 struct ComputeParameters {
   DataSize memory{std::int64_t{64} << 20};
@@ -26,6 +28,7 @@ struct ComputeParameters {
   DataSize peer_read_request{512};
   unsigned peer_reads = 32;
   Time peer_read_latency{600'000}, peer_write_latency{300'000};
+  DeviceSystem os = DeviceSystem::None;
 
   PeerParameters peer() const {
     return {peer_rate, peer_read_request, peer_reads, peer_read_latency, peer_write_latency};
@@ -33,5 +36,8 @@ struct ComputeParameters {
 };
 
 config::Section compute_section();
+
+/// Those of a device that runs an operating system of its own; null where it does not.
+const ComputeParameters* with_own_system(const DeviceDescription& device);
 
 }  // namespace weft::node

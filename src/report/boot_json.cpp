@@ -37,6 +37,7 @@ Json boot_json(const BootReport& report) {
     for (const std::string& one : node.accelerators) accelerators.push_back(one);
     Json one{{"name", node.name},
              {"node", node.node},
+             {"accelerator", node.accelerator},
              {"exit_code", node.code},
              {"failure", node.failure},
              {"network_up_ps", node.network_up.value},

@@ -96,8 +96,9 @@ class BootPage {
     };
     std::string out =
         fmt::format("<g><title>{}</title>",
-                    escape_xml(fmt::format("{} on node {}: network up after {}, off after {}; sent {}",
-                                           n.name, n.node, host::time_text(up), host::time_text(n.end),
+                    escape_xml(fmt::format("{}{} on node {}: network up after {}, off after {}; sent {}",
+                                           n.name, n.accelerator.empty() ? "" : " (" + n.accelerator + ")",
+                                           n.node, host::time_text(up), host::time_text(n.end),
                                            bytes_text(n.ethernet.bytes_sent))));
     out += box(up, n.end, kUp) + box({0}, up, kBooting);
     std::string path;

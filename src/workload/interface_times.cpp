@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/diagnostics.hpp"
+#include "machine/own_system.hpp"
 #include "node/bus.hpp"
 
 namespace weft::workload {
@@ -28,20 +29,21 @@ InterfaceTimes interface_times(const machine::Description& d) {
                       fmt::format("is 0: the interfaces of {} run no collectives", d.identity.name)}});
   constexpr std::int64_t kControl = 48, kEvent = 16;  // bytes of a descriptor and of an event on the bus
   const machine::HostParameters& h = d.host;
+  const node::BusParameters bus = machine::bus_of(d, h, 0);
   InterfaceTimes t;
   t.shape = static_cast<collective::Shape>(d.mpi.tree);
   t.arity = d.mpi.tree_arity;
   t.children = d.nic.trigger_inputs - 1;
   t.limit = static_cast<std::uint64_t>(std::min(d.mpi.collective_limit.value, d.nic.payload.value));
   t.header = static_cast<std::uint64_t>(d.nic.header.value);
-  t.post = d.mpi.send_cost + h.post_cost + node::Bus(h.bus_parameters()).to_device({0}, kControl);
+  t.post = d.mpi.send_cost + h.post_cost + node::Bus(bus).to_device({0}, kControl);
   t.receive = d.nic.receive_latency;
   t.trigger = d.nic.trigger_time;
   t.send = d.nic.send_latency;
   t.next = d.nic.occupancy;
   t.combine = {d.nic.operation_units ? d.nic.operation_time.value / d.nic.operation_units : 0};
-  t.told = node::Bus(h.bus_parameters()).to_memory({0}, kEvent) +
-           (h.cache_injection ? h.cache_read : h.memory_read) + h.receive_cost + d.mpi.receive_cost;
+  t.told = node::Bus(bus).to_memory({0}, kEvent) + (h.cache_injection ? h.cache_read : h.memory_read) +
+           h.receive_cost + d.mpi.receive_cost;
   t.units = d.nic.operation_units > 0;
   return t;
 }

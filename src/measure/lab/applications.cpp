@@ -22,7 +22,7 @@ Time at_clock(const machine::Machine& m, Time nominal) {
   const machine::ProcessorParameters& p = m.description.processor;
   if (p.clock.value == 0 || p.nominal_clock.value == 0) return nominal;
   return {static_cast<std::int64_t>(static_cast<__int128>(nominal.value) * p.nominal_clock.value /
-                                    p.clock.value)};
+                                    p.pace().value)};
 }
 
 /// What all processes of the random-updates benchmark share.

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <numeric>
 
+#include "measure/lab/accelerators.hpp"
 #include "measure/lab/benchmarks.hpp"
 #include "measure/lab/streams.hpp"
 #include "measure/lab/workload_file.hpp"
@@ -127,10 +128,10 @@ TEST(Lab, AFasterChipDoesNotSlowAnExchangeDown) {
 
 TEST(Workload, EveryValueHasItsSource) {
   std::vector<WorkloadValue> values = workload_values();
-  EXPECT_EQ(values.size(), 15u);
+  EXPECT_EQ(values.size(), 21u);
   for (const WorkloadValue& v : values)
     EXPECT_TRUE(v.source.starts_with("assumed") || v.source.starts_with("calibrated") ||
-                v.source.find(".txt ") != std::string::npos)
+                v.source.starts_with("recorded") || v.source.find(".txt ") != std::string::npos)
         << v.workload << " " << v.key;
 }
 
@@ -148,6 +149,28 @@ TEST(Workload, MistakesInAFileAreToldTogether) {
     EXPECT_NE(all.find("pending"), std::string::npos) << all;
     EXPECT_NE(all.find("did you mean"), std::string::npos) << all;
   }
+}
+
+TEST(StagedRanks, CopiesCostWhatTheyTake) {
+  const std::vector<std::string> slow{"node.device.knc.copy_rate=8Gbps", "node.device.knc.copy_startup=100us",
+                                      "node.device.knc.os=none", "node.device.knc.path=staged"};
+  const machine::Machine m = with("deep-booster", slow);
+  AtomExchange how;
+  how.steps = 4;
+  how.step = {64'000};
+  how.lists = {64'000, 64'000, 64'000};
+  const double plain = exchange_step_ns(m, {}, how), staged = exchange_step_ns(m, {"knc"}, how);
+  // Six messages in four steps; each is copied twice: 100 us, and 64 us of data.
+  EXPECT_NEAR(staged - plain, 1.5 * 2 * 164e3, 0.03 * staged);
+  const double alone = rank_ping_pong_bandwidth(m, {}, 1 << 20),
+               copied = rank_ping_pong_bandwidth(m, {"knc"}, 1 << 20);
+  EXPECT_NEAR((1 << 20) / copied - (1 << 20) / alone, 2 * (100e-6 + (1 << 20) * 1e-9), 20e-6);
+  // In a row, a side's own copies are what is waited for: 100 us and a nanosecond for each byte; and the
+  // library's work.
+  const double copies = (1 << 17) / (100e-6 + (1 << 17) * 1e-9),
+               row = rank_stream_bandwidth(m, {"knc"}, 1 << 17);
+  EXPECT_LT(row, copies);
+  EXPECT_GT(row, 0.85 * copies);
 }
 
 TEST(Lab, WhatWaitsForEverIsTold) {

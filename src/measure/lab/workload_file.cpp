@@ -74,6 +74,21 @@ const config::Section& force_kernel_section() {
   return section;
 }
 
+const config::Section& atom_exchange_section() {
+  using A = AtomExchange;
+  const Range<unsigned> bytes{1, 1u << 30};
+  static const config::Section section =
+      config::Schema<A>()
+          .field(&A::steps, "steps", "Steps from one that builds lists of neighbours to the next", kCount)
+          .required()
+          .field(&A::step, "step", "Bytes of each message of a step", bytes)
+          .required()
+          .field(&A::lists, "lists", "The same of a step that builds lists of neighbours", bytes)
+          .required()
+          .section();
+  return section;
+}
+
 struct File {
   std::vector<config::Setting> settings;
   std::vector<std::pair<std::string, std::string>> sources;
@@ -120,7 +135,8 @@ File read(const std::string& path, const config::Section& section, void* to) {
   return file;
 }
 
-constexpr const char *kRandomAccess = "random-access", *kWeather = "weather", *kForceKernel = "minimd";
+constexpr const char *kRandomAccess = "random-access", *kWeather = "weather", *kForceKernel = "minimd",
+                     *kMelt = "lammps-melt", *kMetal = "lammps-metal";
 
 std::string shipped(const std::string& name) {
   std::string path = machine::profile_path("workloads/" + name);
@@ -152,6 +168,18 @@ ForceKernel force_kernel_workload() {
   return out;
 }
 
+AtomExchange melt_workload() {
+  AtomExchange out;
+  read(shipped(kMelt), atom_exchange_section(), &out);
+  return out;
+}
+
+AtomExchange metal_workload() {
+  AtomExchange out;
+  read(shipped(kMetal), atom_exchange_section(), &out);
+  return out;
+}
+
 std::vector<WorkloadValue> workload_values() {
   std::vector<WorkloadValue> out;
   auto add = [&](const char* name, const File& file) {
@@ -165,6 +193,8 @@ std::vector<WorkloadValue> workload_values() {
   ForceKernel forces;
   add(kWeather, read(shipped(kWeather), halo_exchange_section(), &halo));
   add(kForceKernel, read(shipped(kForceKernel), force_kernel_section(), &forces));
+  AtomExchange atoms;
+  for (const char* name : {kMelt, kMetal}) add(name, read(shipped(name), atom_exchange_section(), &atoms));
   return out;
 }
 

@@ -23,6 +23,17 @@ struct ForceKernel {
 };
 ForceKernel force_kernel_workload();
 
+/// What two ranks of a molecular dynamics program send each other, one message at a time both ways at once:
+/// in each step, and instead of that in a step in which atoms move to other ranks and lists of neighbours are
+/// built.
+struct AtomExchange {
+  unsigned steps = 0;                      // from one such step to the next
+  std::vector<unsigned> step, lists = {};  // bytes
+};
+/// LAMMPS's benchmarks of a melt and of a metal, as it ran here on two ranks.
+AtomExchange melt_workload();
+AtomExchange metal_workload();
+
 struct WorkloadValue {
   std::string workload, key, value, source;
 };

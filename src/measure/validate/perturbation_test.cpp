@@ -148,16 +148,30 @@ const std::vector<Perturbation>& perturbations() {
        {plus("V-EX1-13 ASIC", 26.9, 3), plus("V-EX1-13 Virtex-6", 25.9, 3)}},
 
       {"apenet-plus", "router.latency=100ns", {plus("V-APE-01", 40), stays("V-APE-02")}},
-      // Requests that a GPU answers later: half the bandwidth, and 1.8 us more for what is read there.
+      // Requests that a GPU answers later: half the bandwidth, and 1.8 us and a little more for what is read
+      // there.
       {"apenet-plus",
        "node.device.gpu.peer_read_latency=3.6us",
-       {times("V-APE-09", 0.663, 0.02), times("V-APE-10 latency", 1.58, 0.02),
-        times("V-APE-10 bandwidth", 2, 0.01), times("V-APE-10 mended", 1.233, 0.02), stays("V-APE-01")}},
-      // Two copies that begin 15 us later.
-      {"greenice",
+       {times("V-APE-09", 0.823, 0.02), plus("V-APE-09 GPUs", 1.85, 0.02), stays("V-APE-09 processors"),
+        times("V-APE-10 latency", 1.23, 0.02), times("V-APE-10 bandwidth", 2, 0.01),
+        times("V-APE-10 mended", 1.233, 0.02), stays("V-APE-01")}},
+      // Two copies that begin 16 us later, and copies slower than the link, which 64 of them in a row do not
+      // hide.
+      {"deep-booster",
        "node.device.knc.copy_startup=20us",
-       {plus("V-NAA-01 least", 1.96, 0.2), plus("V-NAA-01 most", 11.17, 0.2), plus("V-NAA-02", 9.95, 0.5),
-        stays("C38 diameter")}},
+       {plus("V-NAA-01 least", 26.6, 0.3), plus("V-NAA-01 most", 26.3, 0.3), plus("V-NAA-02 one", 4.1, 0.2),
+        stays("V-EX2-02 raw")}},
+      {"deep-booster",
+       "node.device.knc.copy_rate=10Gbps",
+       {plus("V-NAA-02 one", 172.9, 0.5), plus("V-NAA-02 many", 27.5, 0.5)}},
+      // Ranks on an accelerator lie in its memory, which the interface reads over its link.
+      {"deep-booster",
+       "node.device.knc.peer_read_latency=5us",
+       {plus("V-NAA-01 least", -6.5, 0.3), plus("V-NAA-01 most", -4.96, 0.3), stays("V-EX2-02 raw")}},
+      // Cores that are twice as fast run MPI twice as fast.
+      {"deep-booster",
+       "processor.work_per_cycle=0.62",
+       {plus("V-NAA-01 least", 15.65, 0.3), plus("V-NAA-01 most", 11.98, 0.3), stays("V-EX2-02 raw")}},
       {"apenet-plus", "cable.default.length=50m", {stays("V-APE-01"), stays("C27")}},
       // The bytes the paper counts, and the unit that takes them one after the other.
       {"infiniband-qdr",
