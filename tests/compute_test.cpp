@@ -76,6 +76,25 @@ TEST(ComputeDevice, MemoryOfDevicesIsPutGotLoadedAndStored) {
   }
 }
 
+TEST(ComputeDevice, ItPostsByStoresIntoTheInterface) {
+  const std::vector<std::string> settings{
+      "node.device.port.kind=pcie-root-port", "node.device.port.messages=0x20000000000",
+      "node.device.port.rdma=0x30000000000", "node.device.disk.kind=nvme"};
+  const ProgramResult r =
+      run_on(2, settings, {WEFT_BUILD "/test-programs/device_store", "0x20000000000", "0x30000000000"});
+  ASSERT_EQ(r.code, 0) << r.err << r.out;
+  EXPECT_THAT(r.out, HasSubstr("into its page: 2\n"));
+  EXPECT_THAT(r.out, HasSubstr("into that of the processor: 5\n"));
+  EXPECT_THAT(r.out, HasSubstr("where nothing is: 5\n"));
+  EXPECT_THAT(r.out, HasSubstr("a message of 13 bytes from port 1, tag 9: by its stores\n"));
+  EXPECT_THAT(r.out, HasSubstr("a put: 2\n"));
+  EXPECT_THAT(r.out, HasSubstr("a put of 32 bytes: out of its memory\n"));
+  // Where no root port says where units are, the bus leads to none.
+  const ProgramResult none =
+      run_on(2, {}, {WEFT_BUILD "/test-programs/device_store", "0x20000000000", "0x30000000000"});
+  EXPECT_THAT(none.out, HasSubstr("into its page: 5\n"));
+}
+
 TEST(ComputeDevice, MemoryThatIsStagedCannotBeRegistered) {
   ProgramResult r = run_on(2, {"node.device.acc.path=staged"}, {kMemory});
   EXPECT_EQ(r.code, 1) << r.err;

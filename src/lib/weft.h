@@ -284,6 +284,10 @@ enum {
   WEFT_DMA_QUEUE_FULL
 };
 
+/* As the space that an accelerator copies to: addresses of the node's bus, at which an interface leads to units
+ * of its own ([node.device.NAME] messages, rdma and registers). */
+#define WEFT_BUS_SPACE 0xfffffffeu
+
 /* Registers of a device of kind "compute", its commands with their arguments, and what its status may be.
  * Addresses are offsets in the device's memory, of doubles where nothing else is said; a double that is an
  * argument is given by its bits. */
@@ -301,7 +305,7 @@ enum {
 };
 enum {
   WEFT_COMPUTE_COPY_IN = 1, /* to here, space, address there, bytes */
-  WEFT_COMPUTE_COPY_OUT,    /* from here, space, address there, bytes */
+  WEFT_COMPUTE_COPY_OUT,    /* from here, space or WEFT_BUS_SPACE, address there, bytes */
   WEFT_COMPUTE_FILL,        /* y, count, value */
   WEFT_COMPUTE_STREAM,      /* y, x, count: y = x */
   WEFT_COMPUTE_AXPY,        /* y, x, count, a: y += a x */

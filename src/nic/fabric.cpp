@@ -20,8 +20,9 @@ namespace weft::nic {
 
 /// One interface: its parts, in the order in which they need each other.
 struct Interface final : node::DevicePorts {
-  Interface(Context& context, NicId number)
-      : site(context.nodes[number],
+  Interface(Context& context, NicId own)
+      : number(own),
+        site(context.nodes[number],
              machine::bus_of(context.machine.description, context.host_parameters, context.nodes[number]),
              context.host_parameters.interrupt, context.queue, context.memory, context.host),
         bus(site.bus()),
@@ -65,6 +66,24 @@ struct Interface final : node::DevicePorts {
 
   void taken(std::uint32_t port) override { rings.consumed(port, 1); }
 
+  /// What is on the host's bus comes in where the processor does.
+  bool store(node::DeviceId device, std::uint64_t address, std::span<const std::uint8_t> data,
+             Time begun) override {
+    std::vector<std::uint8_t> nothing;
+    while (!data.empty()) {
+      pcie::Tlp tlp;
+      tlp.kind = pcie::TlpKind::MemoryWrite;
+      tlp.address = address;
+      tlp.bytes = pcie::next_piece(address, data.size(), pcie::kLargestAccess);
+      if (!chip.access(kFromHost, tlp, data.first(tlp.bytes), {number, {&device, 1}, begun}, nothing))
+        return false;
+      address += tlp.bytes;
+      data = data.subspan(tlp.bytes);
+    }
+    return true;
+  }
+
+  NicId number;
   node::Node site;
   PortTable ports;
   node::Bus& bus;

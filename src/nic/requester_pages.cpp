@@ -24,7 +24,7 @@ constexpr std::uint32_t header_of(Unit unit) {
 Descriptor read_header(Unit unit, const std::uint8_t* bytes) {
   Descriptor d;
   if (unit == Unit::Rdma) {
-    std::memcpy(&d, bytes, RequesterPages::kRdmaHeader);
+    std::memcpy(static_cast<void*>(&d), bytes, RequesterPages::kRdmaHeader);
     return d;
   }
   MessageHeader h;

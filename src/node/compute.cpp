@@ -133,6 +133,7 @@ class Compute final : public Device {
     std::uint64_t offset = 0;
     std::uint32_t length = 0,
                   copy = 0;  // of which command: what a failed one left in flight is not the next's
+    Time begun{0};           // on the bus
   };
 
   std::uint64_t* argument_at(std::uint64_t offset) {
@@ -225,10 +226,12 @@ class Compute final : public Device {
 
   bool copies_in() const { return command_.what == kComputeCopyIn; }
   SpaceId there() const { return static_cast<SpaceId>(command_.argument[1]); }
+  /// Out to addresses of the bus: over it to the interface.
+  bool stores() const { return !copies_in() && command_.argument[1] == kBusSpace; }
 
   void start_copy() {
     const auto& a = command_.argument;
-    if (a[1] > kNoSpace || !reaches(static_cast<SpaceId>(a[1]))) return end(kComputeBadSpace);
+    if (a[1] > kNoSpace || !(stores() || reaches(there()))) return end(kComputeBadSpace);
     if (a[3] > memory_.size() || a[0] > memory_.size() - a[3]) return end(kComputeBadMemory);
     if (a[3] == 0) return end(kComputeDoneWell);
     copying_ = true;
@@ -248,7 +251,7 @@ class Compute final : public Device {
       free_.pop_back();
       const auto length = static_cast<std::uint32_t>(std::min<std::uint64_t>(
           command_.argument[3] - fetched_, static_cast<std::uint64_t>(p_.burst.value)));
-      bursts_[buffer] = {fetched_, length, number_};
+      bursts_[buffer] = {fetched_, length, number_, Time{0}};
       fetched_ += length;
       engine_free_ = later(now(), transfer_time(length, p_.copy_rate.value));
       if (copies_in())
@@ -274,13 +277,18 @@ class Compute final : public Device {
       return landed(buffer);
     }
     std::copy_n(memory_.bytes() + command_.argument[0] + b.offset, b.length, buffer_at(buffer));
-    at(bus().to_memory(now(), b.length, there()), Written, buffer);
+    bursts_[buffer].begun = now();
+    at(stores() ? bus().to_device(bus().to_memory(now(), b.length), b.length)
+                : bus().to_memory(now(), b.length, there()),
+       Written, buffer);
   }
 
   void written(std::uint32_t buffer) {
     const Burst& b = bursts_[buffer];
     if (b.copy != number_ || !copying_) return give(buffer);
-    if (memory().write(there(), command_.argument[2] + b.offset, buffer_at(buffer), b.length))
+    const std::uint64_t address = command_.argument[2] + b.offset;
+    if (stores() ? store(address, {buffer_at(buffer), b.length}, b.begun)
+                 : memory().write(there(), address, buffer_at(buffer), b.length))
       return landed(buffer);
     end(kComputeBadMemory);
     give(buffer);

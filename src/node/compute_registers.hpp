@@ -24,7 +24,7 @@ enum ComputeRegister : std::uint64_t {
 /// Addresses are offsets in the device's memory, of doubles where nothing else is said.
 enum ComputeCommand : std::uint64_t {
   kComputeCopyIn = 1,    // to here, space, address there, bytes
-  kComputeCopyOut = 2,   // from here, space, address there, bytes
+  kComputeCopyOut = 2,   // from here, space (or kBusSpace), address there, bytes
   kComputeFill = 3,      // y, count, value: y[i] = value
   kComputeStream = 4,    // y, x, count: y[i] = x[i]
   kComputeAxpy = 5,      // y, x, count, a: y[i] += a * x[i]

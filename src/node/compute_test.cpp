@@ -32,6 +32,7 @@ static_assert(WEFT_COMPUTE_DONE_WELL == kComputeDoneWell && WEFT_COMPUTE_BAD_COM
               WEFT_COMPUTE_BAD_SPACE == kComputeBadSpace && WEFT_COMPUTE_BAD_MEMORY == kComputeBadMemory &&
               WEFT_COMPUTE_QUEUE_FULL == kComputeQueueFull && WEFT_COMPUTE_NO_PORT == kComputeNoPort &&
               WEFT_COMPUTE_FAILED == kComputeFailed);
+static_assert(WEFT_BUS_SPACE == kBusSpace);
 
 constexpr std::int64_t kBusRate = 80'000'000'000;  // 10 bytes in a nanosecond
 constexpr Time kWrite{100'000}, kRead{250'000}, kInterrupt{2'000'000};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "abi/descriptor.hpp"
@@ -31,6 +32,9 @@ class DevicePorts {
   virtual bool post(DeviceId device, std::uint32_t port, const nic::Descriptor& descriptor) = 0;
   /// The device has taken a message out of the port's ring.
   virtual void taken(std::uint32_t port) = 0;
+  /// A store to addresses of the bus, begun at this time; false where they lead to nothing that it may use.
+  virtual bool store(DeviceId device, std::uint64_t address, std::span<const std::uint8_t> data,
+                     Time begun) = 0;
 };
 
 /// A copy between a process's memory and that of a device, which the device carries out.
@@ -113,6 +117,9 @@ class Device : public event::EventHandler {
   }
   void taken(std::uint32_t port) {
     if (slot_.ports) slot_.ports->taken(port);
+  }
+  bool store(std::uint64_t address, std::span<const std::uint8_t> data, Time begun) {
+    return slot_.ports && slot_.ports->store(slot_.id, address, data, begun);
   }
   NodeId node() const { return slot_.node; }
 

@@ -12,6 +12,9 @@ using SpaceId = std::uint32_t;
 /// Spaces of devices are numbered from here on; those below are of processes and kernels.
 inline constexpr SpaceId kFirstDeviceSpace = 0xc000'0000, kLastDeviceSpace = 0xcfff'ffff;
 inline constexpr SpaceId kNoSpace = 0xffff'ffff;
+/// Addresses of the node's bus that are no memory: where the on-chip network of the interface leads to its
+/// units.
+inline constexpr SpaceId kBusSpace = 0xffff'fffe;
 constexpr bool is_of_device(SpaceId space) { return space >= kFirstDeviceSpace && space <= kLastDeviceSpace; }
 
 class Memory {
